@@ -1,0 +1,60 @@
+# Everything from a bare clone, with nothing but Python and make.
+PYTHON ?= python3
+ARGS ?=
+
+bin := .venv/bin
+# The folders too: a file that is gone changes nothing else.
+sources := $(shell find src -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
+
+.PHONY: help demo test bench lint format install test-install clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo          what hidiv does, on the models of the paper"
+	@echo "make test          the tests; ARGS=\"-k joint\" chooses among them"
+	@echo "make bench         how fast, as ratios measured in one run"
+	@echo "make lint          ruff, mypy, import-linter; make format tidies up"
+	@echo "make test-install  the install itself: with a compiler, without one, with a C++ error"
+	@echo "make clean         remove everything make made"
+
+demo: install
+	@$(bin)/hidiv demo
+
+test: install .venv/.with-test
+	@$(bin)/python -m pytest $(ARGS)
+
+bench: install .venv/.with-bench
+	@$(bin)/python -m benchmarks $(ARGS)
+
+lint: install .venv/.with-test .venv/.with-lint
+	@$(bin)/ruff check --quiet .
+	@$(bin)/ruff format --quiet --check .
+	@$(bin)/mypy
+	@$(bin)/lint-imports
+
+format: .venv/.with-lint
+	@$(bin)/ruff check --quiet --fix .
+	@$(bin)/ruff format .
+
+# A fallback to pure Python is told again every time, until it is mended.
+install: .venv/.installed
+	@if [ -s .venv/.fallback ]; then cat .venv/.fallback >&2; fi
+
+test-install:
+	@PYTHON="$(PYTHON)" bash tests/install/run
+
+clean:
+	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+.venv/.created:
+	@PYTHON="$(PYTHON)" sh tools/venv
+	@touch $@
+
+.venv/.installed: .venv/.created $(sources) tools/install
+	@sh tools/install package
+	@touch $@
+
+# .venv/.with-test, .with-lint, .with-bench: the extra of that name.
+.venv/.with-%: pyproject.toml | .venv/.created
+	@sh tools/install extra $*
+	@touch $@

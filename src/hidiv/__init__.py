@@ -1,0 +1,108 @@
+"""How far apart are two hidden Markov models? Joint, posterior and observed Kullback-Leibler divergences."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hidiv.adapters.as_model import as_model as as_model
+    from hidiv.comparison.collection import Collection as Collection
+    from hidiv.divergences.do_bound import do_bound as do_bound
+    from hidiv.divergences.inward import inward as inward
+    from hidiv.divergences.joint import joint_kl as joint_kl
+    from hidiv.divergences.joint import joint_kl_rate as joint_kl_rate
+    from hidiv.divergences.posterior import posterior_kl as posterior_kl
+    from hidiv.divergences.renyi import joint_renyi as joint_renyi
+    from hidiv.divergences.result import Divergence as Divergence
+    from hidiv.emissions.bernoulli import Bernoulli as Bernoulli
+    from hidiv.emissions.beta import Beta as Beta
+    from hidiv.emissions.binomial import Binomial as Binomial
+    from hidiv.emissions.categorical import Categorical as Categorical
+    from hidiv.emissions.exponential import Exponential as Exponential
+    from hidiv.emissions.gamma import Gamma as Gamma
+    from hidiv.emissions.gaussian import Gaussian as Gaussian
+    from hidiv.emissions.generalized_gaussian import GeneralizedGaussian as GeneralizedGaussian
+    from hidiv.emissions.geometric import Geometric as Geometric
+    from hidiv.emissions.laplace import Laplace as Laplace
+    from hidiv.emissions.log_normal import LogNormal as LogNormal
+    from hidiv.emissions.negative_binomial import NegativeBinomial as NegativeBinomial
+    from hidiv.emissions.poisson import Poisson as Poisson
+    from hidiv.emissions.product import Product as Product
+    from hidiv.emissions.silent import Silent as Silent
+    from hidiv.emissions.von_mises import VonMises as VonMises
+    from hidiv.files.reading import load as load
+    from hidiv.files.writing import save as save
+    from hidiv.inference.decoding import viterbi as viterbi
+    from hidiv.inference.influence import influence as influence
+    from hidiv.inference.likelihood import log_likelihood as log_likelihood
+    from hidiv.inference.sampling import sample as sample
+    from hidiv.inference.sampling import sample_posterior as sample_posterior
+    from hidiv.inference.smoothing import Smoothed as Smoothed
+    from hidiv.inference.smoothing import entropy_profile as entropy_profile
+    from hidiv.inference.smoothing import smooth as smooth
+    from hidiv.models.evidence import Evidence as Evidence
+    from hidiv.models.model import Model as Model
+    from hidiv.models.tree import Tree as Tree
+    from hidiv.models.until_end import UNTIL_END as UNTIL_END
+
+__version__ = "0.1.0"
+
+# Public name -> module; imported when first asked for (PEP 562), so that `import hidiv` costs next to nothing.
+_HOMES = {
+    "Bernoulli": "emissions.bernoulli",
+    "Beta": "emissions.beta",
+    "Binomial": "emissions.binomial",
+    "Categorical": "emissions.categorical",
+    "Collection": "comparison.collection",
+    "Divergence": "divergences.result",
+    "Evidence": "models.evidence",
+    "Exponential": "emissions.exponential",
+    "Gamma": "emissions.gamma",
+    "Gaussian": "emissions.gaussian",
+    "GeneralizedGaussian": "emissions.generalized_gaussian",
+    "Geometric": "emissions.geometric",
+    "Laplace": "emissions.laplace",
+    "LogNormal": "emissions.log_normal",
+    "Model": "models.model",
+    "NegativeBinomial": "emissions.negative_binomial",
+    "Poisson": "emissions.poisson",
+    "Product": "emissions.product",
+    "Silent": "emissions.silent",
+    "Smoothed": "inference.smoothing",
+    "Tree": "models.tree",
+    "UNTIL_END": "models.until_end",
+    "VonMises": "emissions.von_mises",
+    "as_model": "adapters.as_model",
+    "do_bound": "divergences.do_bound",
+    "entropy_profile": "inference.smoothing",
+    "errors": "errors",
+    "influence": "inference.influence",
+    "inward": "divergences.inward",
+    "joint_kl": "divergences.joint",
+    "joint_kl_rate": "divergences.joint",
+    "joint_renyi": "divergences.renyi",
+    "load": "files.reading",
+    "log_likelihood": "inference.likelihood",
+    "posterior_kl": "divergences.posterior",
+    "sample": "inference.sampling",
+    "sample_posterior": "inference.sampling",
+    "save": "files.writing",
+    "smooth": "inference.smoothing",
+    "viterbi": "inference.decoding",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
+    module = import_module(f"hidiv.{_HOMES[name]}")
+    value = module if name == "errors" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,45 @@
+"""Compiled kernels: C-contiguous arrays of exactly these types; each has a numpy twin in hidiv.recursions."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+def target() -> str:
+    """The instruction set in use."""
+
+def targets() -> list[str]:
+    """Those this processor can run, best first."""
+
+def set_target(name: str) -> None:
+    """Use another one (for tests and measurements)."""
+
+def levels(parent: NDArray[np.int64]) -> NDArray[np.int64]: ...
+def inward(
+    parent: NDArray[np.int64],
+    group: NDArray[np.int64],
+    transition: NDArray[np.float64],
+    own: NDArray[np.float64],
+    root: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
+def downward(
+    initial: NDArray[np.float64],
+    parent: NDArray[np.int64],
+    group: NDArray[np.int64],
+    transition: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
+def visits(
+    initial: NDArray[np.float64],
+    parent: NDArray[np.int64],
+    group: NDArray[np.int64],
+    transition: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def level_visits(
+    initial: NDArray[np.float64],
+    transition: NDArray[np.float64],
+    count: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
+def reach(
+    start: NDArray[np.bool_],
+    parent: NDArray[np.int64],
+    group: NDArray[np.int64],
+    allowed: NDArray[np.bool_],
+) -> NDArray[np.bool_]: ...

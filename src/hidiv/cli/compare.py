@@ -1,0 +1,92 @@
+"""hidiv compare: how different are two models?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
+from hidiv.cli.tables import shown, table
+
+if TYPE_CHECKING:
+    from hidiv.divergences.result import Divergence, Parts
+    from hidiv.models.model import Model
+
+
+@click.command()
+@click.argument("p", metavar="A.json")
+@click.argument("q", metavar="B.json")
+@tree_option
+@json_option
+@unit_option
+@click.option("--fail-above", type=float, metavar="VALUE", help="Exit with 1 if the joint divergence is above VALUE.")
+def compare(p: str, q: str, tree_text: str | None, as_json: bool, unit: str, fail_above: float | None) -> None:
+    """Compare two models: D(A || B) of the joint law of states and observations.
+
+    \b
+    Example:
+      hidiv compare rain.json snow.json --tree chain:100
+    """
+    first, second = read_model(p), read_model(q)
+    results = comparison(first, second, read_tree_for(tree_text, first, second), unit)
+    if as_json:
+        click.echo(json.dumps(to_json(first, second, unit, results), indent=2))
+    else:
+        click.echo(in_words(first, second, results))
+    if fail_above is not None and results["joint"].value > fail_above:
+        sys.exit(1)
+
+
+def comparison(p: Model, q: Model, tree: Any, unit: str) -> dict[str, Divergence]:
+    """The joint divergence, the same per node, and the rate where the models have one."""
+    from hidiv.divergences.joint import joint_kl, joint_kl_rate
+
+    results = {"joint_per_node": joint_kl(p, q, tree, per_node=True)}
+    results = {"joint": joint_kl(p, q, tree), **results}
+    if p.n_groups == q.n_groups == 1 and p.end is None:
+        results["joint_rate"] = joint_kl_rate(p, q)
+    return {name: result.to(unit) for name, result in results.items()}
+
+
+def to_json(p: Model, q: Model, unit: str, results: dict[str, Divergence]) -> dict[str, Any]:
+    """The schema of `hidiv compare --json`."""
+    described: dict[str, Any] = {"format": "hidiv.comparison", "version": 1, "p": p.name, "q": q.name, "unit": unit}
+    return described | {name: result.to_dict() for name, result in results.items()}
+
+
+def in_words(p: Model, q: Model, results: dict[str, Divergence]) -> str:
+    """The results as a table, what is infinite and why below it."""
+    joint = results["joint"]
+    rows = [("joint divergence", shown(joint.value), f"{joint.unit}, {joint.status}")]
+    if joint.parts is not None:
+        rows += part_rows(p, q, joint.parts)
+    rows.append(("per node", shown(results["joint_per_node"].value), joint.unit))
+    if "joint_rate" in results:
+        rows.append(("rate of a long chain", shown(results["joint_rate"].value), f"{joint.unit} per step"))
+    lines = [f"{joint.subject}", "", table(rows)]
+    lines += [f"infinite because {reason}" for reason in joint.infinite]
+    lines += ["", "joint: states and observations together, states paired by their labels"]
+    return "\n".join(lines)
+
+
+def part_rows(p: Model, q: Model, parts: Parts) -> list[tuple[str, str, str]]:
+    """Initial law, transition rows and emission states, the largest contributions of many groups first."""
+    rows = [("  initial law", shown(parts.initial), "")]
+    for title, whole, pieces, word in (
+        ("  transition rows", parts.transition, parts.rows, "from"),
+        ("  emission states", parts.emission, parts.states, "in"),
+    ):
+        rows.append((title, shown(whole), ""))
+        if pieces.ndim == 1:
+            rows += [(f"    {word} {state_name(p, s)}", shown(float(piece)), "") for s, piece in enumerate(pieces)]
+        else:
+            rows += [(f"    group {g}", shown(float(piece.sum())), "") for g, piece in enumerate(pieces)][:20]
+    return rows
+
+
+def state_name(model: Model, state: int) -> str:
+    """A state by its name, or its number."""
+    return f"state {state}" if model.state_names is None else model.state_names[state]

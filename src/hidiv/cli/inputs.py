@@ -1,0 +1,60 @@
+"""What the command line reads: models, trees, units."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from hidiv.errors import InvalidTree, refuse
+
+if TYPE_CHECKING:
+    from hidiv.models.model import Model
+    from hidiv.models.tree import Tree
+    from hidiv.models.until_end import UntilEnd
+
+tree_option = click.option("--tree", "tree_text", metavar="TREE", help="chain:N, regular:CxN or a tree file.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+unit_option = click.option("--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of the divergences.")
+
+
+def read_model(path: str) -> Model:
+    """A model file, or standard input for '-'."""
+    from hidiv.files.formats import model_from_text
+    from hidiv.files.reading import load_model
+
+    return model_from_text(sys.stdin.read(), "standard input") if path == "-" else load_model(path)
+
+
+def read_tree(text: str) -> Tree:
+    """chain:N, regular:CxN, or the path of a tree file."""
+    from hidiv.files.reading import load_tree
+    from hidiv.models.tree import Tree
+
+    kind, _, size = text.partition(":")
+    if kind == "chain" and size:
+        return Tree.chain(_whole(text, size))
+    if kind == "regular" and size:
+        children, cross, depth = size.partition("x")
+        if not cross:
+            refuse(InvalidTree, f"--tree {text}", "a regular tree is written regular:CxN, C children and N levels")
+        return Tree.regular(_whole(text, children), _whole(text, depth))
+    return load_tree(text)
+
+
+def read_tree_for(text: str | None, *models: Model) -> Tree | UntilEnd:
+    """The tree asked for; without one, models with end probabilities run until they stop."""
+    from hidiv.models.until_end import UNTIL_END
+
+    if text is not None:
+        return read_tree(text)
+    if all(model.end is not None for model in models):
+        return UNTIL_END
+    refuse(InvalidTree, "--tree", "is needed to know how long the models run", remedy="for example --tree chain:100")
+
+
+def _whole(text: str, number: str) -> int:
+    if not number.isdecimal() or len(number) > 30:
+        refuse(InvalidTree, f"--tree {text}", "sizes are whole numbers", number)
+    return int(number)

@@ -1,0 +1,66 @@
+"""The `hidiv` command. Asking for help imports no numpy: commands are looked up by name and imported when run."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from hidiv.errors import HidivError
+
+# Command -> where it is, and what the list of commands says of it.
+COMMANDS = {
+    "compare": ("hidiv.cli.compare:compare", "How different are two models?"),
+    "demo": ("hidiv.cli.demo:demo", "The paper's two chains and two trees."),
+}
+
+
+class Commands(click.Group):
+    """A group whose commands are imported one at a time."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name][0].split(":")
+        command = getattr(import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version
+
+    from hidiv.recursions.kernels import description
+
+    click.echo(f"hidiv {version('hidiv')}\nkernels: {description()}")
+    ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=show_version,
+              help="Show the version and which kernels run.")
+def commands() -> None:
+    """Divergences of hidden Markov models on chains and trees."""
+
+
+def main() -> None:
+    """Run a command; what is wrong with the input is one sentence on stderr and exit code 2."""
+    try:
+        sys.exit(commands(prog_name="hidiv", standalone_mode=False))
+    except (HidivError, click.ClickException) as error:
+        said = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        click.echo(f"hidiv: {' '.join(said.split())}", err=True)
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("hidiv: interrupted", err=True)
+        sys.exit(130)

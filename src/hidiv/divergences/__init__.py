@@ -1,0 +1,1 @@
+"""The quantities: what is compared, what the number means, what infinity says."""

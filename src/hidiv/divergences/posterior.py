@@ -1,0 +1,132 @@
+"""The divergence of what is hidden given what is known, exact on any tree (definitions, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.as_model import as_models
+from hidiv.divergences.comparable import check_same_states
+from hidiv.divergences.places import said
+from hidiv.divergences.result import Detail, Divergence
+from hidiv.divergences.subject import subject
+from hidiv.divergences.visits import by_group
+from hidiv.emissions.known import residual, weight_ratio
+from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.inference.likelihood import refuse_impossible
+from hidiv.inference.rows import Rows, evidence_and_tree, lay_out
+from hidiv.inference.weights import check_end, layout_of, log_weights, symbol_sets, with_last_row
+from hidiv.models.groups import check_groups
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.recursions.layout import Layout
+from hidiv.recursions.posterior import Posterior, posterior
+from hidiv.recursions.tables import PairTables, Tables
+from hidiv.recursions.terms import log_ratio
+
+Array = NDArray[np.float64]
+Target = Literal["states", "unobserved"]
+
+
+def posterior_kl(p: Any, q: Any, evidence: Any, tree: Any = None, *, target: Target = "states", evidence_q: Any = None) -> Divergence:
+    """D of the hidden states given the evidence, exact on any chain or tree (definitions, section 2).
+
+    target="unobserved" compares everything that is not known, unseen observations included; `evidence_q` gives q
+    another evidence than p, states only. +inf where p's posterior reaches a state q's gives no mass; evidence that
+    either model cannot produce is an error. `.by_node` is the profile along the tree.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
+    >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
+    >>> hd.posterior_kl(p, q, [1, 1, 0])
+    posterior divergence D(p || q) on a chain of 3 nodes = 0.152907 nats, exact
+    """
+    p, q = as_models(p, q)
+    check_posterior(p, q, target, evidence_q)
+    pair, layout, tree = pair_tables(p, q, evidence, tree, target, evidence_q)
+    found = posterior(pair, layout)
+    refuse_if_impossible(p, q, found)
+    reasons = [] if found.infinite is None else [_reason(p, *found.infinite)]
+    return Divergence(
+        found.value, "posterior", infinite=reasons, subject=subject(p, q, tree),
+        detail=Detail(by_node=partial(_profile, pair, layout)),
+        notes=[f"log-likelihood of the evidence: {found.log_likelihood_p!r} under p, {found.log_likelihood_q!r} under q"],
+    )  # fmt: skip
+
+
+def check_posterior(p: Model, q: Model, target: str, evidence_q: Any) -> None:
+    """Refuse what has no posterior divergence."""
+    check_same_states(p, q, "posterior")
+    if target not in ("states", "unobserved"):
+        refuse(HidivError, "target", 'must be "states" or "unobserved"', target)
+    if evidence_q is not None and target != "states":
+        refuse(HidivError, "evidence_q", 'two evidences leave only the states to compare, target="states"', target)
+    if (p.end is None) != (q.end is None):
+        refuse(IncompatibleModels, "end", "one model has end probabilities and the other has none", remedy="give both or neither an end")
+
+
+def refuse_if_impossible(p: Model, q: Model, found: Posterior) -> None:
+    """Impossible evidence is an error that names the model and the node."""
+    if found.impossible is not None:
+        side, node = found.impossible
+        model = p if side == "p" else q
+        refuse_impossible(model, node, side if model.name is None else f"{side} ({model.name!r})")
+
+
+def pair_tables(p: Model, q: Model, evidence: Any, tree: Any, target: str, evidence_q: Any) -> tuple[PairTables, Layout, Tree]:
+    """Both models' tables on the evidence with accurate log-ratios, and how the nodes use them."""
+    known, on_tree = evidence_and_tree(evidence, tree)
+    for model, who in ((p, "p"), (q, "q")):
+        check_groups(model, on_tree, who)
+        check_end(model, on_tree)
+    more_families = p if len(p.emissions) >= len(q.emissions) else q
+    rows = with_last_row(lay_out(known, on_tree, more_families), p)
+    weights_p = log_weights(p, rows, on_tree)
+    left = None
+    if evidence_q is None:
+        weights_q, ratio = log_weights(q, rows, on_tree), _by_rows(p, q, rows, weight_ratio)
+        if target == "unobserved":
+            left = _by_rows(p, q, rows, residual)
+        if p.end is not None and q.end is not None:
+            ratio[-1] += log_ratio(p.end, q.end)
+    else:
+        # With evidence of its own q has rows of its own: one a node for both.
+        rows_q = with_last_row(lay_out(evidence_and_tree(evidence_q, on_tree)[0], on_tree, more_families), q)
+        weights_q = log_weights(q, rows_q, on_tree)
+        weights_p, weights_q = (w if r.row_of is None else w[r.row_of] for w, r in ((weights_p, rows), (weights_q, rows_q)))
+        rows = replace(rows, row_of=None)
+        with np.errstate(invalid="ignore"):
+            ratio = np.where(weights_p == weights_q, 0.0, weights_q - weights_p)
+    groups = max(len(p.transitions), len(q.transitions))
+    transitions_p, transitions_q = by_group(p.transitions, groups), by_group(q.transitions, groups)
+    pair = PairTables(
+        Tables(p.initial, transitions_p, weights_p), Tables(q.initial, transitions_q, weights_q),
+        log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), ratio, left,
+    )  # fmt: skip
+    return pair, layout_of(groups, on_tree, rows), on_tree
+
+
+def _by_rows(p: Model, q: Model, rows: Rows, compare: Any) -> Array:
+    """(R, K): two families compared on every piece of knowledge, in the group it is read in."""
+    table = np.zeros((rows.n_rows, p.n_states))
+    groups = [slice(None)] if rows.group is None else [np.flatnonzero(rows.group == g) for g in range(int(rows.group.max()) + 1)]
+    for g, where in enumerate(groups):
+        family_p, family_q = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
+        lower, upper = (None if bound is None else bound[where] for bound in (rows.lower, rows.upper))
+        if family_p.n_features or family_q.n_features:
+            table[where] = compare(family_p, family_q, rows.x[where], lower, upper, symbol_sets(family_p, rows, where))
+    return table
+
+
+def _profile(pair: PairTables, layout: Layout) -> Array | None:
+    return posterior(pair, layout, by_node=True).by_node
+
+
+def _reason(p: Model, node: int, parent_state: int, state: int) -> str:
+    """Where p's posterior has mass and q's has none."""
+    came = "" if parent_state < 0 else f" after {said(p, parent_state)}"
+    return f"node {node}: {said(p, state)}{came} is possible under p given the evidence and impossible under q"

@@ -1,0 +1,192 @@
+"""A divergence with its name, its standing and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf, isinf, log
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.errors import HidivError, InvalidFile, refuse
+
+Array = NDArray[np.float64]
+Quantity = Literal["joint", "posterior", "observed"]
+Status = Literal["exact", "certified", "estimate", "approximation"]
+UNITS = {"nats": 1.0, "bits": 1.0 / log(2.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Where a joint divergence comes from; initial + transition + emission is the value.
+
+    `rows` (K,) or (G, K): by transition row; `states` (K,) or (G, K): by emission state.
+    """
+
+    initial: float
+    rows: Array
+    states: Array
+
+    @property
+    def transition(self) -> float:
+        """All transition rows together."""
+        return float(self.rows.sum())
+
+    @property
+    def emission(self) -> float:
+        """All emission states together."""
+        return float(self.states.sum())
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+    def scaled(self, factor: float) -> Parts:
+        """The same parts in another unit."""
+        return Parts(self.initial * factor, self.rows * factor, self.states * factor)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, infinities as text."""
+        keys = ("initial", "transition", "emission", "rows", "states")
+        return {key: plain(self[key]) for key in keys}
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What a result can still tell when asked; computed then, and once."""
+
+    parts: Callable[[], Parts | None] = lambda: None
+    by_node: Callable[[], Array | None] = lambda: None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Divergence:
+    """D(p || q): a number that says which divergence it is and how far it can be trusted.
+
+    `infinite` lists, first place first, why the value is +inf. `lower` and `upper` hold for an exact or certified
+    value; of an estimate they are the 95 % interval.
+    """
+
+    value: float
+    quantity: Quantity
+    status: Status = "exact"
+    lower: float | None = None
+    upper: float | None = None
+    std_error: float | None = None
+    n_samples: int | None = None
+    unit: str = "nats"
+    per: str | None = None  # "node" or "step" when the value was divided
+    infinite: list[str] = field(default_factory=list)
+    certificate: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+    subject: str = "D(p || q)"
+    detail: Detail = field(default_factory=Detail)
+
+    def __post_init__(self) -> None:
+        if self.status == "exact":
+            object.__setattr__(self, "lower", self.value)
+            object.__setattr__(self, "upper", self.value)
+
+    @cached_property
+    def parts(self) -> Parts | None:
+        """Initial law, transition rows and emission states; None where the quantity has no such parts."""
+        return self.detail.parts()
+
+    @cached_property
+    def by_node(self) -> Array | None:
+        """(n,): the share of each node, summing to the value; None where nodes are not listed."""
+        return self.detail.by_node()
+
+    def __float__(self) -> float:
+        return self.value
+
+    def to(self, unit: str) -> Divergence:
+        """The same result in "nats" or "bits"."""
+        if unit not in UNITS:
+            refuse(HidivError, "unit", 'must be "nats" or "bits"', unit)
+        factor = UNITS[unit] / UNITS[self.unit]
+
+        def scaled(number: float | None) -> float | None:
+            return None if number is None else number * factor
+
+        parts, by_node = self.detail.parts, self.detail.by_node
+        return replace(
+            self,
+            value=self.value * factor,
+            lower=scaled(self.lower),
+            upper=scaled(self.upper),
+            std_error=scaled(self.std_error),
+            unit=unit,
+            detail=Detail(
+                lambda: None if (found := parts()) is None else found.scaled(factor),
+                lambda: None if (found := by_node()) is None else found * factor,
+            ),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, lists and texts, ready for JSON; infinities as "inf"; by_node is left out."""
+        described: dict[str, Any] = {"format": "hidiv.divergence", "version": 1}
+        keys = ("subject", "quantity", "status", "value", "lower", "upper", "std_error", "n_samples", "unit", "per")
+        described |= {key: plain(getattr(self, key)) for key in keys}
+        described |= {"infinite": list(self.infinite), "certificate": plain(self.certificate), "notes": list(self.notes)}
+        described["parts"] = None if self.parts is None else self.parts.to_dict()
+        return described
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> Divergence:
+        """A result as it was saved."""
+        try:
+            parts = described["parts"]
+            known = None if parts is None else Parts(number(parts["initial"]), _array(parts["rows"]), _array(parts["states"]))
+            return cls(
+                number(described["value"]), described["quantity"], described["status"],
+                *(None if described[key] is None else number(described[key]) for key in ("lower", "upper", "std_error")),
+                described["n_samples"], described["unit"], described["per"], list(described["infinite"]),
+                described["certificate"], list(described["notes"]), str(described["subject"]), Detail(lambda: known),
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError) as error:
+            refuse(InvalidFile, "divergence", "is not a saved result", str(error) or type(error).__name__)
+
+    @property
+    def measure(self) -> str:
+        """The unit in words: nats, bits, nats per node."""
+        return self.unit if self.per is None else f"{self.unit} per {self.per}"
+
+    def __repr__(self) -> str:
+        said = f"{self.quantity} divergence {self.subject} = {self.value:.12g} {self.measure}, {self.status}"
+        if self.std_error is not None:
+            said += f" (standard error {self.std_error:.2g}, {self.n_samples} samples)"
+        elif self.status == "certified":
+            said += f" (between {self.lower:.12g} and {self.upper:.12g})"
+        return said + (f"; infinite because {self.infinite[0]}" if self.infinite else "")
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists and infinities as text, so that strict JSON can hold them."""
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, dict):
+        return {key: plain(v) for key, v in value.items()}
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def number(value: Any) -> float:
+    """A float that `plain` wrote."""
+    if value in ("inf", "-inf"):
+        return inf if value == "inf" else -inf
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    return float(value)
+
+
+def _array(value: Any) -> Array:
+    """Nested lists that `plain` wrote."""
+    return np.array([_array(v) for v in value] if isinstance(value, list) else number(value), dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Laws of an observation given the hidden state: one family a file, pairs of families in a registry."""

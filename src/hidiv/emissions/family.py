@@ -1,0 +1,143 @@
+"""What an emission family is: K laws, one a hidden state, of an observation with F columns."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.emissions.registry import pair
+from hidiv.errors import InvalidEvidence, refuse
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Statistics(NamedTuple):
+    """KL(p || q) = sum over D of expected_p (natural_p - natural_q), for any two families with equal keys."""
+
+    key: tuple[object, ...]
+    expected: Array  # (K, D) mean sufficient statistics, a last column of ones
+    natural: Array  # (K, D) natural parameters, a last column of minus the log-normaliser; may hold -inf
+
+
+class Family(Protocol):
+    """K laws of an observation; the first block is what a family writes, the rest it is given.
+
+    Parameters are read-only arrays whose first axis is the state. An observation is a row of `n_features` numbers
+    (symbols and counts are whole numbers); a scalar family also takes and gives plain vectors.
+    """
+
+    name: ClassVar[str]  # the name in files: the class name in lower case with underscores
+
+    @property
+    def n_states(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether a sample is a vector (n,) rather than (n, F)."""
+        ...
+
+    def parameters(self) -> dict[str, Any]:
+        """The constructor's arguments, enough to rebuild the family bit for bit."""
+        ...
+
+    def check(self, x: Array) -> None:
+        """Refuse values (n, F) outside the sample space, naming the first; NaN (not seen) is let through."""
+        ...
+
+    def log_density(self, x: Array) -> Array:
+        """(n, F) -> (n, K, F): log-probability of each column; columns are independent given the state."""
+        ...
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        """(n, F), (n, F) -> (n, K, F): log P(lower <= X <= upper) of each column, from log tails."""
+        ...
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        """(n,) states -> (n, F) observations."""
+        ...
+
+    def statistics(self) -> Statistics | None:
+        """Expected sufficient statistics and natural parameters; None for a family that has none."""
+        ...
+
+    # What every family is given.
+
+    def take(self, states: ArrayLike) -> Self:
+        """The family whose state i is state states[i] of this one."""
+        index = np.asarray(states)
+        return type(self)(**{key: value[index] for key, value in self.parameters().items()})
+
+    def log_prob(self, x: ArrayLike) -> Array:
+        """(n, K): log-probability (density) of each observation in each state; NaN entries are marginalised."""
+        return self.log_weight(columns(x, self))
+
+    def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+        """(n, K): log w_u(s) of definitions, section 1. x (n, F); where x is NaN, [lower, upper] counts, infinite = open."""
+        self.check(x)
+        seen = ~np.isnan(x)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            terms = np.where(seen[:, None, :], self.log_density(x), 0.0)
+            if lower is not None and upper is not None:
+                bounded = ~seen & ((lower > -np.inf) | (upper < np.inf))
+                if bounded.any():
+                    terms = np.where(bounded[:, None, :], self.log_mass(lower, upper), terms)
+        return np.asarray(terms.sum(axis=2), dtype=np.float64)
+
+    def sample(self, states: ArrayLike, rng: np.random.Generator) -> Array:
+        """One observation for each state in `states`: (n,) for a scalar family, else (n, F)."""
+        drawn = self.draw(np.asarray(states, dtype=np.int64), rng)
+        return drawn[:, 0] if self.is_scalar else drawn
+
+    def kl(self, other: Family) -> Array:
+        """(K,): KL of each state's law from the same state's law in `other`; +inf where support is missing."""
+        return pair(self, other).kl(self, other)
+
+    def renyi(self, other: Family, alpha: float) -> Array:
+        """(K,): Renyi divergence of order alpha, log of the integral of p^alpha q^(1-alpha) over (alpha - 1)."""
+        return pair(self, other).renyi(self, other, alpha)
+
+    def log_ratio(self, other: Family, x: ArrayLike) -> Array:
+        """(n, K): log other(x)/self(x), accurate when the two nearly agree; NaN entries are marginalised."""
+        return pair(self, other).log_ratio(self, other, columns(x, self))
+
+    def gaps(self, other: Family) -> list[str | None]:
+        """(K,): where this law has mass and the other none, in words; None where nowhere."""
+        return pair(self, other).gaps(self, other)
+
+
+def columns(x: ArrayLike, family: Family) -> Array:
+    """Observations as (n, F) floats; a vector is taken as one column."""
+    values = np.ma.filled(np.ma.asarray(x).astype(np.float64), np.nan) if isinstance(x, np.ma.MaskedArray) else np.asarray(x, dtype=np.float64)
+    if values.ndim == 1 and family.n_features == 1:
+        values = values[:, None]
+    if values.ndim != 2 or values.shape[1] != family.n_features:
+        refuse(InvalidEvidence, "x", f"must have shape (n, {family.n_features}) for {family.name} emissions", values.shape)
+    return values
+
+
+def check_whole(x: Array, family: str, highest: float = np.inf) -> None:
+    """Refuse anything but whole numbers 0..highest (NaN passes): symbols and counts."""
+    with np.errstate(invalid="ignore"):
+        bad = ~np.isnan(x) & ((x != np.floor(x)) | (x < 0) | (x > highest) | np.isinf(x))
+    if bad.any():
+        node, column = (int(i) for i in np.argwhere(bad)[0])
+        top = "" if highest == np.inf else f" to {highest:.0f}"
+        refuse(InvalidEvidence, f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
+               f"{family} observations are whole numbers from 0{top}", float(x[node, column]))
+
+
+def check_between(x: Array, family: str, low: float, high: float = np.inf) -> None:
+    """Refuse values outside [low, high] and infinite ones (NaN passes)."""
+    with np.errstate(invalid="ignore"):
+        bad = ~np.isnan(x) & ((x < low) | (x > high) | np.isinf(x))
+    if bad.any():
+        node, column = (int(i) for i in np.argwhere(bad)[0])
+        span = "finite" if low == -np.inf else f"at least {low:g} and finite" if high == np.inf else f"between {low:g} and {high:g}"
+        refuse(InvalidEvidence, f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
+               f"{family} observations are {span}", float(x[node, column]))

@@ -1,0 +1,84 @@
+"""Parameters of a family: read once, checked once, read-only afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.errors import InvalidModel, refuse
+
+Array = NDArray[np.float64]
+
+SUM_TOLERANCE = 1e-8  # beyond it a row is refused; within, renormalised once (definitions, section 8)
+
+
+def reading(place: str, value: ArrayLike, ndims: Iterable[int]) -> Array:
+    """A finite read-only float array with one of the numbers of axes allowed, none of them empty."""
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        refuse(InvalidModel, place, "must be a rectangular array of numbers", value)
+    if array.ndim not in tuple(ndims) or array.size == 0:
+        wanted = " or ".join(f"{n}-dimensional" for n in ndims)
+        refuse(InvalidModel, place, f"must be a non-empty {wanted} array", f"shape {array.shape}")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        refuse(InvalidModel, place + indexed(where), "must be finite", float(array[where]))
+    array.flags.writeable = False
+    return array
+
+
+def indexed(where: Iterable[int]) -> str:
+    """(1, 2) -> '[1][2]', as the place would be written."""
+    return "".join(f"[{i}]" for i in where)
+
+
+def require(place: str, array: Array, good: NDArray[np.bool_], rule: str, remedy: str = "") -> None:
+    """Refuse the first entry that breaks a rule, naming it."""
+    if not good.all():
+        where = tuple(int(i) for i in np.argwhere(~good)[0])
+        refuse(InvalidModel, place + indexed(where), rule, float(array[where]), remedy)
+
+
+def positive(place: str, value: ArrayLike, ndims: Iterable[int] = (1, 2)) -> Array:
+    """Parameters above zero."""
+    array = reading(place, value, ndims)
+    require(place, array, array > 0, "must be above 0")
+    return array
+
+
+def proportions(place: str, value: ArrayLike, ndims: Iterable[int] = (1, 2)) -> Array:
+    """Parameters in [0, 1]."""
+    array = reading(place, value, ndims)
+    require(place, array, (array >= 0) & (array <= 1), "must be between 0 and 1")
+    return array
+
+
+def same_shape(place: str, first: Array, second: Array) -> None:
+    """Refuse two parameters of one family that differ in shape."""
+    if first.shape != second.shape:
+        refuse(InvalidModel, place, f"must have the shape {first.shape} of the parameter before it", second.shape)
+
+
+def distributions(place: str, value: ArrayLike, ndims: Iterable[int], rule: str = "probabilities must sum to 1") -> Array:
+    """Rows (last axis) of probabilities that sum to one."""
+    array = reading(place, value, ndims)
+    require(place, array, array >= 0, "probabilities cannot be negative")
+    sums = np.asarray(array.sum(axis=-1))
+    off = np.abs(sums - 1.0)
+    if (off > SUM_TOLERANCE).any():
+        where = tuple(int(i) for i in np.argwhere(off > SUM_TOLERANCE)[0])
+        refuse(InvalidModel, place + indexed(where), f"{rule} within {SUM_TOLERANCE:g}", float(sums[where]), "rescale them")
+    # Left untouched within 4 K ulp, so that saving and loading changes no bit.
+    loose = off > 4 * array.shape[-1] * np.finfo(np.float64).eps
+    if loose.any():
+        array = np.where(loose[..., None], array / sums[..., None], array)
+        array.flags.writeable = False
+    return array
+
+
+def wide(array: Array) -> Array:
+    """(K,) or (K, F) as (K, F): a scalar family has one column."""
+    return array[:, None] if array.ndim == 1 else array

@@ -1,0 +1,98 @@
+"""Which families there are, and how two of them compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.errors import IncompatibleModels, refuse, sentence
+
+if TYPE_CHECKING:
+    from hidiv.emissions.family import Family
+
+Array = NDArray[np.float64]
+
+# Name in files -> class; modules are imported when a family is first asked for, so that the light ones stay light.
+FAMILIES = {
+    "categorical": "Categorical",
+    "bernoulli": "Bernoulli",
+    "gaussian": "Gaussian",
+    "poisson": "Poisson",
+    "exponential": "Exponential",
+    "gamma": "Gamma",
+    "geometric": "Geometric",
+    "binomial": "Binomial",
+    "negative_binomial": "NegativeBinomial",
+    "laplace": "Laplace",
+    "log_normal": "LogNormal",
+    "generalized_gaussian": "GeneralizedGaussian",
+    "von_mises": "VonMises",
+    "beta": "Beta",
+    "silent": "Silent",
+    "product": "Product",
+}
+
+
+def family_class(name: str) -> Any:
+    """The class of a family by its name in files; KeyError for an unknown one."""
+    return getattr(import_module(f"hidiv.emissions.{name}"), FAMILIES[name])
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How two families compare, state by state; p and q have equal numbers of states and features."""
+
+    kl: Callable[[Any, Any], Array]  # (K,)
+    renyi: Callable[[Any, Any, float], Array]  # (K,), order alpha
+    log_ratio: Callable[[Any, Any, Array], Array]  # (n, F) -> (n, K), log q(x)/p(x)
+    gaps: Callable[[Any, Any], list[str | None]]  # (K,), where p has mass and q none, in words
+
+
+_PAIRS: dict[tuple[type, type], Pair] = {}
+
+
+def register(p: type, q: type, how: Pair) -> None:
+    """Make the families p and q comparable in this order."""
+    _PAIRS[p, q] = how
+
+
+def registered() -> list[tuple[type, type]]:
+    """The pairs of families that compare, every family imported."""
+    for name in FAMILIES:
+        family_class(name)
+    return list(_PAIRS)
+
+
+def pair(p: Family, q: Family) -> Pair:
+    """How p and q compare; refuses pairs nobody registered and different numbers of states or features."""
+    how = _PAIRS.get((type(p), type(q)))
+    if how is None:
+        refuse(IncompatibleModels, "emission", f"{type(p).__name__} and {type(q).__name__} laws cannot be compared in closed form",
+               remedy="use one family for both, or the observed divergence by Monte Carlo")
+    if p.n_features != q.n_features:
+        raise IncompatibleModels(sentence("emission", f"p has {p.n_features} columns and q has {q.n_features}",
+                                          remedy="compare models of the same observations"))
+    if p.n_states != q.n_states:
+        raise IncompatibleModels(sentence("emission", f"p has {p.n_states} states and q has {q.n_states}",
+                                          remedy="take() the states to compare, or use the observed divergence"))
+    return how
+
+
+def no_gaps(p: Family, q: Family) -> list[str | None]:
+    """For families whose laws all share one support."""
+    return [None] * p.n_states
+
+
+def converted(how: Pair, p: Callable[[Any], Any] = lambda f: f, q: Callable[[Any], Any] = lambda f: f) -> Pair:
+    """A pair that compares through another one, after turning either side into its more general family."""
+    return Pair(
+        kl=lambda a, b: how.kl(p(a), q(b)),
+        renyi=lambda a, b, alpha: how.renyi(p(a), q(b), alpha),
+        log_ratio=lambda a, b, x: how.log_ratio(p(a), q(b), x),
+        gaps=lambda a, b: how.gaps(p(a), q(b)),
+    )

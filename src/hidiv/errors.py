@@ -1,0 +1,60 @@
+"""The errors hidiv raises, and the one way to word them: place, rule, value, remedy."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+
+class HidivError(ValueError):
+    """Anything wrong with what was handed in; the message is one sentence fit for a user."""
+
+
+class InvalidModel(HidivError):
+    """A model, or one of its emission families, breaks a rule of its own."""
+
+
+class InvalidTree(HidivError):
+    """A tree is not a tree, or is not written as one."""
+
+
+class InvalidEvidence(HidivError):
+    """Evidence is malformed, or does not fit the model or the tree it is used with."""
+
+
+class IncompatibleModels(HidivError):
+    """Two models, or a model and a tree, cannot be compared in the way asked for."""
+
+
+class ImpossibleEvidence(HidivError):
+    """Evidence that a model gives probability zero."""
+
+
+class InvalidFile(HidivError):
+    """A file is not what it should be."""
+
+
+class OutOfRange(HidivError):
+    """A finite value that no double can hold."""
+
+
+class MissingExtra(HidivError):
+    """An optional library is needed and not installed."""
+
+
+def refuse(error: type[HidivError], place: str, rule: str, value: object = None, remedy: str = "") -> NoReturn:
+    """Raise `error` with the one sentence form: place: rule, got value; remedy."""
+    raise error(sentence(place, rule, value, remedy))
+
+
+def sentence(place: str, rule: str, value: object = None, remedy: str = "") -> str:
+    """'place: rule, got value; remedy.', leaving out what is not given; long values are cut."""
+    got = "" if value is None else f", got {shown(value)}"
+    then = f"; {remedy}" if remedy else ""
+    return f"{place}: {rule}{got}{then}"
+
+
+def shown(value: object) -> str:
+    """A value as it should stand in a sentence: short, on one line, no control characters."""
+    text = value if isinstance(value, str) else repr(value.item() if hasattr(value, "item") and getattr(value, "size", 2) == 1 else value)
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return text if len(text) <= 80 else text[:77] + "..."

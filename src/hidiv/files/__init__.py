@@ -1,0 +1,1 @@
+"""Models, trees and results on disk: JSON and NPZ, never pickle."""

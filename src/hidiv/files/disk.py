@@ -1,0 +1,75 @@
+"""Bytes in and out of files: sizes checked before reading, files replaced whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from typing import IO
+
+from hidiv.errors import InvalidFile, refuse, shown
+
+Path = str | os.PathLike[str]
+
+
+def checked_path(path: object) -> str:
+    """The path as text."""
+    try:
+        found = os.fspath(path)  # type: ignore[call-overload]
+    except TypeError:
+        refuse(InvalidFile, "path", "must be a file's path", type(path).__name__)
+    if not isinstance(found, str) or "\0" in found or not found:
+        refuse(InvalidFile, "path", "must be a file's path", repr(found))
+    return found
+
+
+@contextmanager
+def opened(path: str) -> Iterator[BufferedReader]:
+    """The file open for reading; what the system refuses becomes one sentence."""
+    try:
+        with open(path, "rb") as file:
+            yield file
+    except OSError as error:
+        refuse(InvalidFile, shown(path), f"cannot be read, {_reason(error)}")
+
+
+def read_limited(file: IO[bytes], path: str, limit: int) -> bytes:
+    """All bytes, no more than `limit`; the size is looked at before anything is read."""
+    status = os.fstat(file.fileno())
+    if stat.S_ISREG(status.st_mode) and status.st_size > limit:
+        refuse(InvalidFile, shown(path), f"a JSON file may have {limit} bytes", f"{status.st_size}")
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        refuse(InvalidFile, shown(path), f"a JSON file may have {limit} bytes", "more")
+    return data
+
+
+def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
+    """Write beside the file, then take its place: other readers see the old file or the new one, never half of it."""
+    target = os.path.realpath(path)
+    beside = f"{target}.{os.urandom(6).hex()}.part"
+    try:
+        mode = os.stat(target).st_mode if os.path.exists(target) else None
+        if mode is not None and not stat.S_ISREG(mode):
+            refuse(InvalidFile, shown(path), "is not a file that can be replaced")
+        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            with os.fdopen(file, "wb") as out:
+                write(out)
+                out.flush()
+                os.fsync(out.fileno())
+            if mode is not None:
+                os.chmod(beside, stat.S_IMODE(mode))
+            os.replace(beside, target)
+        except BaseException:
+            os.unlink(beside)
+            raise
+    except OSError as error:
+        refuse(InvalidFile, shown(path), f"cannot be written, {_reason(error)}")
+
+
+def _reason(error: OSError) -> str:
+    reason = error.strerror or type(error).__name__
+    return reason[:1].lower() + reason[1:]

@@ -1,0 +1,83 @@
+"""What files may hold: each format with the class that reads and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hidiv.errors import HidivError, InvalidFile, refuse
+from hidiv.files.strict_json import parse, too_deep, written
+
+if TYPE_CHECKING:
+    from hidiv.models.model import Model
+    from hidiv.models.tree import Tree
+
+# By name, so that reading one format imports no more than it needs, and imports keep pointing one way.
+FORMATS = {
+    "hidiv.model": ("hidiv.models.model", "Model"),
+    "hidiv.tree": ("hidiv.models.tree", "Tree"),
+    "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
+}
+COLLECTION = ("hidiv.comparison.collection", "Collection")
+
+
+def class_of(place: tuple[str, str]) -> Any:
+    """The class a format is read by."""
+    return getattr(import_module(place[0]), place[1])
+
+
+def is_a(obj: object, place: tuple[str, str]) -> bool:
+    """Whether an object is of that class, without importing it."""
+    return (type(obj).__module__, type(obj).__qualname__) == place
+
+
+def from_text(text: str, place: str, wanted: str | None = None) -> Any:
+    """What a JSON text holds; refusals start with `place`, the file's name. `wanted` names the one format allowed."""
+    described = parse(text, place)
+    form = described.get("format")
+    known = ", ".join(FORMATS)
+    if "format" not in described:
+        refuse(InvalidFile, place, 'the key "format" is missing', remedy=f"known are {known}")
+    if not isinstance(form, str) or form not in FORMATS:
+        refuse(InvalidFile, f"{place}: format", "is not a known one", repr(form), f"known are {known}")
+    if wanted is not None and form != wanted:
+        refuse(InvalidFile, f"{place}: format", f"{wanted} is needed here", form)
+    if described.get("version") != 1 or isinstance(described.get("version"), bool):
+        refuse(InvalidFile, f"{place}: version", "must be 1, the only one so far",
+               repr(described.get("version")), "a newer hidiv may read it")
+    try:
+        return class_of(FORMATS[form]).from_dict(described)
+    except HidivError as error:
+        raise placed(error, place) from None
+    except RecursionError:
+        too_deep(place)
+
+
+def model_from_text(text: str, place: str) -> Model:
+    """A model from the text of a model file."""
+    model: Model = from_text(text, place, "hidiv.model")
+    return model
+
+
+def tree_from_text(text: str, place: str) -> Tree:
+    """A tree from the text of a tree file."""
+    tree: Tree = from_text(text, place, "hidiv.tree")
+    return tree
+
+
+def to_text(obj: object) -> str:
+    """The JSON text of a model, a tree or a result; `from_text` gives it back bit for bit."""
+    form = next((name for name, place in FORMATS.items() if is_a(obj, place)), None)
+    if form is None:
+        refuse(InvalidFile, "save", "JSON files hold a Model, a Tree or a Divergence", type(obj).__name__)
+    described: Mapping[str, Any] = obj.to_dict()  # type: ignore[attr-defined]
+    for u, label in enumerate(described.get("labels") or ()):
+        if not isinstance(label, str | int | float | None) or isinstance(label, int) and abs(label) >= 2**63:
+            refuse(InvalidFile, f"labels[{u}]", "only labels that are texts or numbers can be saved", label)
+    return written({"format": form, "version": 1, **described})
+
+
+def placed(error: HidivError, place: str) -> HidivError:
+    """The same refusal with its file named in front."""
+    return type(error)(f"{place}: {error}")

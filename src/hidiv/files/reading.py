@@ -1,0 +1,59 @@
+"""Files to objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hidiv.errors import HidivError, InvalidFile, refuse, shown
+from hidiv.files.disk import Path, checked_path, opened, read_limited
+from hidiv.files.formats import COLLECTION, class_of, from_text, placed
+from hidiv.files.strict_json import too_deep
+
+if TYPE_CHECKING:
+    from hidiv.models.model import Model
+    from hidiv.models.tree import Tree
+
+JSON_LIMIT = 2**30  # bytes
+
+
+def load(path: Path) -> Any:
+    """The Model, Tree, Divergence (JSON) or Collection (NPZ) that a file holds, bit for bit as it was saved."""
+    return _load(checked_path(path), None)
+
+
+def load_model(path: Path) -> Model:
+    """The model of a file; anything else in it is refused."""
+    model: Model = _load(checked_path(path), "hidiv.model")
+    return model
+
+
+def load_tree(path: Path) -> Tree:
+    """The tree of a file; anything else in it is refused."""
+    tree: Tree = _load(checked_path(path), "hidiv.tree")
+    return tree
+
+
+def decoded(data: bytes, place: str) -> str:
+    """The text of a JSON file."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        refuse(InvalidFile, place, f"must be UTF-8 text, byte {error.start + 1} is not")
+
+
+def _load(path: str, wanted: str | None) -> Any:
+    place = shown(path)
+    with opened(path) as file:
+        if file.peek(2)[:2] == b"PK":  # what every zip begins with
+            if wanted is not None:
+                refuse(InvalidFile, place, f"{wanted} is needed here", "a zip archive")
+            from hidiv.files.npz import read_arrays  # here, so that a JSON file needs no zip and no numpy
+
+            try:
+                return class_of(COLLECTION).from_arrays(read_arrays(file))
+            except HidivError as error:
+                raise placed(error, place) from None
+            except RecursionError:
+                too_deep(place)
+        data = read_limited(file, path, JSON_LIMIT)
+    return from_text(decoded(data, place), place, wanted)

@@ -1,0 +1,104 @@
+"""JSON read strictly, one sentence for what is wrong and its place, and written so that every float comes back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from math import isinf
+from typing import Any, NoReturn
+
+from hidiv.errors import InvalidFile, refuse, sentence, shown
+
+# Text in quotes is skipped over; all else that is no punctuation is a number or a literal.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s\[\]{},:"]+', re.DOTALL)
+
+
+class _Refused(Exception):
+    """A token JSON's grammar allows and we do not."""
+
+    def __init__(self, token: str, rule: str) -> None:
+        self.token, self.rule = token, rule
+
+
+def parse(text: str, place: str) -> dict[str, Any]:
+    """The object a JSON text holds; duplicate keys, NaN, infinities and numbers no double holds are refused."""
+    try:
+        found = json.loads(
+            text.removeprefix("\ufeff"),
+            object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=_literal,
+        )  # fmt: skip
+    except _Refused as refused:
+        where = next((t.start() for t in _TOKEN.finditer(text) if t.group() == refused.token), 0)
+        refuse(InvalidFile, f"{place}, line {text.count(chr(10), 0, where) + 1}", refused.rule, refused.token)
+    except json.JSONDecodeError as error:
+        empty = "the file is empty" if not text.strip() else f"is not JSON, {error.msg[:1].lower()}{error.msg[1:]}"
+        refuse(InvalidFile, f"{place}, line {error.lineno}, column {error.colno}", shown(empty))
+    except InvalidFile as error:
+        raise InvalidFile(f"{place}: {error}") from None
+    except RecursionError:
+        too_deep(place)
+    if not isinstance(found, dict):
+        refuse(InvalidFile, place, "must hold a JSON object {...}", type(found).__name__)
+    return found
+
+
+def written(described: Mapping[str, Any]) -> str:
+    """One key a line; floats as their shortest repr, so that reading gives the same bits."""
+    try:
+        return _written(described, ascii_only=False)
+    except RecursionError:
+        too_deep("save")
+
+
+def too_deep(place: str) -> NoReturn:
+    """Refuse brackets within brackets beyond what can be walked."""
+    raise InvalidFile(sentence(place, "is nested too deeply"))
+
+
+def _written(described: Mapping[str, Any], ascii_only: bool) -> str:
+    lines = []
+    for key, value in described.items():
+        try:
+            lines.append(f"{json.dumps(key)}: {json.dumps(value, allow_nan=False, ensure_ascii=ascii_only)}")
+        except (TypeError, ValueError) as error:
+            refuse(InvalidFile, key, "holds what JSON cannot", str(error))
+    text = "{\n " + ",\n ".join(lines) + "\n}\n"
+    if not ascii_only and not _encodes(text):
+        return _written(described, ascii_only=True)  # half a surrogate pair can only be written escaped
+    return text
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise InvalidFile(f'the key "{shown(twice)}" is there twice in one object')
+    return found
+
+
+def _integer(token: str) -> int:
+    # 310 digits are beyond every double; Python itself stops at a few thousand.
+    if len(token) > 310 or isinf(float(token)):
+        raise _Refused(token, "a number beyond the range of doubles")
+    return int(token)
+
+
+def _number(token: str) -> float:
+    value = float(token)
+    if isinf(value):
+        raise _Refused(token, "a number beyond the range of doubles")
+    return value
+
+
+def _literal(token: str) -> NoReturn:
+    raise _Refused(token, "must be a finite number")

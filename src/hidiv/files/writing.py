@@ -1,0 +1,32 @@
+"""Objects to files."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from hidiv.errors import InvalidFile, refuse
+from hidiv.files.disk import Path, checked_path, replace_file
+from hidiv.files.formats import COLLECTION, FORMATS, is_a, to_text
+
+
+def save(obj: object, path: Path) -> None:
+    """Write a Model, a Tree or a Divergence as JSON, a Collection as NPZ; the file appears whole or not at all."""
+    target = checked_path(path)
+    if is_a(obj, COLLECTION):
+        if target.lower().endswith(".json"):
+            refuse(InvalidFile, "save", "a Collection is written as NPZ", target, "name the file .npz")
+        from hidiv.files.npz import write_arrays
+
+        arrays = obj.to_arrays()  # type: ignore[attr-defined]
+        replace_file(target, lambda out: write_arrays(out, arrays))
+        return
+    if not any(is_a(obj, place) for place in FORMATS.values()):
+        refuse(InvalidFile, "save", "files hold a Model, a Tree, a Divergence or a Collection", type(obj).__name__)
+    if target.lower().endswith(".npz"):
+        refuse(InvalidFile, "save", f"a {type(obj).__name__} is written as JSON", target, "name the file .json")
+    data = to_text(obj).encode("utf-8")
+
+    def write(out: IO[bytes]) -> None:
+        out.write(data)
+
+    replace_file(target, write)

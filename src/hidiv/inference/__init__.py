@@ -1,0 +1,1 @@
+"""One model and what is known: likelihood, smoothing, most probable states, samples, influence."""

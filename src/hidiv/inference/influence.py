@@ -1,0 +1,33 @@
+"""Which observations decide the hidden states (definitions, section 6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.as_model import as_model
+from hidiv.inference.likelihood import refuse_impossible
+from hidiv.inference.weights import allowed_states, tables_of
+from hidiv.recursions import influence as recursion
+
+
+def influence(model: Any, evidence: Any, tree: Any = None) -> NDArray[np.float64]:
+    """(n,): D( P(S | E) || P(S | E without X_j) ) for every node j, in nats; allowed states stay, never infinite.
+
+    Zero where nothing of X_j is known. All n cost one upward and one downward pass.
+    """
+    model = as_model(model)
+    tables, layout, rows = tables_of(model, evidence, tree)
+    unseen = np.zeros_like(tables.log_weight)
+    allowed = allowed_states(model, rows)
+    if allowed is not None:
+        unseen = np.where(allowed, unseen, -np.inf)
+    if model.end is not None:  # that a chain has ended stays known
+        with np.errstate(divide="ignore"):
+            unseen[-1] += np.log(model.end)
+    found, impossible = recursion.influence(tables, layout, unseen)
+    if impossible is not None:
+        refuse_impossible(model, impossible)
+    return found

@@ -1,0 +1,114 @@
+"""Evidence laid out for the recursions: which distinct pieces of knowledge there are, and which node has which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.errors import InvalidEvidence, refuse
+from hidiv.models.evidence import Evidence, as_evidence
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree, as_tree
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Indices = NDArray[np.int32] | NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """R pieces of knowledge: values, intervals, sets of symbols, allowed states and the group they are read in.
+
+    `row_of` (n,) says which one a node has; None when there is one a node. Symbols and small counts share rows, so a
+    long sequence costs no table of its own length.
+    """
+
+    x: Array  # (R, F)
+    lower: Array | None
+    upper: Array | None
+    symbols: dict[int, tuple[int, ...]] | Flags | None  # sets by row
+    states: dict[int, tuple[int, ...]] | Flags | None
+    group: NDArray[np.int64] | None  # (R,), None without groups
+    row_of: Indices | None  # (n,)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of distinct pieces of knowledge."""
+        return int(self.x.shape[0])
+
+
+def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
+    """Evidence and the tree it speaks of, of one length; a list of nodes may stop before the tree does."""
+    known = as_evidence(evidence)
+    on = as_tree(tree, known.n_nodes)
+    if known.n_nodes != on.n_nodes and not (known.is_listed and known.n_nodes < on.n_nodes):
+        refuse(InvalidEvidence, "evidence", f"must describe the {on.n_nodes} nodes of the tree", known.n_nodes)
+    return known, on
+
+
+def lay_out(evidence: Evidence, tree: Tree, model: Model) -> Rows:
+    """Rows of knowledge for a model: one for each symbol or small count where that says it all, else one a node."""
+    group = tree.group if len(model.emissions) > 1 else None
+    x = _columns(evidence, tree, model)
+    plain = evidence.allowed is None and evidence.symbols is None and not evidence.symbol_sets and not evidence.state_sets
+    if plain and evidence.lower is None and x.shape[1] == 1:
+        shared = _shared(x[:, 0], group)
+        if shared is not None:
+            return shared
+    lower, upper = (_padded(bound, tree.n_nodes, fill) for bound, fill in ((evidence.lower, -np.inf), (evidence.upper, np.inf)))
+    return Rows(
+        np.asarray(x, dtype=np.float64), lower, upper,
+        evidence.symbols if evidence.symbols is not None else dict(evidence.symbol_sets) or None,
+        evidence.allowed if evidence.allowed is not None else dict(evidence.state_sets) or None,
+        group, None,
+    )  # fmt: skip
+
+
+def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
+    """(n, F) values for the model's observations; evidence that holds no number fits any model."""
+    x = evidence.x
+    if x.shape[1] != model.n_features and evidence.has_numbers:
+        refuse(InvalidEvidence, "x", f"must have {model.n_features} column{'s' if model.n_features != 1 else ''} for {model.title}", x.shape[1])
+    if x.shape[1] != model.n_features or len(x) < tree.n_nodes:
+        wide = np.full((tree.n_nodes, model.n_features), np.nan)
+        if x.shape[1] == model.n_features:
+            wide[: len(x)] = x
+        return wide
+    return x
+
+
+def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
+    if bound is None or len(bound) == n:
+        return bound
+    wide = np.full((n, bound.shape[1]), fill)
+    wide[: len(bound)] = bound
+    return wide
+
+
+def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> Rows | None:
+    """One row for every whole number up to the largest, and one for nothing seen; None where that does not pay."""
+    whole = x.dtype.kind in "iu"
+    if not whole:
+        seen = x[~np.isnan(x)]
+        if not seen.size or (seen != np.floor(seen)).any() or np.isinf(seen).any():
+            return None
+    else:
+        seen = x
+    low, high = float(seen.min()), float(seen.max())
+    count = int(high) + 2
+    groups = 1 if group is None else int(group.max()) + 1
+    if low < 0 or count * groups > max(64, len(x) // 8):
+        return None
+    unseen = count - 1
+    row_of: Any = x if x.dtype in (np.int32, np.int64) else np.where(np.isnan(x), unseen, x).astype(np.int32) if not whole else x.astype(np.int32)
+    values = np.append(np.arange(count - 1, dtype=np.float64), np.nan)
+    if group is not None:
+        row_of = row_of + count * group
+        values = np.tile(values, groups)
+    return Rows(
+        values[:, None], None, None, None, None,
+        None if group is None else np.repeat(np.arange(groups), count), np.ascontiguousarray(row_of),
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Draws of states and observations, from a model alone or from its states given evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.as_model import as_model
+from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.inference.likelihood import refuse_impossible
+from hidiv.inference.weights import tables_of
+from hidiv.models.groups import check_groups
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree, as_tree
+from hidiv.models.until_end import UntilEnd
+from hidiv.recursions.layout import Layout
+from hidiv.recursions.sampling import sample_states
+from hidiv.recursions.tables import Tables
+
+IntArray = NDArray[np.int64]
+Array = NDArray[np.float64]
+Seed = int | np.random.Generator | None
+
+BLOCK = 1 << 22  # uniforms drawn at once
+
+
+def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) -> tuple[Any, Any]:
+    """States and observations of one tree, or of `size` of them: ((n,), (n,) or (n, F)), with a leading axis of `size`.
+
+    With tree=hd.UNTIL_END and a model with `end` the chains have random lengths, and `size` gives lists of them.
+    """
+    model = as_model(model)
+    rng = np.random.default_rng(seed)
+    count = check_size(size)
+    if isinstance(tree, UntilEnd):
+        drawn = [_until_end(model, rng) for _ in range(count)]
+        return drawn[0] if size is None else tuple(map(list, zip(*drawn, strict=True)))
+    if model.end is not None:
+        refuse(IncompatibleModels, model.title, "has end probabilities and chooses its own length", remedy="use tree=hd.UNTIL_END")
+    on = as_tree(tree)
+    check_groups(model, on, "model")
+    states = draw_states(model, on, count, rng)
+    x = draw_observations(model, on, states, rng)
+    return (states[0], x[0]) if size is None else (states, x)
+
+
+def sample_posterior(model: Any, evidence: Any, tree: Any = None, size: int | None = None, seed: Seed = None) -> IntArray:
+    """States drawn given the evidence: (n,), or (size, n)."""
+    model = as_model(model)
+    tables, layout, _ = tables_of(model, evidence, tree)
+    states, impossible = sample_states(tables, layout, np.random.default_rng(seed).random((check_size(size), layout.n_nodes)))
+    if impossible is not None:
+        refuse_impossible(model, impossible)
+    return states[0] if size is None else states
+
+
+def draw_states(model: Model, tree: Tree, count: int, rng: np.random.Generator) -> IntArray:
+    """(count, n): hidden states of independent trees."""
+    tables = Tables(model.initial, model.transitions, np.zeros((1, model.n_states)))
+    transition_of = tree.group if len(model.transitions) > 1 else None
+    layout = Layout(tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, np.zeros(tree.n_nodes, dtype=np.int64))
+    at_once = max(1, BLOCK // tree.n_nodes)
+    blocks = [
+        sample_states(tables, layout, rng.random((min(at_once, count - start), tree.n_nodes)))[0] for start in range(0, count, at_once)
+    ]
+    return np.concatenate(blocks)
+
+
+def draw_observations(model: Model, tree: Tree, states: IntArray, rng: np.random.Generator) -> Array:
+    """(count, n) or (count, n, F): one observation for each state; what a silent group does not show is NaN."""
+    columns = model.n_features
+    x = np.full((*states.shape, columns), np.nan)
+    for g, family in enumerate(model.emissions):
+        nodes = slice(None) if len(model.emissions) == 1 else np.flatnonzero(tree.group == g)
+        mine = states[:, nodes]
+        if family.n_features and mine.size:
+            x[:, nodes] = family.draw(mine.ravel(), rng).reshape(*mine.shape, columns)
+    return x[:, :, 0] if all(family.is_scalar or not family.n_features for family in model.emissions) and columns == 1 else x
+
+
+def check_size(size: int | None) -> int:
+    """How many to draw; None is one."""
+    if size is not None and (not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1):
+        refuse(HidivError, "size", "must be a whole number from 1, or None", size)
+    return 1 if size is None else int(size)
+
+
+def _until_end(model: Model, rng: np.random.Generator) -> tuple[IntArray, Array]:
+    """One chain that stops by itself."""
+    if model.end is None:
+        refuse(IncompatibleModels, model.title, "has no end probabilities", remedy="give the number of nodes instead of UNTIL_END")
+    rows = np.cumsum(np.column_stack([model.transitions[0], model.end]), axis=1)
+    states = [int(np.searchsorted(np.cumsum(model.initial), rng.random(), side="right"))]
+    while (following := int(np.searchsorted(rows[states[-1]], rng.random() * rows[states[-1], -1], side="right"))) < model.n_states:
+        states.append(following)
+    path = np.array(states)
+    return path, model.emissions[0].sample(path, rng)

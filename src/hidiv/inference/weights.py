@@ -1,0 +1,150 @@
+"""Weights of the hidden states: the one way in which evidence enters a recursion (definitions, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.categorical import Categorical
+from hidiv.errors import IncompatibleModels, InvalidEvidence, refuse
+from hidiv.inference.rows import Rows, evidence_and_tree, lay_out
+from hidiv.models.groups import check_groups
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.recursions.layout import Layout
+from hidiv.recursions.tables import Tables
+
+if TYPE_CHECKING:
+    from hidiv.emissions.family import Family
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+
+def tables_of(model: Model, evidence: Any, tree: Any) -> tuple[Tables, Layout, Rows]:
+    """One model's tables on the evidence, and how the nodes use them."""
+    known, on = evidence_and_tree(evidence, tree)
+    check_groups(model, on, "model")
+    check_end(model, on)
+    rows = with_last_row(lay_out(known, on, model), model)
+    return Tables(model.initial, model.transitions, log_weights(model, rows, on)), layout_of(len(model.transitions), on, rows), rows
+
+
+def layout_of(transition_groups: int, tree: Tree, rows: Rows) -> Layout:
+    """Where the nodes hang, and which transition and row of knowledge each of them uses."""
+    transition_of = tree.group if transition_groups > 1 else None
+    return Layout(tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, rows.row_of)
+
+
+def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
+    """(R, K): log w(s) of every piece of knowledge, allowed states and the end of a chain included."""
+    table = np.zeros((rows.n_rows, model.n_states))
+    for family, where in by_family(model, rows):
+        check_values(family, rows, where, tree)
+        lower, upper = (None if bound is None else bound[where] for bound in (rows.lower, rows.upper))
+        if family.n_features:
+            table[where] = family.log_weight(rows.x[where], lower, upper)
+        inside = symbol_sets(family, rows, where)
+        if inside is not None:
+            assert isinstance(family, Categorical)
+            table[where] += np.where(inside.all(axis=1)[:, None], 0.0, family.log_set(inside))
+    allowed = allowed_states(model, rows)
+    if allowed is not None:
+        table = np.where(allowed, table, -np.inf)
+    if model.end is not None:
+        with np.errstate(divide="ignore"):
+            table[-1] += np.log(model.end)
+    return table
+
+
+def by_family(model: Model, rows: Rows) -> Iterator[tuple[Family, Any]]:
+    """Each family with the rows it reads."""
+    if rows.group is None:
+        yield model.emissions[0], slice(None)
+        return
+    for g, family in enumerate(model.emissions):
+        where = np.flatnonzero(rows.group == g)
+        if where.size:
+            yield family, where
+
+
+def check_values(family: Family, rows: Rows, where: Any, tree: Tree) -> None:
+    """Refuse values outside the sample space, by node: rows may be shared by many."""
+    try:
+        family.check(rows.x[where])
+    except InvalidEvidence:
+        index = np.arange(tree.n_nodes) if rows.row_of is None else rows.row_of
+        mine = np.zeros(rows.n_rows, dtype=np.bool_)
+        mine[where] = True
+        family.check(np.where(mine[index][:, None], rows.x[index], np.nan))
+        # A row nobody uses may hold a value outside the sample space.
+
+
+def symbol_sets(family: Family, rows: Rows, where: Any) -> Flags | None:
+    """(r, M): the sets of symbols of these rows, all of them where nothing is said."""
+    if rows.symbols is None:
+        return None
+    index = np.arange(rows.n_rows)[where]
+    if isinstance(rows.symbols, dict):
+        listed = {i: rows.symbols[int(u)] for i, u in enumerate(index) if int(u) in rows.symbols}
+        if not listed:
+            return None
+        _need_categorical(family, f"node {int(index[next(iter(listed))])}")
+        return flags("symbol", listed, index, family.n_symbols)  # type: ignore[attr-defined]
+    table = rows.symbols[where]
+    if table.all():
+        return None
+    _need_categorical(family, f"node {int(index[np.argmin(table.all(axis=1))])}")
+    if table.shape[1] != family.n_symbols:  # type: ignore[attr-defined]
+        refuse(InvalidEvidence, "symbols", f"must have {family.n_symbols} columns, one a symbol", table.shape[1])  # type: ignore[attr-defined]
+    return table
+
+
+def _need_categorical(family: Family, place: str) -> None:
+    if not isinstance(family, Categorical):
+        refuse(InvalidEvidence, place, "a set of symbols needs categorical emissions", family.name, "use an interval, or a value")
+
+
+def allowed_states(model: Model, rows: Rows) -> Flags | None:
+    """(R, K): which states each row allows."""
+    if rows.states is None:
+        return None
+    if isinstance(rows.states, dict):
+        return flags("state", dict(rows.states), np.arange(rows.n_rows), model.n_states)
+    if rows.states.shape[1] != model.n_states:
+        refuse(InvalidEvidence, "allowed", f"must have {model.n_states} columns, one a state", rows.states.shape[1])
+    return rows.states
+
+
+def flags(what: str, listed: dict[int, tuple[int, ...]], nodes: IntArray, count: int) -> Flags:
+    """(r, count): listed sets as booleans, everything where none is listed; out of range is refused by node."""
+    table = np.ones((len(nodes), count), dtype=np.bool_)
+    for i, members in listed.items():
+        for member in members:
+            if member >= count:
+                refuse(InvalidEvidence, f"node {int(nodes[i])}", f"{what}s are 0 to {count - 1}", member)
+        table[i] = False
+        table[i, list(members)] = True
+    return table
+
+
+def check_end(model: Model, tree: Tree) -> None:
+    """End probabilities make sense on chains, where the last node is the end."""
+    if model.end is not None and not tree.is_chain:
+        refuse(IncompatibleModels, model.title, "has end probabilities, which need a chain", f"a tree of {tree.n_nodes} nodes")
+
+
+def with_last_row(rows: Rows, model: Model) -> Rows:
+    """For models with an end the last node has a row of its own, the last one, to carry the end's weight."""
+    if model.end is None or rows.row_of is None:
+        return rows
+    last = int(rows.row_of[-1])
+    row_of = np.array(rows.row_of)
+    row_of[-1] = rows.n_rows
+    x = np.concatenate([rows.x, rows.x[last : last + 1]])
+    group = None if rows.group is None else np.append(rows.group, rows.group[last])
+    return Rows(x, None, None, None, None, group, row_of)

@@ -1,0 +1,132 @@
+// The posterior divergence and the one-model recursions: arrays checked, kernels run without the lock.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <new>
+#include <optional>
+#include <stdexcept>
+
+#include "bindings_inference.hpp"
+#include "posterior_wide.hpp"
+
+namespace nb = nanobind;
+
+namespace hidiv {
+namespace {
+
+template <typename T, size_t N>
+using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+using Vector = In<double, 1>;
+using Rows = In<double, 2>;
+using Cube = In<double, 3>;
+using Indices = std::optional<In<int64_t, 1>>;
+using AnyIndices = std::optional<nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::ro>>;
+
+void require(bool holds, const char *rule) {
+    if (!holds) throw std::invalid_argument(rule);
+}
+
+void run(Status status) {
+    if (status == Status::interrupted) throw nb::python_error();
+    if (status == Status::no_memory) throw std::bad_alloc();
+}
+
+template <typename T>
+bool within(const T *values, int64_t n, int64_t first, int64_t end) {
+    bool good = true;
+    for (int64_t u = first; u < n; ++u) good &= values[u] >= 0 && int64_t(values[u]) < end;
+    return good;
+}
+
+// Indices outside the arrays must never reach a kernel.
+Places check_places(int64_t n, const Indices &parent, const Indices &transition_of, const AnyIndices &row_of, int64_t transitions,
+                    int64_t rows) {
+    require(n > 0, "n_nodes must be positive");
+    Places places{n, nullptr, nullptr, nullptr, nullptr};
+    if (parent) {
+        places.parent = parent->data();
+        require(int64_t(parent->shape(0)) == n, "parent must have n_nodes entries");
+        bool good = places.parent[0] == -1;
+        for (int64_t u = 1; u < n; ++u) good &= places.parent[u] >= 0 && places.parent[u] < u;
+        require(good, "parent[0] must be -1 and parent[u] lie in 0..u-1");
+    }
+    if (transition_of) {
+        places.transition_of = transition_of->data();
+        require(int64_t(transition_of->shape(0)) == n, "transition_of must have n_nodes entries");
+        require(within(places.transition_of, n, 1, transitions), "transition_of must lie in 0..G-1");
+    } else {
+        require(n == 1 || transitions > 0, "transition must not be empty");
+    }
+    if (row_of) {
+        require(int64_t(row_of->shape(0)) == n, "row_of must have n_nodes entries");
+        if (row_of->dtype() == nb::dtype<int32_t>()) {
+            places.row_of_32 = static_cast<const int32_t *>(row_of->data());
+            require(within(places.row_of_32, n, 0, rows), "row_of must lie in 0..R-1");
+        } else {
+            require(row_of->dtype() == nb::dtype<int64_t>(), "row_of must be int32 or int64");
+            places.row_of_64 = static_cast<const int64_t *>(row_of->data());
+            require(within(places.row_of_64, n, 0, rows), "row_of must lie in 0..R-1");
+        }
+    } else {
+        require(rows == n, "the tables must have n_nodes rows when row_of is not given");
+    }
+    return places;
+}
+
+Law check_law(const Vector &initial, const Cube &transition, const Rows &log_weight, size_t states, size_t transitions, size_t rows) {
+    require(states > 0 && initial.shape(0) == states, "initial must have shape (K,)");
+    require(transition.shape(0) == transitions && transition.shape(1) == states && transition.shape(2) == states,
+            "transition must have shape (G, K, K)");
+    require(log_weight.shape(0) == rows && log_weight.shape(1) == states, "log_weight must have shape (R, K)");
+    return {initial.data(), transition.data(), log_weight.data()};
+}
+
+nb::tuple posterior(int64_t n, const Indices &parent, const Indices &transition_of, const AnyIndices &row_of, const Vector &initial_p,
+                    const Cube &transition_p, const Rows &log_weight_p, const Vector &initial_q, const Cube &transition_q,
+                    const Rows &log_weight_q, const Vector &initial_ratio, const Cube &transition_ratio, const Rows &weight_ratio,
+                    const std::optional<Rows> &residual, bool by_node) {
+    const size_t states = initial_p.shape(0), transitions = transition_p.shape(0), rows = log_weight_p.shape(0);
+    LawPair pair{};
+    pair.states = int64_t(states);
+    pair.transitions = int64_t(transitions);
+    pair.rows = int64_t(rows);
+    pair.p = check_law(initial_p, transition_p, log_weight_p, states, transitions, rows);
+    pair.q = check_law(initial_q, transition_q, log_weight_q, states, transitions, rows);
+    const Law ratio = check_law(initial_ratio, transition_ratio, weight_ratio, states, transitions, rows);
+    pair.initial_ratio = ratio.initial;
+    pair.transition_ratio = ratio.transition;
+    pair.weight_ratio = ratio.log_weight;
+    if (residual) {
+        require(residual->shape(0) == rows && residual->shape(1) == states, "residual must have shape (R, K)");
+        pair.residual = residual->data();
+    }
+    const Places places = check_places(n, parent, transition_of, row_of, pair.transitions, pair.rows);
+    double *profile = by_node ? new double[size_t(n)] : nullptr;
+    nb::capsule owner(profile, [](void *p) noexcept { delete[] static_cast<double *>(p); });
+    Divergence result;
+    Status status;
+    {
+        nb::gil_scoped_release unlocked;
+        status = posterior_wide(pair, places, result, profile);
+    }
+    run(status);
+    nb::object kept = nb::none();
+    const size_t shape[1] = {size_t(n)};
+    if (by_node) kept = nb::cast(nb::ndarray<nb::numpy, double>(profile, 1, shape, owner));
+    return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, kept,
+                          nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]), result.impossible_p,
+                          result.impossible_q);
+}
+
+}  // namespace
+
+void bind_inference(nb::module_ &m) {
+    const auto array = [](const char *name) { return nb::arg(name).noconvert(); };
+    m.def("posterior", &posterior, nb::arg("n_nodes"), array("parent").none(), array("transition_of").none(), array("row_of").none(),
+          array("initial_p"), array("transition_p"), array("log_weight_p"), array("initial_q"), array("transition_q"),
+          array("log_weight_q"), array("initial_ratio"), array("transition_ratio"), array("weight_ratio"), array("residual").none(),
+          nb::arg("by_node"));
+}
+
+}  // namespace hidiv

@@ -1,0 +1,29 @@
+// Zeroed working memory that frees itself.
+#pragma once
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "table.hpp"
+
+namespace hidiv::HIDIV_TARGET {
+namespace {
+
+template <typename T>
+struct ScratchOf {
+    explicit ScratchOf(int64_t count) : values(static_cast<T *>(zeroed(count * int64_t(sizeof(T))))) {}
+    ~ScratchOf() { free(values); }
+    ScratchOf(const ScratchOf &) = delete;
+    ScratchOf &operator=(const ScratchOf &) = delete;
+    T *values;
+};
+using Scratch = ScratchOf<double>;
+
+// How many nodes to do between two looks at Ctrl-C: a few milliseconds of work.
+inline int64_t nodes_between_looks(int64_t states) {
+    const int64_t nodes = (int64_t(1) << 20) / (states * states + 16);
+    return nodes > 0 ? nodes : 1;
+}
+
+}  // namespace
+}  // namespace hidiv::HIDIV_TARGET

@@ -1,0 +1,67 @@
+// The kernels of one instruction set, as a table of function pointers.
+//
+// To add a kernel `foo`:
+//   1. here: `using foo_kernel = Status(...)`, and X(foo) in HIDIV_KERNEL_LIST;
+//   2. foo.cpp: the definition inside `namespace hidiv::HIDIV_TARGET` (see levels.cpp), listed in CMakeLists.txt;
+//   3. bindings.cpp: check the arrays, call `run(table().foo(...))`; its line in _kernels.pyi;
+//   4. the numpy twin in recursions/, both in recursions/kernels.py, and a test against each other on every target.
+// foo.cpp is compiled once per instruction set. It may include only headers of this folder and C headers, and keeps what
+// it defines in an anonymous namespace: an inline function of the standard library compiled for AVX-512 could otherwise
+// be the copy the linker keeps for everybody. Threads and containers belong into files compiled once (bindings.cpp).
+#pragma once
+
+#include <stdint.h>
+
+#ifndef HIDIV_TARGET
+#define HIDIV_TARGET baseline
+#endif
+
+namespace hidiv {
+
+enum class Status { done, interrupted, no_memory };
+
+// A tree of n nodes, parents before children; every group lies in 0..G-1.
+struct Nodes {
+    int64_t n;
+    const int64_t *parent;
+    const int64_t *group;
+};
+
+// G transition matrices of K states, row after row.
+struct Matrices {
+    int64_t groups;
+    int64_t states;
+    const double *values;
+};
+
+using levels_kernel = Status(int64_t n, const int64_t *parent, int64_t *level);
+using inward_kernel = Status(Nodes, Matrices, const double *own, const double *root, double *out);
+
+using downward_kernel = Status(const double *initial, Nodes, Matrices, double *out);
+using visits_kernel = Status(const double *initial, Nodes, Matrices, double *edges, double *own);
+using level_visits_kernel = Status(const double *initial, Matrices, int64_t levels, const double *count, double *out);
+using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
+
+#define HIDIV_KERNEL_LIST(X) X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach)
+
+struct Table {
+    const char *name;
+#define X(kernel) kernel##_kernel *kernel;
+    HIDIV_KERNEL_LIST(X)
+#undef X
+};
+
+namespace HIDIV_TARGET {
+#define X(kernel) kernel##_kernel kernel;
+HIDIV_KERNEL_LIST(X)
+#undef X
+extern const Table table;
+}  // namespace HIDIV_TARGET
+
+// Zeroed memory, to be given back by free(); null when there is none (memory.cpp).
+void *zeroed(int64_t bytes);
+
+// True when the user pressed Ctrl-C; cheap enough to ask every few thousand nodes (interrupts.cpp).
+bool interrupted();
+
+}  // namespace hidiv

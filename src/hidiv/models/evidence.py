@@ -1,0 +1,239 @@
+"""What is known of a tree, node by node: values, sets, intervals, allowed states (definitions, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.errors import InvalidEvidence, refuse, shown
+from hidiv.models.checks import frozen
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Sets = Mapping[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence:
+    """Node by node: X_u = x, or X_u in a set of symbols, or X_u in an interval, or nothing; and which states are allowed.
+
+    `x` (n,) or (n, F), NaN or masked entries are not seen; `missing` (n,) hides whole nodes; `allowed` (n, K) states;
+    `symbols` (n, M) sets of symbols; `lower`, `upper` (n,) or (n, F) closed intervals, infinite = unbounded.
+
+    >>> Evidence([0, 2, float("nan")], allowed=[[True, True], [True, False], [True, True]])
+    evidence on 3 nodes, 2 with a value
+    """
+
+    x: NDArray[Any]  # (n, F), NaN where not seen; integers where they came so
+    lower: Array | None  # (n, F)
+    upper: Array | None
+    allowed: Flags | None  # (n, K)
+    symbols: Flags | None  # (n, M)
+    symbol_sets: Sets  # as listed, for nodes that have one; checked against the model at use
+    state_sets: Sets
+    is_listed: bool  # from a list: nodes of the tree beyond it are unrestricted
+
+    def __init__(
+        self,
+        x: ArrayLike | None = None,
+        *,
+        missing: ArrayLike | None = None,
+        allowed: ArrayLike | None = None,
+        symbols: ArrayLike | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+    ) -> None:
+        values = None if x is None else _numbers("x", x)
+        low, high = (None if bound is None else _bounds(place, bound) for place, bound in (("lower", lower), ("upper", upper)))
+        states, sets = (None if table is None else _flags(place, table, 2) for place, table in (("allowed", allowed), ("symbols", symbols)))
+        hidden = None if missing is None else _flags("missing", missing, 1)
+        n = _common_length({"x": values, "lower": low, "upper": high, "allowed": states, "symbols": sets, "missing": hidden})
+        shape = next((table.shape for table in (values, low, high) if table is not None), (n, 1))
+        if values is None:
+            values = np.full(shape, np.nan)
+        if hidden is not None:
+            values = np.where(hidden[:, None], np.nan, values)
+        if low is not None or high is not None:
+            low = np.full(shape, -np.inf) if low is None else low
+            high = np.full(shape, np.inf) if high is None else high
+            _check_intervals(values, low, high)
+        if sets is not None:
+            both = ~np.isnan(values).all(axis=1) & ~sets.all(axis=1)
+            if both.any():
+                refuse(InvalidEvidence, f"node {int(np.argmax(both))}", "has a value and a set of symbols", remedy="give one of the two")
+        self._set(values, low, high, states, sets, {}, {}, False)
+
+    @classmethod
+    def from_list(cls, nodes: Sequence[Any]) -> Evidence:
+        """One item a node: None | {"x": v} | {"in": [symbols]} | {"between": [lo, hi]}, with or without {"states": [allowed]}.
+
+        `v`, `lo` and `hi` may be lists with one entry a column, None where it is not known or not bounded.
+        """
+        if isinstance(nodes, str | Mapping) or not isinstance(nodes, Sequence) or not nodes:
+            refuse(InvalidEvidence, "evidence", "must be a non-empty list with one item a node", nodes)
+        items = [_item(u, node) for u, node in enumerate(nodes)]
+        rows = [(u, key, item[key]) for u, item in enumerate(items) for key in ("x", "between") if key in item]
+        widths = {len(value if key == "x" else value[0]) for _, key, value in rows}
+        if len(widths) > 1:
+            refuse(InvalidEvidence, "evidence", "values must have the same number of columns at every node", sorted(widths))
+        shape = (len(items), widths.pop() if widths else 1)
+        x, low, high = np.full(shape, np.nan), np.full(shape, -np.inf), np.full(shape, np.inf)
+        for u, key, value in rows:
+            if key == "x":
+                x[u] = value
+            else:
+                low[u], high[u] = value
+        _check_intervals(x, low, high)
+        symbol_sets, state_sets = ({u: item[key] for u, item in enumerate(items) if key in item} for key in ("in", "states"))
+        evidence = cls.__new__(cls)
+        bounded = any(key == "between" for _, key, _ in rows)
+        evidence._set(x, low if bounded else None, high if bounded else None, None, None, symbol_sets, state_sets, True)
+        return evidence
+
+    def _set(self, *fields: Any) -> None:
+        for key, value in zip(self.__dataclass_fields__, fields, strict=True):
+            object.__setattr__(self, key, frozen(value.view()) if isinstance(value, np.ndarray) else value)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes described."""
+        return int(self.x.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the values."""
+        return int(self.x.shape[1])
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether any value is seen or any interval given."""
+        return self.lower is not None or not bool(np.isnan(self.x).all())
+
+    def __repr__(self) -> str:
+        seen = int((~np.isnan(self.x)).any(axis=1).sum())
+        return f"evidence on {self.n_nodes} nodes, {seen} with a value"
+
+
+def as_evidence(evidence: Any) -> Evidence:
+    """Evidence as it is; a plain array is the values, an integer one read where it lies (a long sequence is not copied)."""
+    if isinstance(evidence, Evidence):
+        return evidence
+    if type(evidence) is np.ndarray and evidence.dtype.kind in "iu" and evidence.ndim == 1 and evidence.size:
+        known = Evidence.__new__(Evidence)
+        known._set(evidence[:, None], None, None, None, None, {}, {}, False)
+        return known
+    return Evidence(evidence)
+
+
+def _numbers(place: str, value: ArrayLike) -> Array:
+    """(n, F) floats; masked entries become NaN, a vector one column."""
+    try:
+        if isinstance(value, np.ma.MaskedArray):
+            array = np.ma.filled(value.astype(np.float64), np.nan)
+        else:
+            array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        refuse(InvalidEvidence, place, "must be an array of numbers, (n,) or (n, F)", type(value).__name__)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[0] == 0:
+        refuse(InvalidEvidence, place, "must have shape (n,) or (n, F) with n at least 1", array.shape)
+    return array
+
+
+def _bounds(place: str, value: ArrayLike) -> Array:
+    """(n, F) bounds; infinite is unbounded, NaN means nothing here."""
+    array = _numbers(place, value)
+    if np.isnan(array).any():
+        where = np.argwhere(np.isnan(array))[0]
+        refuse(InvalidEvidence, f"{place}[{int(where[0])}]", "a bound cannot be NaN", remedy="use an infinite bound for none")
+    return array
+
+
+def _flags(place: str, value: ArrayLike, ndim: int) -> Flags:
+    """Booleans, or numbers that are 0 or 1."""
+    array = np.asarray(value)
+    if array.ndim != ndim or array.size == 0 or not (array.dtype == np.bool_ or np.isin(array, (0, 1)).all()):
+        refuse(InvalidEvidence, place, f"must be a {ndim}-dimensional array of booleans", shown(str(array.shape)))
+    return array.astype(np.bool_)
+
+
+def _common_length(tables: Mapping[str, NDArray[Any] | None]) -> int:
+    """The number of nodes all parts agree on."""
+    given = {place: table for place, table in tables.items() if table is not None}
+    if not given:
+        refuse(InvalidEvidence, "evidence", "needs at least one of x, missing, allowed, symbols, lower, upper")
+    first, n = next((place, len(table)) for place, table in given.items())
+    for place, table in given.items():
+        if len(table) != n:
+            refuse(InvalidEvidence, place, f"must describe {n} nodes like {first}", len(table))
+    widths = {place: given[place].shape[1] for place in ("x", "lower", "upper") if place in given}
+    for place, width in widths.items():
+        if width != next(iter(widths.values())):
+            refuse(InvalidEvidence, place, f"must have {next(iter(widths.values()))} columns like {next(iter(widths))}", width)
+    return n
+
+
+def _check_intervals(x: Array, lower: Array, upper: Array) -> None:
+    """Bounds in order, and none beside a value."""
+    for bad, rule in (
+        (lower > upper, "the lower bound is above the upper one"),
+        (~np.isnan(x) & ((lower > -np.inf) | (upper < np.inf)), "has a value and an interval"),
+    ):
+        if bad.any():
+            u, column = (int(i) for i in np.argwhere(bad)[0])
+            refuse(InvalidEvidence, f"node {u}", rule, f"[{lower[u, column]:g}, {upper[u, column]:g}]")
+
+
+def _item(u: int, node: Any) -> dict[str, Any]:
+    """One entry of the list form, with values as rows and sets as tuples."""
+    if node is None:
+        return {}
+    if not isinstance(node, Mapping):
+        refuse(InvalidEvidence, f"node {u}", 'must be null or a mapping such as {"x": 1}', node)
+    for key in node:
+        if key not in ("x", "in", "between", "states"):
+            refuse(InvalidEvidence, f"node {u}", "has an unknown key", str(key), "known are x, in, between, states")
+    if len({"x", "in", "between"} & set(node)) > 1:
+        refuse(InvalidEvidence, f"node {u}", "may have only one of x, in, between", ", ".join(node))
+    item: dict[str, Any] = {key: _index_set(u, key, node[key]) for key in ("in", "states") if key in node}
+    if "x" in node:
+        item["x"] = _row(u, node["x"], np.nan)
+    if "between" in node:
+        ends = node["between"]
+        if not isinstance(ends, Sequence) or isinstance(ends, str) or len(ends) != 2:
+            refuse(InvalidEvidence, f"node {u}", '"between" needs a lower and an upper end', ends)
+        low, high = _row(u, ends[0], -np.inf), _row(u, ends[1], np.inf)
+        width = max(len(low), len(high))
+        if {len(low), len(high)} - {1, width}:
+            refuse(InvalidEvidence, f"node {u}", '"between" needs ends with the same number of columns', f"{len(low)} and {len(high)}")
+        item["between"] = tuple(end * width if len(end) == 1 and ends[i] is None else end for i, end in enumerate((low, high)))
+        if len(item["between"][0]) != len(item["between"][1]):
+            refuse(InvalidEvidence, f"node {u}", '"between" needs ends with the same number of columns', f"{len(low)} and {len(high)}")
+    return item
+
+
+def _row(u: int, value: Any, unknown: float) -> list[float]:
+    """A number or a list of numbers and None as a list of floats."""
+    entries = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
+    if not entries:
+        refuse(InvalidEvidence, f"node {u}", "needs at least one number", value)
+    row = []
+    for entry in entries:
+        if entry is not None and (isinstance(entry, bool | np.bool_) or not isinstance(entry, int | float | np.number)):
+            refuse(InvalidEvidence, f"node {u}", "values are numbers or null", entry)
+        row.append(unknown if entry is None else float(entry))
+        if np.isnan(row[-1]) and not np.isnan(unknown):
+            refuse(InvalidEvidence, f"node {u}", "a bound cannot be NaN", remedy="use null for none")
+    return row
+
+
+def _index_set(u: int, key: str, value: Any) -> tuple[int, ...]:
+    """A list of symbols or states as a tuple of whole numbers from 0."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or not all(type(i) is int and i >= 0 for i in value):
+        refuse(InvalidEvidence, f"node {u}", f'"{key}" needs a list of whole numbers from 0', value)
+    return tuple(value)

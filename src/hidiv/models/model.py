@@ -1,0 +1,165 @@
+"""A hidden Markov law: root law, transitions and emissions, tied by groups (definitions, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
+from hidiv.emissions.family import Family
+from hidiv.errors import InvalidModel, refuse
+from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
+from hidiv.recursions.gth import cesaro_law
+
+Array = NDArray[np.float64]
+Transition = ArrayLike | Sequence[ArrayLike | None]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A hidden Markov chain or tree model; frozen, checked at construction.
+
+    `initial` (K,) or "stationary"; `transition` (K, K), (G, K, K) or a list of G matrices and None;
+    `emission` one family or a list of G; `end` (K,) probability of stopping after a state.
+
+    >>> import hidiv as hd
+    >>> hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]), name="rain")
+    Model 'rain': 2 states, poisson emission
+    """
+
+    initial: Array  # (K,)
+    transitions: Array  # (G, K, K), G = 1 when ungrouped; zeros where a group has none
+    has_transition: NDArray[np.bool_]  # (G,)
+    emissions: tuple[Family, ...]  # G of them, one when ungrouped
+    end: Array | None  # (K,)
+    name: str | None
+    state_names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        initial: ArrayLike | str,
+        transition: Transition,
+        emission: Family | Sequence[Family],
+        *,
+        name: str | None = None,
+        state_names: Sequence[str] | None = None,
+        end: ArrayLike | None = None,
+    ) -> None:
+        transitions, present, end_law = read_transition(transition, end)
+        n_states = int(transitions.shape[-1])
+        emissions = read_emission(emission, n_states)
+        if 1 not in (len(present), len(emissions)) and len(present) != len(emissions):
+            refuse(InvalidModel, "emission", f"needs one family or one for each of the {len(present)} transition groups", len(emissions))
+        fields = {
+            "initial": read_initial(initial, transitions, end_law),
+            "transitions": transitions,
+            "has_transition": present,
+            "emissions": emissions,
+            "end": end_law,
+            "name": None if name is None else read_names("name", [name], 1)[0],
+            "state_names": None if state_names is None else read_names("state_names", state_names, n_states),
+        }
+        for key, value in fields.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def n_states(self) -> int:
+        """Number of hidden states K."""
+        return int(self.initial.shape[0])
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups G of the grouped parts; 1 for a homogeneous model."""
+        return max(len(self.has_transition), len(self.emissions))
+
+    @property
+    def transition(self) -> Array | list[Array | None]:
+        """As it was given: (K, K), (G, K, K), or a list where some group has none."""
+        if len(self.has_transition) == 1:
+            return self.transitions[0]
+        if self.has_transition.all():
+            return self.transitions
+        return [t if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)]
+
+    @property
+    def emission(self) -> Family | tuple[Family, ...]:
+        """One family, or one a group."""
+        return self.emissions[0] if len(self.emissions) == 1 else self.emissions
+
+    @property
+    def n_features(self) -> int:
+        """Columns of an observation; 0 for a silent model."""
+        return max(family.n_features for family in self.emissions)
+
+    def stationary(self) -> Array:
+        """(K,): the long-run law of the states, the Cesaro limit of initial T^i; any chain, reducible or periodic."""
+        if len(self.has_transition) > 1 or self.end is not None:
+            what = "groups" if self.end is None else "end probabilities"
+            refuse(InvalidModel, self.title, f"a model with {what} has no stationary law")
+        return cesaro_law(self.initial, self.transitions[0])
+
+    def relabel(self, perm: Sequence[int] | NDArray[np.int64]) -> Model:
+        """The same law with states renamed: new state i is old state perm[i]."""
+        order = np.asarray(perm)
+        if order.shape != (self.n_states,) or sorted(order.tolist()) != list(range(self.n_states)):
+            refuse(InvalidModel, "perm", f"must be a permutation of 0..{self.n_states - 1}", order.tolist())
+        return Model(
+            self.initial[order],
+            [t[np.ix_(order, order)] if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)],
+            [family.take(order) for family in self.emissions],
+            name=self.name,
+            state_names=None if self.state_names is None else [self.state_names[i] for i in order],
+            end=None if self.end is None else self.end[order],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The model as a file holds it; `from_dict` gives it back bit for bit."""
+        described: dict[str, Any] = {"format": "hidiv.model", "version": 1}
+        if self.name is not None:
+            described["name"] = self.name
+        if self.state_names is not None:
+            described["state_names"] = list(self.state_names)
+        described["initial"] = self.initial.tolist()
+        transition = self.transition
+        described["transition"] = (
+            [None if t is None else t.tolist() for t in transition] if isinstance(transition, list) else transition.tolist()
+        )
+        if self.end is not None:
+            described["end"] = self.end.tolist()
+        families = [emission_to_dict(family) for family in self.emissions]
+        described["emission"] = families[0] if len(families) == 1 else families
+        return described
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> Model:
+        """A model from the form of `to_dict`; format and version may be left out, and are checked when present."""
+        check_keys(InvalidModel, described, ("initial", "transition", "emission"), ("format", "version", "name", "state_names", "end"))
+        check_format(InvalidModel, described, "hidiv.model")
+        emission = described["emission"]
+        if isinstance(emission, list):
+            families: Family | list[Family] = [emission_from_dict(e, f"emission[{g}]") for g, e in enumerate(emission)]
+        else:
+            families = emission_from_dict(emission, "emission")
+        return cls(
+            described["initial"], described["transition"], families,
+            name=described.get("name"), state_names=described.get("state_names"), end=described.get("end"),
+        )  # fmt: skip
+
+    @property
+    def title(self) -> str:
+        """How sentences speak of the model."""
+        return "model" if self.name is None else f"model {self.name!r}"
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Model) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        groups = f", {self.n_groups} groups" if self.n_groups > 1 else ""
+        kinds = "/".join(dict.fromkeys(family.name for family in self.emissions))
+        return f"{self.title.capitalize()}: {self.n_states} states, {kinds} emission{groups}" + (", with end" if self.end is not None else "")

@@ -1,0 +1,319 @@
+"""Where a model lives: nodes 0..n-1, parents before children, perhaps in groups (definitions, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import log2
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.errors import InvalidTree, refuse
+from hidiv.models.checks import check_format, check_keys
+from hidiv.models.newick import read_newick
+from hidiv.models.tree_checks import (
+    checked_group,
+    checked_labels,
+    checked_node,
+    checked_parent,
+    counted,
+    group_by_label,
+    shown_label,
+    size,
+)
+from hidiv.models.tree_reading import Ordered, read_edges, read_graph, read_words
+from hidiv.models.until_end import UNTIL_END
+from hidiv.models.words import listed_word, path_word, ranks, regular_word, words_of_labels
+from hidiv.recursions.levels import levels
+
+__all__ = ["UNTIL_END", "Tree", "as_tree"]
+
+IntArray = NDArray[np.int64]
+
+LISTING_LIMIT = 10**8  # nodes of a chain or a regular tree that may be written out one by one
+COUNT_BITS = 10**7  # beyond it the exact number of nodes of a regular tree is not worth its memory
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Tree:
+    """A rooted tree; parent[0] = -1 and parent[u] < u; `group` (n,) integers from 0, or None. Frozen.
+
+    Chains and regular trees are described, not listed: `Tree.chain(10**12)` costs nothing, and their arrays are
+    written out only when asked for.
+
+    >>> Tree([-1, 0, 0, 1], group=[0, 1, 1, 2])
+    Tree of 4 nodes, 3 levels, 3 groups
+    >>> Tree.regular(2, 500).n_nodes == 2**500 - 1
+    True
+    """
+
+    kind: Literal["chain", "regular", "listed"]
+    children: int | None  # of every node that has any, in a regular tree; None in the others
+    labels: tuple[Hashable, ...] | None  # the names the nodes came with, in our order
+    _size: int  # nodes of a chain or a listed tree, levels of a regular one
+    _parent: IntArray | None
+    _group: IntArray | None
+
+    def __init__(
+        self, parent: ArrayLike, group: ArrayLike | None = None, *, labels: Iterable[Hashable] | None = None
+    ) -> None:
+        up = checked_parent(parent)
+        n = up.shape[0]
+        self._set("listed", n, None, up, None if group is None else checked_group(group, n),
+                  None if labels is None else checked_labels(labels, n))
+
+    @classmethod
+    def chain(cls, n: int, group: ArrayLike | None = None) -> Tree:
+        """The path of n nodes; not listed."""
+        count = size("n", n, "the number of nodes")
+        tree = cls.__new__(cls)
+        tree._set("chain", count, None, None, None if group is None else checked_group(group, count), None)
+        return tree
+
+    @classmethod
+    def regular(cls, children: int, depth: int) -> Tree:
+        """1 + C + ... + C^(depth-1) nodes, breadth first: children of u are C u + 1 .. C u + C; group = level."""
+        each, n_levels = size("children", children, "the number of children"), size("depth", depth, "the number of levels")
+        tree = cls.__new__(cls)
+        tree._set("regular", n_levels, each, None, None, None)
+        return tree
+
+    @classmethod
+    def from_edges(
+        cls, edges: Iterable[tuple[Hashable, Hashable]], root: Hashable | None = None,
+        group: Mapping[Any, int] | None = None,
+    ) -> Tree:  # fmt: skip
+        """(parent, child) pairs of any labels in any order; nodes come out breadth first, children as their edges came.
+
+        >>> Tree.from_edges([("b", "c"), ("a", "b")]).labels
+        ('a', 'b', 'c')
+        """
+        return cls._of(read_edges(edges, root, group))
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, root: Hashable | None = None, group: str | Mapping[Any, int] | None = "group"
+    ) -> Tree:
+        """A directed graph (parent to child), or an undirected one with its root; `group` names a node attribute."""
+        return cls._of(read_graph(graph, root, group))
+
+    @classmethod
+    def from_newick(cls, text: str) -> Tree:
+        """Newick text; branch lengths and comments are ignored, a node without a label gets "".
+
+        >>> Tree.from_newick("((A,B)C,D)root;").labels
+        ('root', 'C', 'D', 'A', 'B')
+        """
+        parent, labels = read_newick(text)
+        level = levels(np.array(parent, dtype=np.int64))
+        order = np.argsort(level, kind="stable")  # breadth first: siblings stay as they were written
+        position = np.empty_like(order)
+        position[order] = np.arange(order.shape[0])
+        up = np.array(parent)[order]
+        return cls._of(Ordered([-1, *position[up[1:]].tolist()], [labels[u] for u in order.tolist()], None))
+
+    @classmethod
+    def from_words(cls, words: Iterable[str], group: Mapping[str, int] | Sequence[int] | None = None) -> Tree:
+        """The paper's indices, "" for the root and "01" for child 1 of child 0; in any order, shortest first in ours.
+
+        >>> Tree.from_words(["01", "", "0"]).parent.tolist()
+        [-1, 0, 1]
+        """
+        return cls._of(read_words(words, group))
+
+    @classmethod
+    def _of(cls, ordered: Ordered) -> Tree:
+        return cls(ordered.parent, ordered.group, labels=ordered.labels)
+
+    def _set(
+        self, kind: str, size: int, children: int | None, parent: IntArray | None, group: IntArray | None,
+        labels: tuple[Hashable, ...] | None,
+    ) -> None:  # fmt: skip
+        fields = {"kind": kind, "_size": size, "children": children, "_parent": parent, "_group": group, "labels": labels}
+        for key, value in fields.items():
+            object.__setattr__(self, key, value)
+
+    @cached_property
+    def n_nodes(self) -> int:
+        """Number of nodes, exact at any size."""
+        if self.children is None or self.children == 1:
+            return self._size
+        if self._size * log2(self.children) > COUNT_BITS:
+            refuse(InvalidTree, repr(self), "has too many nodes to count exactly", remedy="its depth says how many levels it has")
+        return int((self.children**self._size - 1) // (self.children - 1))
+
+    @cached_property
+    def depth(self) -> int:
+        """Number of levels, the root's included."""
+        return int(self.level.max()) + 1 if self.kind == "listed" else self._size
+
+    @cached_property
+    def is_chain(self) -> bool:
+        """Whether the tree is a path, however it was written."""
+        if self._parent is not None:
+            return bool((self._parent == np.arange(-1, self._size - 1)).all())
+        return self.kind == "chain" or self.children == 1 or self._size == 1
+
+    @cached_property
+    def parent(self) -> IntArray:
+        """(n,): the parent of each node, -1 for the root."""
+        if self._parent is not None:
+            return self._parent
+        return _read_only((np.arange(self._listable("parent"), dtype=np.int64) - 1) // (self.children or 1))
+
+    @cached_property
+    def level(self) -> IntArray:
+        """(n,): the number of edges between each node and the root."""
+        if self._parent is not None:
+            return _read_only(levels(self._parent))
+        n = self._listable("level")
+        if self.kind == "chain":
+            return _read_only(np.arange(n, dtype=np.int64))
+        return _read_only(np.repeat(np.arange(self._size, dtype=np.int64), self.level_counts()))
+
+    @cached_property
+    def group(self) -> IntArray | None:
+        """(n,): the group of each node, its level in a regular tree; None without groups."""
+        if self.kind != "regular":
+            return self._group
+        self._listable("group")
+        return self.level
+
+    @cached_property
+    def n_groups(self) -> int | None:
+        """One more than the largest group, the depth of a regular tree; None without groups."""
+        if self.kind == "regular":
+            return self._size
+        return None if self._group is None else int(self._group.max()) + 1
+
+    @property
+    def title(self) -> str:
+        """How sentences speak of the tree."""
+        if self.kind == "regular":
+            return f"a regular tree of {counted(self._size, 'level')}, {self.children} children a node"
+        return f"a {'chain' if self.kind == 'chain' else 'tree'} of {counted(self._size, 'node')}"
+
+    def level_counts(self) -> IntArray:
+        """(depth,): the number of nodes of each level."""
+        if self._parent is not None:
+            return np.bincount(self.level)
+        if self.children is None or self.children == 1:
+            return np.ones(self._listable("level_counts"), dtype=np.int64)
+        if self._size > 64 or self.children ** (self._size - 1) >= 2**63:
+            refuse(InvalidTree, f"{self!r}.level_counts", "levels of 2**63 nodes and more cannot be held in an array")
+        return self.children ** np.arange(self._size, dtype=np.int64)
+
+    def word(self, u: int) -> str:
+        """The paper's index of node u: child numbers from the root down, 0-9 then a-z; "" for the root."""
+        node = checked_node(u, self.n_nodes)
+        if self._labels_are_words and self.labels is not None:
+            return str(self.labels[node])
+        if self._parent is not None:
+            return listed_word(self._parent, self._rank, node)
+        return path_word(node) if self.kind == "chain" else regular_word(self.children or 1, node)
+
+    def with_group(self, group: ArrayLike | Mapping[Any, int] | None) -> Tree:
+        """The same tree with these groups (in node order, or by label); a regular tree is listed for it."""
+        if isinstance(group, Mapping):
+            if self.labels is None:
+                refuse(InvalidTree, "group", "a mapping needs a tree with labels", remedy="give one group a node, in order")
+            group = group_by_label(group, self.labels)
+        if self.kind == "chain":
+            return Tree.chain(self._size, group)
+        return Tree(self.parent, group, labels=self.labels)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The tree as a file holds it; `from_dict` gives it back."""
+        described: dict[str, Any] = {"format": "hidiv.tree", "version": 1}
+        if self._parent is not None:
+            described["parent"] = self._parent.tolist()
+        elif self.kind == "chain":
+            described["chain"] = self._size
+        else:
+            described["regular"] = {"children": self.children, "depth": self._size}
+        if self._group is not None:
+            described["group"] = self._group.tolist()
+        if self.labels is not None:
+            described["labels"] = list(self.labels)
+        return described
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> Tree:
+        """A tree from the form of `to_dict`; format and version may be left out, and are checked when present."""
+        forms = ("parent", "chain", "regular")
+        check_keys(InvalidTree, described, (), (*forms, "group", "labels", "format", "version"))
+        check_format(InvalidTree, described, "hidiv.tree")
+        form = [key for key in forms if key in described]
+        if len(form) != 1:
+            refuse(InvalidTree, "tree", "needs exactly one of parent, chain and regular", " and ".join(form) or "none")
+        group, labels = described.get("group"), described.get("labels")
+        if form != ["parent"] and labels is not None:
+            refuse(InvalidTree, "labels", "only a tree written by its parents has labels")
+        if form == ["regular"]:
+            if group is not None:
+                refuse(InvalidTree, "group", "the groups of a regular tree are its levels", remedy="write its parents")
+            shape = described["regular"]
+            if not isinstance(shape, Mapping) or set(shape) != {"children", "depth"}:
+                refuse(InvalidTree, "regular", 'must be {"children": C, "depth": N}', shape)
+            return cls.regular(shape["children"], shape["depth"])
+        if form == ["chain"]:
+            return cls.chain(described["chain"], group)
+        return cls(described["parent"], group, labels=labels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        return (
+            (self.kind, self._size, self.children, self.labels) == (other.kind, other._size, other.children, other.labels)
+            and _equal(self._parent, other._parent)
+            and _equal(self._group, other._group)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self._size, self.children))
+
+    def __repr__(self) -> str:
+        groups = "" if self.n_groups is None else ", " + counted(self.n_groups, "group")
+        if self.kind == "regular":
+            return f"Tree.regular({self.children}, {self._size})"
+        if self.kind == "chain":
+            return f"Tree.chain({self._size}{groups})"
+        return f"Tree of {counted(self._size, 'node')}, {counted(self.depth, 'level')}{groups}"
+
+    @cached_property
+    def _rank(self) -> IntArray:
+        return ranks(self.parent)
+
+    @cached_property
+    def _labels_are_words(self) -> bool:
+        return self.labels is not None and words_of_labels(self.labels, self.parent)
+
+    def _listable(self, what: str) -> int:
+        """The number of nodes, when they are few enough to be written out."""
+        n = self._size if self.children is None else self.n_nodes
+        if n > LISTING_LIMIT:
+            refuse(InvalidTree, f"{self!r}.{what}", f"a tree of more than {LISTING_LIMIT} nodes cannot be listed")
+        return n
+
+
+def as_tree(tree: object, n: int | None = None) -> Tree:
+    """A tree as it is, an integer as the chain of that length, None as the chain of the n nodes of the evidence."""
+    if isinstance(tree, Tree):
+        return tree
+    if tree is None and n is not None:
+        return Tree.chain(n)
+    if isinstance(tree, bool | np.bool_) or not hasattr(tree, "__index__"):
+        refuse(InvalidTree, "tree", "must be a Tree, or an integer for the chain of that length", shown_label(tree))
+    return Tree.chain(size("tree", tree, "the length of a chain"))
+
+
+def _equal(a: IntArray | None, b: IntArray | None) -> bool:
+    return a is b or (a is not None and b is not None and np.array_equal(a, b))
+
+
+def _read_only(array: IntArray) -> IntArray:
+    array.flags.writeable = False
+    return array

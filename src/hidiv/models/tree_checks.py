@@ -1,0 +1,166 @@
+"""Parents, groups and sizes of a tree as they come in: read once, checked once, named by their place when refused."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.errors import InvalidTree, refuse, shown
+
+IntArray = NDArray[np.int64]
+
+SIZE_LIMIT = 2**63 - 1  # levels and nodes are counted in 64-bit integers wherever arrays hold them
+ANY_ORDER = "Tree.from_edges takes nodes in any order"
+
+
+def size(place: str, value: object, what: str) -> int:
+    """A count of at least one, exact: an integer, no float and no bool."""
+    if isinstance(value, bool | np.bool_):
+        refuse(InvalidTree, place, f"{what} must be an integer", bool(value))
+    try:
+        count = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        refuse(InvalidTree, place, f"{what} must be an integer", shown_label(value))
+    if count < 1:
+        refuse(InvalidTree, place, f"{what} must be at least 1", in_words(count))
+    if count > SIZE_LIMIT:
+        refuse(InvalidTree, place, f"{what} must be below 2**63", in_words(count))
+    return count
+
+
+def checked_node(u: object, n: int) -> int:
+    """A node of a tree of n nodes, as an exact integer."""
+    try:
+        node = operator.index(u) if not isinstance(u, bool | np.bool_) else -1  # type: ignore[arg-type]
+    except TypeError:
+        refuse(InvalidTree, "u", "a node is an integer", shown_label(u))
+    if not 0 <= node < n:
+        refuse(InvalidTree, "u", f"the nodes are 0 to {in_words(n - 1)}", in_words(node))
+    return node
+
+
+def in_words(number: int) -> str:
+    """An integer of any length as it should stand in a sentence."""
+    return str(number) if number.bit_length() <= 200 else f"an integer of {number.bit_length()} bits"
+
+
+def whole_numbers(place: str, values: ArrayLike) -> IntArray:
+    """(n,) read-only int64 copy of a sequence of integers (2.0 is one, 2.5 is not)."""
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        array = np.asarray(None)
+    if array.ndim != 1:
+        what = type(values).__name__ if array.ndim == 0 else f"shape {array.shape}"
+        refuse(InvalidTree, place, "must be a sequence of integers, one a node", what)
+    good: Any
+    if array.dtype.kind in "iu":
+        good = array <= SIZE_LIMIT
+    elif array.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):
+            good = (array == np.floor(array)) & (np.abs(array) < 2.0**53)
+    else:
+        good = np.array([type(v) is int and abs(v) <= SIZE_LIMIT for v in array.tolist()], dtype=np.bool_)
+    if not good.all():
+        first = int(np.argmin(good))
+        value = array[first : first + 1].tolist()[0]
+        refuse(InvalidTree, f"{place}[{first}]", "must be an integer of at most 63 bits",
+               in_words(value) if type(value) is int else shown_label(value))
+    numbers = array.astype(np.int64)
+    numbers.flags.writeable = False
+    return numbers
+
+
+def checked_parent(parent: ArrayLike) -> IntArray:
+    """(n,) parents with parent[0] = -1 and parent[u] < u; each way to fail has its own sentence."""
+    up = whole_numbers("parent", parent)
+    n = up.shape[0]
+    if n == 0:
+        refuse(InvalidTree, "parent", "an empty tree, at least the root is needed", remedy="one node is written [-1]")
+    if up[0] == -1 and bool(((up[1:] >= 0) & (up[1:] < np.arange(1, n))).all()):
+        return up
+    unknown = (up < -1) | (up >= n)
+    if unknown.any():
+        u = int(np.argmax(unknown))
+        refuse(InvalidTree, f"parent[{u}]", f"a missing parent, the nodes are 0 to {n - 1}", int(up[u]),
+               "the root's parent is -1")
+    on_cycle = cycle(up.tolist())
+    if on_cycle is not None:
+        refuse(InvalidTree, "parent", f"a cycle, node {on_cycle} is its own ancestor")
+    roots = np.flatnonzero(up == -1)
+    if roots.shape[0] > 1:
+        refuse(InvalidTree, "parent", f"two roots, nodes {roots[0]} and {roots[1]} have the parent -1",
+               remedy="a tree has one")
+    if roots[0] != 0:
+        refuse(InvalidTree, "parent[0]", "must be -1, node 0 is the root", int(up[0]), ANY_ORDER)
+    u = int(np.argmax(up >= np.arange(n)))
+    refuse(InvalidTree, f"parent[{u}]", f"a parent comes before its children, below {u}", int(up[u]), ANY_ORDER)
+
+
+def cycle(up: Sequence[int]) -> int | None:
+    """A node that is its own ancestor, or None; up[u] is u's parent, -1 for none."""
+    seen = [-1] * len(up)  # the walk that first met the node
+    for start in range(len(up)):
+        u = start
+        while u >= 0 and seen[u] < 0:
+            seen[u] = start
+            u = up[u]
+        if u >= 0 and seen[u] == start:
+            return u
+    return None
+
+
+def checked_group(group: ArrayLike, n: int) -> IntArray:
+    """(n,) groups, integers from 0."""
+    groups = whole_numbers("group", group)
+    if groups.shape[0] != n:
+        refuse(InvalidTree, "group", f"needs one group for each of the {n} nodes", f"{groups.shape[0]}")
+    if groups.min() < 0:
+        u = int(np.argmax(groups < 0))
+        refuse(InvalidTree, f"group[{u}]", "groups are counted from 0", int(groups[u]))
+    return groups
+
+
+def group_by_label(group: Mapping[Any, Any], labels: Sequence[Hashable]) -> list[Any]:
+    """The groups in the order of the labels, each label once and no other."""
+    for label in labels:
+        if label not in group:
+            refuse(InvalidTree, "group", f"node {shown_label(label)} has no group", remedy="every label needs one")
+    if len(group) > len(labels):
+        known = set(labels)
+        extra = next(label for label in group if label not in known)
+        refuse(InvalidTree, "group", f"{shown_label(extra)} is not a node of the tree")
+    return [group[label] for label in labels]
+
+
+def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
+    """One label a node, all different; only "", no label, may be there more than once."""
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        refuse(InvalidTree, "labels", "must be a sequence of labels, one a node", type(labels).__name__)
+    given = tuple(labels)
+    if len(given) != n:
+        refuse(InvalidTree, "labels", f"needs one label for each of the {n} nodes", f"{len(given)}")
+    seen: set[Hashable] = set()
+    for u, label in enumerate(given):
+        try:
+            twice = label in seen and label != ""
+        except TypeError:
+            refuse(InvalidTree, f"labels[{u}]", "a label must be hashable", label)
+        if twice:
+            refuse(InvalidTree, f"labels[{u}]", "labels must differ, this one is there twice", shown_label(label))
+        seen.add(label)
+    return given
+
+
+def counted(number: int, what: str) -> str:
+    """(1, "node") -> "1 node", (2, "node") -> "2 nodes"."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def shown_label(label: object) -> str:
+    """A label as it should stand in a sentence: text in quotes, so that the root "" is seen."""
+    return f'"{shown(label)}"' if isinstance(label, str) else shown(label)

@@ -1,0 +1,177 @@
+"""Trees written as edges, graphs or the paper's words, put into our order: breadth first, parents before children."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hidiv.errors import InvalidTree, refuse
+from hidiv.models.tree_checks import cycle, group_by_label, shown_label
+
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"  # the paper's child numbers, one character each
+
+
+class Ordered(NamedTuple):
+    """A tree in our order: parent[u] < u, the names the nodes came with, and their groups."""
+
+    parent: list[int]
+    labels: list[Any]
+    group: list[Any] | None
+
+
+def read_edges(edges: Iterable[Any], root: Hashable | None, group: Mapping[Any, Any] | None) -> Ordered:
+    """(parent, child) pairs of hashable labels, in any order."""
+    if isinstance(edges, str | bytes | Mapping) or not isinstance(edges, Iterable):
+        refuse(InvalidTree, "edges", "must be (parent, child) pairs", type(edges).__name__)
+    if group is not None and not isinstance(group, Mapping):
+        refuse(InvalidTree, "group", "edges list no nodes in order, so groups must be a mapping from label to group",
+               type(group).__name__)
+    found = _Nodes()
+    if root is not None:
+        found.number("root", root)
+    for i, edge in enumerate(edges.tolist() if isinstance(edges, np.ndarray) else edges):
+        if isinstance(edge, str | bytes) or not isinstance(edge, Sequence) or len(edge) != 2:
+            refuse(InvalidTree, f"edges[{i}]", "must be a (parent, child) pair", edge)
+        found.add(f"edges[{i}]", edge[0], edge[1])
+    if not found.labels:
+        refuse(InvalidTree, "edges", "an empty tree, at least the root is needed", remedy="root= names a single node")
+    if root is not None and len(found.labels) > 1 and found.up[0] < 0 and not found.children[0]:
+        refuse(InvalidTree, "root", "is a missing node, no edge has it", shown_label(root))
+    return found.ordered("edges", root, group)
+
+
+def read_graph(graph: Any, root: Hashable | None, group: str | Mapping[Any, Any] | None) -> Ordered:
+    """A networkx graph: directed from parent to child, or undirected with its root named."""
+    if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed", "adj")):
+        refuse(InvalidTree, "graph", "must be a networkx graph", type(graph).__name__)
+    if len(graph.nodes) == 0:
+        refuse(InvalidTree, "graph", "an empty tree, at least the root is needed")
+    if root is not None and root not in graph:
+        refuse(InvalidTree, "root", "is not a node of the graph", shown_label(root))
+    found = _Nodes()
+    for node in graph.nodes:
+        found.number("graph", node)
+    if graph.is_directed():
+        for parent, child in graph.edges():
+            found.add("graph", parent, child)
+    elif root is None:
+        refuse(InvalidTree, "graph", "an undirected graph does not say where its root is", remedy="name it with root=")
+    else:
+        _direct(graph, root, found)
+    return found.ordered("graph", root, _attributes(graph, group) if isinstance(group, str) else group)
+
+
+def read_words(words: Iterable[str], group: Mapping[str, Any] | Sequence[Any] | None) -> Ordered:
+    """The paper's indices: "" the root, "01" child 1 of child 0; in any order, shorter words first in ours."""
+    if isinstance(words, str | bytes) or not isinstance(words, Iterable):
+        refuse(InvalidTree, "words", 'must be a list of words such as ["", "0", "01"]', words)
+    given = list(words)
+    if not given:
+        refuse(InvalidTree, "words", 'an empty tree, at least the root "" is needed')
+    known: set[str] = set()
+    for i, word in enumerate(given):
+        if not isinstance(word, str) or not all(c in DIGITS for c in word):
+            refuse(InvalidTree, f"words[{i}]", "a word is made of child numbers, the characters 0-9 then a-z",
+                   shown_label(word))
+        if word in known:
+            refuse(InvalidTree, f"words[{i}]", "words must differ, this one is there twice", shown_label(word))
+        known.add(word)
+    order = sorted(range(len(given)), key=lambda i: (len(given[i]), given[i]))
+    place = {given[i]: u for u, i in enumerate(order)}
+    parent = []
+    for i in order:
+        word = given[i]
+        if word and word[:-1] not in place:
+            refuse(InvalidTree, f"words[{i}]",
+                   f"a missing parent, {shown_label(word)} is there and {shown_label(word[:-1])} is not")
+        parent.append(place[word[:-1]] if word else -1)
+    labels = [given[i] for i in order]
+    if group is None or isinstance(group, Mapping):
+        return Ordered(parent, labels, None if group is None else group_by_label(group, labels))
+    groups = list(group)
+    if len(groups) != len(given):
+        refuse(InvalidTree, "group", f"needs one group for each of the {len(given)} words", f"{len(groups)}")
+    return Ordered(parent, labels, [groups[i] for i in order])
+
+
+class _Nodes:
+    """Labels as they are met, each with its parent and its children in the order of their edges."""
+
+    def __init__(self) -> None:
+        self.labels: list[Hashable] = []
+        self.numbers: dict[Hashable, int] = {}
+        self.up: list[int] = []
+        self.children: list[list[int]] = []
+
+    def number(self, place: str, label: Hashable) -> int:
+        try:
+            found = self.numbers.setdefault(label, len(self.labels))
+        except TypeError:
+            refuse(InvalidTree, place, "a label must be hashable", label)
+        if found == len(self.labels):
+            self.labels.append(label)
+            self.up.append(-1)
+            self.children.append([])
+        return found
+
+    def add(self, place: str, parent: Hashable, child: Hashable) -> None:
+        above, below = self.number(place, parent), self.number(place, child)
+        before = self.up[below]
+        if before == above:
+            refuse(InvalidTree, place, f"the edge from {shown_label(parent)} to {shown_label(child)} is there twice")
+        if before >= 0:
+            refuse(InvalidTree, place, f"node {shown_label(child)} has two parents, {shown_label(self.labels[before])}"
+                   f" and {shown_label(parent)}")
+        self.up[below] = above
+        self.children[above].append(below)
+
+    def ordered(self, place: str, root: Hashable | None, group: Mapping[Any, Any] | None) -> Ordered:
+        roots = [u for u, above in enumerate(self.up) if above < 0]
+        if root is not None and self.numbers[root] not in roots:
+            above = self.labels[self.up[self.numbers[root]]]
+            refuse(InvalidTree, "root", f"node {shown_label(root)} has the parent {shown_label(above)}",
+                   remedy="edges go from parent to child")
+        if len(roots) > 1:
+            first, second = (shown_label(self.labels[u]) for u in roots[:2])
+            refuse(InvalidTree, place, f"two roots, nodes {first} and {second} have no parent", remedy="a tree has one")
+        order = roots[:1]
+        for u in order:  # grows as it goes: breadth first
+            order.extend(self.children[u])
+        if len(order) < len(self.up):
+            on_cycle = cycle(self.up)
+            assert on_cycle is not None  # what no root reaches hangs below a cycle
+            refuse(InvalidTree, place, f"a cycle, node {shown_label(self.labels[on_cycle])} is its own ancestor")
+        position = [0] * len(order)
+        for new, u in enumerate(order):
+            position[u] = new
+        labels = [self.labels[u] for u in order]
+        return Ordered([-1] + [position[self.up[u]] for u in order[1:]], labels,
+                       None if group is None else group_by_label(group, labels))
+
+
+def _direct(graph: Any, root: Hashable, found: _Nodes) -> None:
+    """Edges of an undirected graph, walked away from the root."""
+    met, order = {root}, [root]
+    for node in order:
+        above = found.up[found.numbers[node]]
+        for other in graph.adj[node]:
+            if other not in met:
+                met.add(other)
+                order.append(other)
+                found.add("graph", node, other)
+            elif above < 0 or found.labels[above] != other:
+                refuse(InvalidTree, "graph", f"a cycle through node {shown_label(other)}", remedy="a tree has none")
+    if len(order) < len(found.labels):
+        apart = next(label for label in found.labels if label not in met)
+        refuse(InvalidTree, "graph", f"two roots, node {shown_label(apart)} is not connected to {shown_label(root)}",
+               remedy="a tree is in one piece")
+    if len(graph.edges) >= len(order):
+        refuse(InvalidTree, "graph", "some edge is there twice", remedy="a tree with n nodes has n - 1 edges")
+
+
+def _attributes(graph: Any, name: str) -> dict[Any, Any] | None:
+    """The groups held by a node attribute; all nodes have it, or none."""
+    groups = {node: data[name] for node, data in graph.nodes(data=True) if name in data}
+    return groups or None

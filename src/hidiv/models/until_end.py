@@ -1,0 +1,25 @@
+"""The tree of models with `end` probabilities: a chain that runs until it stops by itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class UntilEnd:
+    """The only value of its kind is `UNTIL_END`, given in place of a tree (definitions, section 3)."""
+
+    __slots__ = ()
+
+    @property
+    def title(self) -> str:
+        """How sentences speak of it."""
+        return "a chain until its end"
+
+    def __repr__(self) -> str:
+        return "hd.UNTIL_END"
+
+    def __reduce__(self) -> str:
+        return "UNTIL_END"  # copies and pickles are the same object
+
+
+UNTIL_END: Final = UntilEnd()

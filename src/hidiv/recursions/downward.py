@@ -1,0 +1,74 @@
+"""Posterior marginals of nodes and of parent-child pairs, root to leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.recursions.layout import Layout
+from hidiv.recursions.tables import Tables
+from hidiv.recursions.upward import Upward, conditional_rows, root_law, upward
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """marginals (n, K); pairs (n, K, K) as (parent, own), row 0 zeros, or None; impossible as in Upward."""
+
+    log_likelihood: float
+    marginals: Array
+    pairs: Array | None
+    impossible: int | None = None
+
+
+def smooth(tables: Tables, layout: Layout, with_pairs: bool = True) -> Marginals:
+    """P(S_u = s | E) and P(S_parent = r, S_u = s | E) for every node."""
+    up = upward(tables, layout)
+    if up.impossible is not None:
+        return Marginals(-np.inf, up.log_own, None, up.impossible)
+    n, k = up.log_own.shape
+    marginals = np.zeros((n, k))
+    pairs = np.zeros((n, k, k)) if with_pairs else None
+    marginals[0] = root_law(tables, up)
+    for nodes in layout.downward(k * k):
+        joint = marginals[layout.parents(nodes)][:, :, None] * conditional_rows(tables, layout, up, nodes)
+        marginals[nodes] = joint.sum(axis=1)
+        if pairs is not None:
+            pairs[nodes] = joint
+    return Marginals(up.log_likelihood, marginals, pairs)
+
+
+def entropy_profile(tables: Tables, layout: Layout) -> tuple[Array, Upward]:
+    """(n,): H(S_u | S_parent, E), the root's own entropy at 0; sums to H(S | E)."""
+    up = upward(tables, layout)
+    if up.impossible is not None:
+        return np.zeros(0), up
+    n, k = up.log_own.shape
+    marginals, profile = np.zeros((n, k)), np.zeros(n)
+    marginals[0] = root_law(tables, up)
+    profile[0] = entropy(marginals[0])
+    for nodes in layout.downward(k * k):
+        rows = conditional_rows(tables, layout, up, nodes)
+        weight = marginals[layout.parents(nodes)]
+        profile[nodes] = (weight * entropy(rows)).sum(axis=1)
+        marginals[nodes] = (weight[:, :, None] * rows).sum(axis=1)
+    return profile, up
+
+
+def entropy(p: Array) -> Array:
+    """- sum p log p over the last axis, 0 log 0 = 0; near p = 1 by log1p of what the other states hold."""
+    rest = p.sum(axis=-1, keepdims=True) - p
+    rest = np.where(p > 0.5, others(p), rest)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_p = np.where(p > 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(p))
+    return np.asarray(-np.where(p > 0, p * np.where(p > 0, log_p, 0.0), 0.0).sum(axis=-1))
+
+
+def others(p: Array) -> Array:
+    """Sum of all entries but the largest, put in the place of every entry: no subtraction from one."""
+    largest = p.argmax(axis=-1)[..., None]
+    rest = np.where(np.arange(p.shape[-1]) == largest, 0.0, p).sum(axis=-1, keepdims=True)
+    return np.broadcast_to(rest, p.shape)

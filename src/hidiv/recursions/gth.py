@@ -1,0 +1,99 @@
+"""Long-run laws by elimination without subtraction (Grassmann, Taksar, Heyman), so that no digit cancels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+def reaches(allowed: Flags) -> Flags:
+    """(K, K): whether s can be reached from r in any number of steps, none included."""
+    closure = allowed | np.eye(len(allowed), dtype=np.bool_)
+    for _ in range(max(len(allowed) - 1, 1).bit_length()):
+        closure = (closure.astype(np.float64) @ closure.astype(np.float64)) > 0
+    return np.asarray(closure, dtype=np.bool_)
+
+
+def closed_classes(transition: Array) -> list[NDArray[np.int64]]:
+    """The sets of states that, once entered, are never left and visited for ever."""
+    closure = reaches(transition > 0)
+    mutual = closure & closure.T
+    classes = []
+    for s in range(len(transition)):
+        members = np.flatnonzero(mutual[s])
+        if members[0] == s and not (closure[s] & ~mutual[s]).any():
+            classes.append(members)
+    return classes
+
+
+def stationary(transition: Array) -> Array:
+    """(K,): the stationary law of an irreducible chain."""
+    work = np.array(transition, dtype=np.float64)
+    k = len(work)
+    leaving = np.ones(k)
+    for last in range(k - 1, 0, -1):
+        leaving[last] = work[last, :last].sum()
+        work[:last, :last] += np.outer(work[:last, last] / leaving[last], work[last, :last])
+    law = np.zeros(k)
+    law[0] = 1.0
+    for s in range(1, k):
+        law[s] = (law[:s] @ work[:s, s]) / leaving[s]
+    return np.asarray(law / law.sum())
+
+
+def absorbed(initial: Array, transition: Array, transient: Flags) -> Array:
+    """(K,): the law of the first state outside `transient`, started from `initial`."""
+    work = np.array(transition, dtype=np.float64)
+    law = np.array(initial, dtype=np.float64)
+    left = ~transient
+    for s in np.flatnonzero(transient):
+        others = left | (transient & (np.arange(len(law)) > s))
+        row = np.where(others, work[s], 0.0)
+        total = row.sum()
+        if total > 0:  # a transient state that nothing enters may have lost its row already
+            row /= total
+        law, law[s] = law + law[s] * row, 0.0
+        work[others] += np.outer(work[others, s], row)
+        work[:, s] = 0.0
+    return law
+
+
+def cesaro_law(initial: Array, transition: Array) -> Array:
+    """(K,): the Cesaro limit of initial T^i: each closed class weighted by its absorption probability."""
+    classes = closed_classes(transition)
+    recurrent = np.zeros(len(initial), dtype=np.bool_)
+    for members in classes:
+        recurrent[members] = True
+    entered = absorbed(initial, transition, ~recurrent)
+    law = np.zeros(len(initial))
+    for members in classes:
+        law[members] = entered[members].sum() * stationary(transition[np.ix_(members, members)])
+    return np.asarray(law / law.sum())
+
+
+def visits_until_end(initial: Array, transition: Array, end: Array) -> Array:
+    """(K,): expected visits initial (I - Q)^{-1} of a chain that stops after state r with probability end(r).
+
+    States that cannot be reached count 0; every state reached must reach an end.
+    """
+    work = np.array(transition, dtype=np.float64)
+    ends = np.array(end, dtype=np.float64)
+    start = np.array(initial, dtype=np.float64)
+    k = len(start)
+    leaving = np.ones(k)
+    for s in range(k - 1, -1, -1):
+        leaving[s] = work[s, :s].sum() + ends[s]
+        if leaving[s] == 0.0:  # a dead end, not reached: the caller has made sure
+            leaving[s] = 1.0
+            continue
+        share = work[:s, s] / leaving[s]
+        work[:s, :s] += np.outer(share, work[s, :s])
+        ends[:s] += share * ends[s]
+        start[:s] += start[s] / leaving[s] * work[s, :s]
+    visits = np.zeros(k)
+    for s in range(k):
+        visits[s] = (start[s] + visits[:s] @ work[:s, s]) / leaving[s]
+    return visits

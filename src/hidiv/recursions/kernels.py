@@ -1,0 +1,47 @@
+"""Which kernels run: the compiled ones, or their numpy twins (HIDIV_KERNELS=auto|compiled|python)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any, TypeVar, cast
+
+from hidiv.errors import HidivError, refuse
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+twins: dict[str, Callable[..., Any]] = {}  # the numpy specification of every kernel, whichever runs
+
+
+def chosen(wish: str) -> tuple[ModuleType | None, str]:
+    """The extension module or None for the twins, and the choice in words."""
+    if wish not in ("auto", "compiled", "python"):
+        refuse(HidivError, "HIDIV_KERNELS", "must be auto, compiled or python", wish)
+    if wish == "python":
+        return None, "python (asked for by HIDIV_KERNELS)"
+    try:
+        module = import_module("hidiv._kernels")
+    except ImportError as error:
+        absent = isinstance(error, ModuleNotFoundError)
+        reason = "no compiled extension in this install" if absent else f"the compiled extension does not load: {error}"
+        if wish == "compiled":
+            remedy = "reinstall where a C++ compiler is found, or set HIDIV_KERNELS=auto"
+            refuse(HidivError, "HIDIV_KERNELS=compiled", reason, remedy=remedy)
+        return None, f"python ({reason})"
+    return module, "compiled"
+
+
+_module, _words = chosen(os.environ.get("HIDIV_KERNELS") or "auto")
+
+
+def kernel(twin: Function) -> Function:
+    """Decorates a numpy twin: its name then stands for the compiled kernel where that one is chosen."""
+    twins[twin.__name__] = twin
+    return twin if _module is None else cast(Function, getattr(_module, twin.__name__))
+
+
+def description() -> str:
+    """'compiled, avx512', or 'python' and why."""
+    return _words if _module is None else f"{_words}, {_module.target()}"

@@ -1,0 +1,155 @@
+"""D( p(S, hidden X | E) || q(S, hidden X | E) ) on any tree: the log-ratio of the upward messages is propagated,
+never the difference of two likelihoods (definitions, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.recursions.layout import Layout, add_to_parents
+from hidiv.recursions.support import Bools, first_gap, posterior_support, upward_support
+from hidiv.recursions.tables import PairTables
+from hidiv.recursions.terms import phi
+from hidiv.recursions.upward import log_of, log_sum
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """value; both log-likelihoods; by_node (n,), which sums to the value, when asked for.
+
+    infinite: the first (node, parent state, state) p reaches and q forbids, parent state -1 at the root; value is +inf.
+    impossible: ("p" or "q", node), the first node in upward order where the evidence fails; nothing else is set then.
+    """
+
+    value: float
+    log_likelihood_p: float
+    log_likelihood_q: float
+    by_node: Array | None = None
+    infinite: tuple[int, int, int] | None = None
+    impossible: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One edge's conditional laws: rows r of p(s | r, E), and what comes of comparing them with q's. All (L, R)."""
+
+    log_mass: Array  # log n(r)
+    log_ratio: Array  # lam'(r) = log of q's message over p's
+    local: Array  # loc(r) = KL of the two rows
+    inward: Array  # loc(r) + sum_s p(s|r) (residual + K)(s)
+    own: Array  # loc(r) + sum_s p(s|r) residual(s)
+    log_mass_q: Array  # q's message on p's scale, also where p has none
+
+
+def compare_rows(log_row: Array, log_row_q: Array, row_ratio: Array, log_z: Array, log_z_q: Array, ratio: Array,
+                 residual: Array, inward: Array, alive: Bools) -> Rows:
+    """log_row, log_row_q, row_ratio (L, R, K): transition rows; the rest (L, K) by own state; alive (L, R): rows p reaches.
+
+    m = log(q/p) of what is summed, mbar its mean under p(.|r); loc = log1p(sum p phi(m - mbar) + out e^-mbar), where
+    out is q's mass where p has none.
+    """
+    term = log_row + log_z[:, None, :]
+    log_mass = np.where(alive, log_sum(term), -np.inf)
+    here = (term > -np.inf) & alive[:, :, None]
+    log_p = np.where(here, term - np.where(alive, log_mass, 0.0)[:, :, None], -np.inf)
+    p = np.exp(log_p)
+    m = np.where(here, row_ratio, 0.0) + np.where(here, ratio[:, None, :], 0.0)
+    mean = (p * m).sum(axis=2)
+    t = np.where(here, m - mean[:, :, None], 0.0)
+    # p e^t in logs: p may underflow where e^t overflows.
+    spread = np.where(t > 1.0, np.exp(log_p + t) - p * (1.0 + t), p * phi(np.minimum(t, 1.0))).sum(axis=2)
+    term_q = log_row_q + log_z_q[:, None, :]
+    safe = np.where(alive, log_mass + mean, 0.0)
+    outside = np.exp(np.where(here | ~alive[:, :, None], -np.inf, term_q - safe[:, :, None])).sum(axis=2)
+    local = np.log1p(spread + outside)
+    ratio_up = np.where(alive, mean + local, 0.0)
+    own = np.where(alive, local + (p * residual[:, None, :]).sum(axis=2), 0.0)
+    total = np.where(alive, own + (p * inward[:, None, :]).sum(axis=2), 0.0)
+    log_mass_q = np.where(alive, log_mass + ratio_up, log_sum(term_q))
+    return Rows(log_mass, ratio_up, np.where(alive, local, 0.0), total, own, log_mass_q)
+
+
+def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Posterior:
+    """The whole recursion in numpy, level by level."""
+    up, failed = upward_support(pair.p, layout)
+    if failed is not None:
+        return Posterior(np.nan, -np.inf, np.nan, impossible=("p", failed))
+    _, failed = upward_support(pair.q, layout)
+    if failed is not None:
+        return Posterior(np.nan, np.nan, -np.inf, impossible=("q", failed))
+    reached = posterior_support(pair.p, layout, up)
+    gap = first_gap(pair, layout, reached)
+    if gap is not None:
+        return Posterior(np.inf, np.nan, np.nan, infinite=gap)
+    return finite_posterior(pair, layout, reached, by_node)
+
+
+def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, by_node: bool) -> Posterior:
+    """reached (n, K): states of positive posterior probability under p; q forbids none of them."""
+    n, k = reached.shape
+    log_p, log_q = log_of(pair.p.transition), log_of(pair.q.transition)
+    first_p, first_q = log_of(pair.p.initial), log_of(pair.q.initial)
+    # Extended precision where there is one: a star adds up a hundred thousand logarithms.
+    message, message_q, ratio, inward = (np.zeros((n, k), dtype=np.longdouble) for _ in range(4))
+    kept = {name: np.zeros((n, k)) for name in ("own", "log_mass", "log_z")} if by_node else {}
+    scales: list[Array] = []
+    ratios: list[Array] = []
+    values: list[Array] = []
+
+    def rows_of(nodes: NDArray[np.int64], row: Array, row_q: Array, row_ratio: Array, alive: Bools) -> Rows:
+        which = layout.rows(nodes)
+        at = np.arange(nodes.size)[:, None], np.where(reached[nodes], message[nodes], -np.inf).argmax(axis=1)[:, None]
+        base, shift = message[nodes][at], ratio[nodes][at]
+        scales.append(base.ravel())
+        ratios.append(shift.ravel())
+        log_z = pair.p.log_weight[which] + np.where(reached[nodes], message[nodes] - base, -np.inf).astype(np.float64)
+        log_z_q = pair.q.log_weight[which] + (message_q[nodes] - base - shift).astype(np.float64)
+        mine = np.where(reached[nodes], pair.weight_ratio[which] + ratio[nodes] - shift, 0.0).astype(np.float64)
+        residual = np.zeros((nodes.size, k)) if pair.residual is None else pair.residual[which]
+        residual = np.where(reached[nodes], residual, 0.0)
+        rows = compare_rows(row, row_q, row_ratio, log_z, log_z_q, mine, residual, inward[nodes].astype(np.float64), alive)
+        if by_node:
+            kept["log_z"][nodes] = log_z
+            kept["own"][nodes], kept["log_mass"][nodes] = rows.own, rows.log_mass
+        return rows
+
+    for nodes in layout.upward(k * k):
+        which, parents = layout.transitions(nodes), layout.parents(nodes)
+        alive = reached[parents]
+        rows = rows_of(nodes, log_p[which], log_q[which], pair.transition_ratio[which], alive)
+        # The smallest inward value leaves: what stays is non-negative, so that nothing cancels.
+        least = np.where(alive, rows.inward, np.inf).min(axis=1, keepdims=True)
+        add_to_parents(message, parents, rows.log_mass)
+        add_to_parents(message_q, parents, rows.log_mass_q)
+        add_to_parents(ratio, parents, rows.log_ratio)
+        add_to_parents(inward, parents, np.where(alive, rows.inward - least, 0.0))
+        values.append(least.ravel())
+    root = np.zeros(1, dtype=np.int64)
+    top = rows_of(root, first_p[None, None], first_q[None, None], pair.initial_ratio[None, None], np.ones((1, 1), dtype=bool))
+    log_likelihood = fsum(np.concatenate([*scales, top.log_mass[0]]))
+    log_ratio = fsum(np.concatenate([*ratios, top.log_ratio[0]]))
+    value = fsum(np.concatenate([*values, top.inward[0]]))
+    profile = profile_by_node(log_p, first_p, layout, kept) if by_node else None
+    return Posterior(value, log_likelihood, log_likelihood + log_ratio, profile)
+
+
+def profile_by_node(log_transition: Array, log_initial: Array, layout: Layout, kept: dict[str, Array]) -> Array:
+    """(n,): the local terms of each node, its parent weighted by its posterior marginal under p."""
+    n, k = kept["own"].shape
+    marginal = np.zeros((n, k))
+    profile = np.zeros(n)
+    profile[0] = kept["own"][0, 0]
+    marginal[0] = np.exp(log_initial + kept["log_z"][0] - kept["log_mass"][0, 0])
+    for nodes in layout.downward(k * k):
+        weight = marginal[layout.parents(nodes)]
+        profile[nodes] = (weight * kept["own"][nodes]).sum(axis=1)
+        mass = kept["log_mass"][nodes]
+        term = log_transition[layout.transitions(nodes)] + kept["log_z"][nodes][:, None, :]
+        rows = np.exp(term - np.where(mass > -np.inf, mass, 0.0)[:, :, None])
+        marginal[nodes] = (np.where(mass > -np.inf, weight, 0.0)[:, :, None] * rows).sum(axis=1)
+    return profile

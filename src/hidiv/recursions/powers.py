@@ -1,0 +1,116 @@
+"""Sums over the powers of a stochastic matrix by doubling, in O(log N) (definitions, sections 3 and 4)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def stochastic(matrix: Array) -> Array:
+    """Rows rescaled to sum to one: without it squaring drifts by eps a step, with it by eps a squaring."""
+    return np.asarray(matrix / matrix.sum(axis=-1, keepdims=True))
+
+
+def mean_law(initial: Array, transition: Array, children: int, depth: int) -> Array:
+    """(K,): the law of the state at a node drawn uniformly from a regular tree of `depth` levels.
+
+    Level l holds children^l nodes and has the law initial T^l; children = 1 is a chain. Everything added is
+    non-negative, so every chain is as good as any other: periodic, reducible, nearly decomposable, defective.
+    """
+    shrink = 1.0 / children
+    law, power, levels = initial / initial.sum(), stochastic(transition), 1
+    for bit in bin(depth)[3:]:
+        older = shrink**levels
+        law = (older * law + law @ power) / (1.0 + older)
+        power = stochastic(power @ power)
+        levels *= 2
+        if bit == "1":
+            newest = _last_level_share(children, levels)
+            law = (1.0 - newest) * law + newest * (initial @ power)
+            power = stochastic(power @ transition)
+            levels += 1
+        law = law / law.sum()
+    return np.asarray(law)
+
+
+def _last_level_share(children: int, levels: int) -> float:
+    """Share of the nodes of a regular tree of levels + 1 levels that lie on the last one."""
+    if children == 1:
+        return 1.0 / (levels + 1)
+    shrink = 1.0 / children
+    return (1.0 - shrink) / (1.0 - shrink ** (levels + 1))
+
+
+def summed_powers(transition: Array, column: Array, terms: int) -> Array:
+    """(K,): (I + T + ... + T^(terms-1)) column."""
+    total, power = np.zeros_like(column), stochastic(transition)
+    block, ahead = np.array(column), np.eye(len(column))
+    while terms:
+        if terms & 1:
+            total = total + ahead @ block
+            ahead = stochastic(ahead @ power)
+        block = block + power @ block
+        power = stochastic(power @ power)
+        terms >>= 1
+    return np.asarray(total)
+
+
+def power(transition: Array, exponent: int) -> Array:
+    """(K, K): T^exponent."""
+    result, square = np.eye(len(transition)), stochastic(transition)
+    while exponent:
+        if exponent & 1:
+            result = stochastic(result @ square)
+        square = stochastic(square @ square)
+        exponent >>= 1
+    return np.asarray(result)
+
+
+def log_row_sums(log_rows: Array, stochastic_part: Array, power: int) -> tuple[Array, Array]:
+    """Log row sums and normalised rows of B^power, B = diag(exp(log_rows)) stochastic_part; power >= 1.
+
+    The row sums are carried as logs and never formed, so they keep their relative accuracy from 1 - 1e-18 to
+    exp(-1e12); rows of zeros (log -inf) stay so.
+    """
+    result: tuple[Array, Array] | None = None
+    square = (np.array(log_rows), np.array(stochastic_part))
+    while True:
+        if power & 1:
+            result = square if result is None else _product(result, square)
+        power >>= 1
+        if not power:
+            assert result is not None
+            return result
+        square = _product(square, square)
+
+
+def _product(left: tuple[Array, Array], right: tuple[Array, Array]) -> tuple[Array, Array]:
+    """(diag e^l P)(diag e^r Q) = diag e^(l + log P e^r) [P diag(e^r) Q, rows rescaled]."""
+    log_left, p = left
+    log_right, q = right
+    mean, weights = log_mean_exp(p, log_right)
+    with np.errstate(invalid="ignore"):
+        log_rows = np.where(mean == -np.inf, -np.inf, log_left + mean)
+    rows = weights @ q
+    total = rows.sum(axis=-1, keepdims=True)
+    return log_rows, np.asarray(np.divide(rows, total, out=np.zeros_like(rows), where=total > 0))
+
+
+def log_mean_exp(rows: Array, logs: Array) -> tuple[Array, Array]:
+    """log sum_s rows(r, s) e^logs(s) for rows (..., R, K) that sum to one and logs (..., K); and the reweighted rows.
+
+    Relatively accurate when every log is near 0 (through expm1 and log1p), safe when they are far from it.
+    """
+    logs = logs[..., None, :]
+    live = (rows > 0) & (logs > -np.inf)
+    top = np.where(live, logs, -np.inf).max(axis=-1, keepdims=True)
+    shift = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        weights = np.where(live, rows * np.exp(logs - shift), 0.0)
+        total = weights.sum(axis=-1, keepdims=True)
+        far = (shift + np.log(total))[..., 0]
+        near = np.log1p(np.where(rows > 0, rows * np.expm1(logs), 0.0).sum(axis=-1))
+    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+    return np.asarray(np.where(np.abs(near) < 0.5, near, far)), weights

@@ -1,0 +1,34 @@
+"""Hidden configurations drawn from the posterior, node by node from the root."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.recursions.layout import IntArray, Layout
+from hidiv.recursions.tables import Tables
+from hidiv.recursions.upward import conditional_rows, root_law, upward
+
+Array = NDArray[np.float64]
+
+
+def sample_states(tables: Tables, layout: Layout, uniform: Array) -> tuple[IntArray, int | None]:
+    """uniform (size, n) in [0, 1) -> (states (size, n), impossible node or None); weights of zero logarithm give the prior."""
+    up = upward(tables, layout)
+    size, n = uniform.shape
+    states = np.zeros((size, n), dtype=np.int64)
+    if up.impossible is not None:
+        return states[:0], up.impossible
+    k = tables.n_states
+    states[:, 0] = pick(np.cumsum(root_law(tables, up)), uniform[:, 0])
+    for nodes in layout.downward(k * k + k * size):
+        cumulative = np.cumsum(conditional_rows(tables, layout, up, nodes), axis=2)
+        chosen = cumulative[np.arange(nodes.size), states[:, layout.parents(nodes)]]
+        states[:, nodes] = pick(chosen, uniform[:, nodes])
+    return states, None
+
+
+def pick(cumulative: Array, uniform: Array) -> IntArray:
+    """The first state whose cumulative probability passes the uniform; states of probability zero are never picked."""
+    passed = uniform[..., None] * cumulative[..., -1:] >= cumulative
+    return np.asarray(passed.sum(axis=-1, dtype=np.int64))

@@ -1,0 +1,39 @@
+"""The numbers a recursion reads: one model's tables, and those of a pair with their accurate log-ratios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """initial (K,), transition (G, K, K), log_weight (R, K): node u uses transition[transition_of[u]] and log_weight[row_of[u]]."""
+
+    initial: Array
+    transition: Array
+    log_weight: Array
+
+    @property
+    def n_states(self) -> int:
+        return int(self.initial.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class PairTables:
+    """Tables of p and q, and log(q/p) of each part, computed from parameter differences.
+
+    initial_ratio (K,), transition_ratio (G, K, K), weight_ratio (R, K); entries where p or q vanish are not read.
+    residual (R, K) >= 0 or None: what the hidden part of an observation adds (definitions, section 1); +inf allowed.
+    """
+
+    p: Tables
+    q: Tables
+    initial_ratio: Array
+    transition_ratio: Array
+    weight_ratio: Array
+    residual: Array | None = None

@@ -1,0 +1,93 @@
+"""Second-order terms that keep their digits when two models nearly agree (definitions, section 8)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def h(v: Array) -> Array:
+    """v - log1p(v) >= 0 for v >= -1, relatively accurate near 0; +inf at -1.
+
+    With r = v/(2+v): h = r v - 2 r^3 (1/3 + r^2/5 + r^4/7 + ...), no cancellation for |v| <= 1/4.
+    """
+    v = np.asarray(v, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        r = v / (2.0 + v)
+        square = r * r
+        series = np.zeros_like(v)
+        for k in range(23, 1, -2):
+            series = series * square + 1.0 / k
+        near = r * v - 2.0 * r * square * series
+        far = v - np.log1p(v)
+    return np.where(np.abs(v) <= 0.25, near, np.where(v == np.inf, np.inf, far))
+
+
+def phi(t: Array) -> Array:
+    """e^t - 1 - t >= 0, relatively accurate near 0; +inf at +inf and at -inf."""
+    t = np.asarray(t, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        small = np.where(np.abs(t) < 0.5, t, 0.0)
+        series = np.ones_like(t)
+        for k in range(16, 2, -1):
+            series = 1.0 + series * small / k
+        near = 0.5 * small * small * series
+        far = np.expm1(t) - t
+    return np.where(np.abs(t) < 0.5, near, np.where(t == np.inf, np.inf, far))
+
+
+def log_ratio(p: Array, q: Array) -> Array:
+    """log(q/p), accurate when q is close to p; 0 where both vanish, -inf where only q does, +inf where only p does."""
+    p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        far = np.log(q) - np.log(p)
+        value = np.where(np.abs(q - p) <= 0.5 * p, np.log1p((q - p) / p), far)
+    return np.where((p == 0) & (q == 0), 0.0, value)
+
+
+def row_divergence(p: Array, q: Array) -> Array:
+    """KL(p || q) along the last axis: sum of p h((q-p)/p), and of q where p = 0; +inf where p > 0 = q."""
+    p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        near = p * h((q - p) / p)
+        # q/p overflows only where p is tiny beside q: there p log(p/q) + (q - p) loses nothing.
+        far = p * (np.log(p) - np.log(q)) + (q - p)
+    terms = np.where(q > 1e3 * p, far, near)
+    terms = np.where(p == 0, q, np.where(q == 0, np.inf, terms))
+    return np.asarray(terms.sum(axis=-1), dtype=np.float64)
+
+
+def row_defect(p: Array, q: Array, alpha: float) -> Array:
+    """1 - sum_s p^alpha q^(1-alpha) along the last axis (definitions, section 4): in [0, 1] for alpha < 1, <= 0 above.
+
+    Every term has one sign: p [(1-alpha) h(v) - phi(y)] with v = (q-p)/p, y = (1-alpha) log1p(v).
+    alpha > 1 and p > 0 = q gives -inf.
+    """
+    p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+    rest = 1.0 - alpha
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        v = (q - p) / p
+        near = p * (rest * h(v) - phi(rest * np.log1p(v)))
+        far = p + rest * (q - p) - np.exp(alpha * np.log(p) + rest * np.log(q))
+    terms = np.where(np.abs(q - p) <= 0.5 * p, near, far)
+    terms = np.where(q == 0, p if alpha < 1 else -np.inf, terms)
+    terms = np.where(p == 0, rest * q, terms)
+    return np.asarray(terms.sum(axis=-1), dtype=np.float64)
+
+
+def renyi_of(defect: Array, log_z: Array, alpha: float) -> Array:
+    """D_alpha from Z: by its defect 1 - Z where Z is near one, by log Z elsewhere."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_value = np.where(np.abs(defect) < 0.5, np.log1p(-defect), log_z)
+    return np.asarray(log_value / (alpha - 1.0) + 0.0, dtype=np.float64)
+
+
+def row_renyi(p: Array, q: Array, alpha: float) -> Array:
+    """Renyi divergence of order alpha along the last axis; +inf where the supports ask for it."""
+    p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        terms = np.where(p == 0, -np.inf, alpha * np.log(p) + (1.0 - alpha) * np.log(q))
+        log_z = np.logaddexp.reduce(terms, axis=-1)
+    return renyi_of(row_defect(p, q, alpha), np.asarray(log_z), alpha)

@@ -1,0 +1,82 @@
+"""Upward messages of one model, leaves to root (definitions, section 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.recursions.layout import IntArray, Layout, add_to_parents
+from hidiv.recursions.support import upward_support
+from hidiv.recursions.tables import Tables
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Upward:
+    """log_likelihood; log_own (n, K) = log w_u b_u and log_mass (n, K) = log B_u by parent state, on one scale per node.
+
+    p(s | r, E) = exp(log transition(r, s) + log_own[u, s] - log_mass[u, r]); log_mass[0] is the root's one number, repeated.
+    impossible: the first node in upward order where the evidence fails, or None; log_likelihood is -inf then.
+    """
+
+    log_likelihood: float
+    log_own: Array
+    log_mass: Array
+    impossible: int | None = None
+
+
+def log_sum(term: Array) -> Array:
+    """log sum exp over the last axis; -inf where every term is."""
+    top = term.max(axis=-1)
+    base = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(base + np.log(np.exp(term - base[..., None]).sum(axis=-1)))
+
+
+def log_of(values: Array) -> Array:
+    """Logarithms of probabilities, -inf at zero."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
+def upward(tables: Tables, layout: Layout) -> Upward:
+    """Messages of every node; nothing underflows, since all of it is in logarithms."""
+    n, k = layout.n_nodes, tables.n_states
+    _, failed = upward_support(tables, layout)
+    if failed is not None:
+        return Upward(-np.inf, np.zeros((0, k)), np.zeros((0, k)), failed)
+    log_transition = log_of(tables.transition)
+    # Extended precision where there is one: a star adds up a hundred thousand logarithms.
+    message = np.zeros((n, k), dtype=np.longdouble)
+    log_own, log_mass = np.zeros((n, k)), np.zeros((n, k))
+    scales: list[Array] = []
+
+    def own_of(nodes: IntArray) -> Array:
+        top = message[nodes].max(axis=1, keepdims=True)
+        scales.append(top.ravel())
+        return tables.log_weight[layout.rows(nodes)] + (message[nodes] - top).astype(np.float64)
+
+    for nodes in layout.upward(k * k):
+        log_own[nodes] = own = own_of(nodes)
+        log_mass[nodes] = mass = log_sum(log_transition[layout.transitions(nodes)] + own[:, None, :])
+        add_to_parents(message, layout.parents(nodes), mass)
+    root = np.zeros(1, dtype=np.int64)
+    log_own[0] = own_of(root)[0]
+    log_mass[0] = log_sum(log_of(tables.initial) + log_own[0])
+    return Upward(fsum(np.append(np.concatenate(scales), log_mass[0, 0])), log_own, log_mass)
+
+
+def conditional_rows(tables: Tables, layout: Layout, up: Upward, nodes: IntArray) -> Array:
+    """(L, K, K): p(S_u = s | S_parent = r, E); rows of impossible parent states are zero."""
+    mass = up.log_mass[nodes]
+    term = log_of(tables.transition[layout.transitions(nodes)]) + up.log_own[nodes][:, None, :]
+    return np.asarray(np.exp(term - np.where(mass > -np.inf, mass, 0.0)[:, :, None]))
+
+
+def root_law(tables: Tables, up: Upward) -> Array:
+    """(K,): p(S_0 = s | E)."""
+    return np.asarray(np.exp(log_of(tables.initial) + up.log_own[0] - up.log_mass[0, 0]))
