@@ -6,11 +6,12 @@ as near as they say.
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 # Few examples and always the same: the laws run at every commit.
-LAW = settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
+LAW = settings(max_examples=25, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck))
 
 FAMILIES = [
     "categorical", "bernoulli", "gaussian", "gaussian_var", "gaussian_diagonal", "gaussian_full",

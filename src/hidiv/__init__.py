@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing itself costs more to import than all of this file
 if TYPE_CHECKING:
+    from typing import Any
+
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.divergences.do_bound import do_bound as do_bound
     from hidiv.divergences.inward import inward as inward
     from hidiv.divergences.joint import joint_kl as joint_kl
     from hidiv.divergences.joint import joint_kl_rate as joint_kl_rate
+    from hidiv.divergences.montecarlo import montecarlo as montecarlo
     from hidiv.divergences.posterior import posterior_kl as posterior_kl
     from hidiv.divergences.renyi import joint_renyi as joint_renyi
     from hidiv.divergences.result import Divergence as Divergence
@@ -84,6 +87,7 @@ _HOMES = {
     "joint_renyi": "divergences.renyi",
     "load": "files.reading",
     "log_likelihood": "inference.likelihood",
+    "montecarlo": "divergences.montecarlo",
     "posterior_kl": "divergences.posterior",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",

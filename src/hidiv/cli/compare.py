@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
-from hidiv.cli.tables import shown, table
+from hidiv.cli.tables import Row, table
 
 if TYPE_CHECKING:
     from hidiv.divergences.result import Divergence, Parts
@@ -60,30 +60,30 @@ def to_json(p: Model, q: Model, unit: str, results: dict[str, Divergence]) -> di
 def in_words(p: Model, q: Model, results: dict[str, Divergence]) -> str:
     """The results as a table, what is infinite and why below it."""
     joint = results["joint"]
-    rows = [("joint divergence", shown(joint.value), f"{joint.unit}, {joint.status}")]
+    rows: list[Row] = [("joint divergence", joint.value, f"{joint.unit}, {joint.status}")]
     if joint.parts is not None:
         rows += part_rows(p, q, joint.parts)
-    rows.append(("per node", shown(results["joint_per_node"].value), joint.unit))
+    rows.append(("per node", results["joint_per_node"].value, joint.unit))
     if "joint_rate" in results:
-        rows.append(("rate of a long chain", shown(results["joint_rate"].value), f"{joint.unit} per step"))
+        rows.append(("rate of a long chain", results["joint_rate"].value, f"{joint.unit} per step"))
     lines = [f"{joint.subject}", "", table(rows)]
     lines += [f"infinite because {reason}" for reason in joint.infinite]
     lines += ["", "joint: states and observations together, states paired by their labels"]
     return "\n".join(lines)
 
 
-def part_rows(p: Model, q: Model, parts: Parts) -> list[tuple[str, str, str]]:
+def part_rows(p: Model, q: Model, parts: Parts) -> list[Row]:
     """Initial law, transition rows and emission states, the largest contributions of many groups first."""
-    rows = [("  initial law", shown(parts.initial), "")]
+    rows: list[Row] = [("  initial law", parts.initial, "")]
     for title, whole, pieces, word in (
         ("  transition rows", parts.transition, parts.rows, "from"),
         ("  emission states", parts.emission, parts.states, "in"),
     ):
-        rows.append((title, shown(whole), ""))
+        rows.append((title, whole, ""))
         if pieces.ndim == 1:
-            rows += [(f"    {word} {state_name(p, s)}", shown(float(piece)), "") for s, piece in enumerate(pieces)]
+            rows += [(f"    {word} {state_name(p, s)}", float(piece), "") for s, piece in enumerate(pieces)]
         else:
-            rows += [(f"    group {g}", shown(float(piece.sum())), "") for g, piece in enumerate(pieces)][:20]
+            rows += [(f"    group {g}", float(piece.sum()), "") for g, piece in enumerate(pieces)][:20]
     return rows
 
 

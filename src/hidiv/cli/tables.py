@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import isinf
+from math import floor, isfinite, log10
+
+Row = tuple[str, float, str]  # label, number, remark
 
 
-def shown(value: float) -> str:
-    """Ten significant digits, infinity in words."""
-    return "infinite" if isinf(value) else f"{value:.10g}"
-
-
-def table(rows: Iterable[tuple[str, str, str]]) -> str:
-    """Lines of label, number and remark; labels and numbers aligned."""
+def table(rows: Iterable[Row]) -> str:
+    """Lines of label, number and remark; the decimal points stand below each other."""
     lines = list(rows)
-    label = max(len(row[0]) for row in lines)
-    number = max(len(row[1]) for row in lines)
-    return "\n".join(f"{a:<{label}}  {b:>{number}}  {c}".rstrip() for a, b, c in lines)
+    numbers = shown([number for _, number, _ in lines])
+    label, width = max(len(row[0]) for row in lines), max(len(number) for number in numbers)
+    return "\n".join(f"{row[0]:<{label}}  {number:>{width}}  {row[2]}".rstrip() for row, number in zip(lines, numbers, strict=True))
+
+
+def shown(values: list[float]) -> list[str]:
+    """Ten digits of the largest, as many decimals for all; what would vanish then is written with an exponent."""
+    largest = max((abs(v) for v in values if isfinite(v)), default=0.0)
+    decimals = min(max(9 - floor(log10(largest)), 0), 12) if largest > 0 else 0
+    return [_one(value, decimals) for value in values]
+
+
+def _one(value: float, decimals: int) -> str:
+    if not isfinite(value):
+        return "infinite"
+    if abs(value) >= 1e15 or 0 < abs(value) < 10.0 ** (3 - decimals):
+        return f"{value:.9e}"
+    return f"{value:.{decimals}f}"

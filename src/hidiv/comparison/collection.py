@@ -14,7 +14,7 @@ from hidiv.adapters.as_model import as_model
 from hidiv.comparison.stacks import Raw, Stack, checked, model_of, raw_of_models, raw_of_stack, shape_of
 from hidiv.comparison.stacks_in_files import arrays_of, raw_of
 from hidiv.emissions.family import Family
-from hidiv.errors import HidivError, InvalidFile, InvalidModel, refuse
+from hidiv.errors import HidivError, InvalidFile, InvalidModel, refuse, shown
 from hidiv.files.disk import Path
 from hidiv.files.reading import load
 from hidiv.files.writing import save
@@ -134,7 +134,7 @@ class Collection:
 
 def title(i: int, name: str | None) -> str:
     """How sentences speak of one model among many."""
-    return f"models[{i}]" if name is None else f"models[{i}] {name!r}"
+    return f"models[{i}]" if name is None else f"models[{i}] {shown(name)!r}"
 
 
 def _read(models: Iterable[Any]) -> list[Model]:

@@ -86,9 +86,13 @@ def model_of(raw: Raw, i: int) -> Model:
     families = [family_of(mapped(law, lambda a: a[i]), k, place) for law, place in zip(raw.laws, places, strict=True)]
     matrices = [t if there else None for t, there in zip(raw.transitions[i], raw.has_transition[i], strict=True)]
     return Model(
-        raw.initial[i], matrices, families, name=raw.names[i], state_names=raw.state_names[i],
+        raw.initial[i],
+        matrices if len(matrices) > 1 or matrices[0] is None else matrices[0],
+        families,
+        name=raw.names[i],
+        state_names=raw.state_names[i],
         end=None if raw.end is None else raw.end[i],
-    )  # fmt: skip
+    )
 
 
 def checked(raw: Raw) -> Stack:

@@ -40,7 +40,7 @@ def joint_kl(p: Any, q: Any, tree: Tree | int | UntilEnd, *, per_node: bool = Fa
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
     >>> hd.joint_kl(p, q, 100)
-    joint divergence D(p || q) on a chain of 100 nodes = 18.9350459021 nats, exact
+    joint divergence D(p || q) on a chain of 100 nodes = 18.3736509774 nats, exact
     """
     p, q = as_models(p, q)
     tree = check_joint(p, q, tree)

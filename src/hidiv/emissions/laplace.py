@@ -15,6 +15,7 @@ from hidiv.emissions.parameters import positive, reading, same_shape, wide
 from hidiv.emissions.quadrature import unit_rule
 from hidiv.emissions.registry import Pair, no_gaps, register
 from hidiv.emissions.scales import scale_kl, scale_renyi, spread
+from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.terms import phi
 
 Array = NDArray[np.float64]
@@ -128,10 +129,13 @@ def log_ratio(p: Laplace, q: Laplace, x: Array) -> Array:
     x = x[:, None, :]
     ratio = spread(wide(p.scale), wide(q.scale))
     off_p, off_q = x - wide(p.loc), x - wide(q.loc)
-    # |off_p| - |off_q|: exactly the difference of the locations unless x lies between them.
-    moved = np.where(off_p * off_q >= 0, np.sign(off_p + off_q) * (wide(q.loc) - wide(p.loc)), np.abs(off_p) - np.abs(off_q))
     with np.errstate(over="ignore", invalid="ignore"):
-        terms = ratio.log + moved / wide(q.scale) - ratio.excess * np.abs(off_p) / wide(p.scale)
+        # |off_p| - |off_q|: exactly the difference of the locations unless x lies between them.
+        same_side = np.sign(off_p) * np.sign(off_q) >= 0
+        moved = np.where(same_side, np.sign(off_p + off_q) * (wide(q.loc) - wide(p.loc)), np.abs(off_p) - np.abs(off_q))
+        near = moved / wide(q.scale) - ratio.excess * np.abs(off_p) / wide(p.scale)
+        far = np.abs(off_p) / wide(p.scale) - np.abs(off_q) / wide(q.scale)
+        terms = ratio.log + np.where(np.abs(ratio.excess) <= 0.5, near, far)
     return np.asarray(np.where(np.isnan(x), 0.0, terms).sum(axis=2))
 
 
@@ -141,8 +145,13 @@ def located(family: Laplace) -> Located:
 
 
 def located_gaussian(family: Gaussian) -> Located:
-    """As exponential power laws of shape two."""
+    """As exponential power laws of shape two; a full covariance cannot be seen so."""
+    if family.cov is not None:
+        refuse(IncompatibleModels, "emission", "a Gaussian with a full covariance compares with Gaussians only",
+               remedy="give std or var for independent columns")
     return Located(wide(family.mean), np.sqrt(2.0) * family.deviation, np.full_like(family.deviation, 2.0))
 
 
 register(Laplace, Laplace, Pair(kl, renyi, log_ratio, no_gaps))
+register(Laplace, Gaussian, power_pair(located, located_gaussian))
+register(Gaussian, Laplace, power_pair(located_gaussian, located))

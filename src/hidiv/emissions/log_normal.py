@@ -71,7 +71,7 @@ class LogNormal(Family):
     def log_mass(self, lower: Array, upper: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high = np.log(np.maximum(lower, 0.0)), np.log(np.maximum(upper, 0.0))
-            # Short intervals: the width in logs from the width itself, and the far end from the near one.
+            # Short intervals: the width in logs from the width itself.
             short = (lower > 0) & (upper - lower < 0.5 * lower)
             width = np.where(short, np.log1p((upper - lower) / lower), high - low)
         return normal_log_mass(low[:, None, :], high[:, None, :], wide(self.mean), wide(self.std), width[:, None, :])

@@ -56,7 +56,7 @@ def second_order(curvature: Function, start: Array, step: Array) -> Array:
 def integral(f: Function, edges: Sequence[float] | Array) -> float:
     """Integral of f from the first to the last of the increasing `edges`; f should be smooth between them.
 
-    Kinks and peaks belong on an edge, with edges graded towards them (`graded`).
+    Kinks belong on an edge, and so do narrow peaks (`around`).
     """
     nodes, weights = unit_rule(NODES)
 
@@ -99,13 +99,36 @@ def count_rule(size: int) -> tuple[Array, Array]:
     return nodes + 0.5 * (size - 1), size * vectors[0] ** 2
 
 
-def graded(scale: float, reach: float, finest: float = 2.0**-60) -> Array:
-    """0 and scale 2^j on both sides of 0, from scale * finest to beyond `reach`: edges for a law centred at 0."""
-    steps = np.arange(math.floor(math.log2(finest)), max(1, math.ceil(math.log2(reach / scale))) + 1)
-    with np.errstate(over="ignore"):
-        side = np.ldexp(scale, steps.astype(np.int64))
-    side = side[np.isfinite(side) & (side > 0)]
-    return np.concatenate([-side[::-1], [0.0], side])
+class Peak(NamedTuple):
+    """The top of a function: where, how wide (a drop of about one), how high."""
+
+    at: float
+    width: float
+    height: float
+
+
+def peak(log_f: Function, edges: Array) -> Peak:
+    """The top of log f between the edges, found on a grid that is narrowed; log f has one top, or is flat at its tops."""
+    grid = np.unique(edges[:-1, None] + np.diff(edges)[:, None] * np.arange(9) / 8.0)
+    for _ in range(40):
+        values = log_f(grid)
+        best = int(np.argmax(values))
+        low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+        at, height = float(grid[best]), float(values[best])
+        if high - low <= 1e-9 * max(1.0, abs(at)) or values.max() - values.min() <= 1e-9:
+            break
+        grid = np.linspace(low, high, 17)
+    width = float(edges[-1] - edges[0])
+    while width > 1e-12 * max(1.0, abs(at)) and float(log_f(np.array([at - width, at + width])).max()) < height - 1.0:
+        width *= 0.5
+    return Peak(at, width, height)
+
+
+def around(top: Peak, edges: Array) -> Array:
+    """The edges, with more of them graded towards a peak between them."""
+    side = top.width * 2.0 ** np.arange(-1.0, 9.0)
+    near = top.at + np.concatenate([-side, [0.0], side])
+    return np.union1d(edges, near[(near > edges[0]) & (near < edges[-1])])
 
 
 def _halved(panels: Callable[[Array, Array], Array], start: Array, size: Array, smallest: float) -> float:
@@ -177,16 +200,16 @@ def divergence(laws: Laws, over: Over) -> float:
     return over(lambda x: _second_order_mass(laws.log_p(x), laws.log_q(x), laws.log_ratio(x)))
 
 
-def renyi(laws: Laws, alpha: float, over: Over, peak: float = 0.0) -> float:
-    """Renyi divergence of order alpha, from Z the integral of p^alpha q^(1-alpha); e^peak is about its largest value.
+def renyi(laws: Laws, alpha: float, over: Over, height: float = 0.0) -> float:
+    """Renyi divergence of order alpha, from Z the integral of p^alpha q^(1-alpha); e^height is about its largest value.
 
     Z - 1 is the integral of p [phi(c l) - c phi(l)], l = log q/p, c = 1 - alpha: one sign (definitions, section 4).
     """
     rest = 1.0 - alpha
     if rest > 0.5:  # the bracket cancels as c -> 1: order alpha of (p, q) is order c of (q, p), times alpha/c
-        return alpha / rest * renyi(Laws(laws.log_q, laws.log_p, lambda x: -laws.log_ratio(x)), rest, over, peak)
-    z = over(lambda x: np.exp(log_power(laws, alpha, x) - peak))
-    log_z = peak + math.log(z) if z > 0 else -math.inf
+        return alpha / rest * renyi(Laws(laws.log_q, laws.log_p, lambda x: -laws.log_ratio(x)), rest, over, height)
+    z = over(lambda x: np.exp(log_power(laws, alpha, x) - height))
+    log_z = height + math.log(z) if z > 0 else -math.inf
     if abs(log_z) < 0.5:
         log_z = math.log1p(over(lambda x: _defect(laws.log_p(x), laws.log_q(x), laws.log_ratio(x), rest)))
     return log_z / -rest

@@ -57,7 +57,7 @@ void check_parents(const Indices &parent) {
     const int64_t *p = parent.data();
     require(p[0] == -1, "parent[0] must be -1");
     bool good = true;
-    for (int64_t u = 1; u < int64_t(parent.shape(0)); ++u) good &= p[u] >= 0 && p[u] < u;
+    for (int64_t u = 1; u < int64_t(parent.shape(0)); ++u) good &= uint64_t(p[u]) < uint64_t(u);  // negative ones are large
     require(good, "parent[u] must lie in 0..u-1 for u > 0");
 }
 
@@ -66,7 +66,7 @@ Nodes check_nodes(const Indices &parent, const Indices &group, size_t groups) {
     require(group.shape(0) == parent.shape(0), "group must be as long as parent");
     const int64_t *g = group.data();
     bool good = true;
-    for (size_t u = 0; u < group.shape(0); ++u) good &= g[u] >= 0 && g[u] < int64_t(groups);
+    for (size_t u = 0; u < group.shape(0); ++u) good &= uint64_t(g[u]) < uint64_t(groups);
     require(good, "group must lie in 0..G-1");
     return {int64_t(parent.shape(0)), parent.data(), g};
 }

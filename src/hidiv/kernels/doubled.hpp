@@ -1,4 +1,5 @@
-// Numbers kept as the unevaluated sum of two doubles: about 32 digits, enough for a million levels of anything.
+// Numbers kept as the unevaluated sum of two doubles, high + low: about 32 digits, enough for a million levels.
+// Written for a double and for a vector of doubles (GCC and Clang), lane by lane.
 #pragma once
 
 #include <stdint.h>
@@ -7,51 +8,96 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
+#if defined(__GNUC__)
+typedef double Two __attribute__((vector_size(16)));
+typedef double Four __attribute__((vector_size(32)));
+typedef double Eight __attribute__((vector_size(64)));
+#endif
+
+template <typename V>
+constexpr int64_t lanes = sizeof(V) / sizeof(double);
+
+template <typename V>
+inline V load(const double *from) {
+    V value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+template <typename V>
+inline void store(double *to, V value) {
+    memcpy(to, &value, sizeof value);
+}
+
+template <typename V>
+inline bool is_zero(V value) {
+    if constexpr (lanes<V> == 1) {
+        return value == 0.0;
+    } else {
+        bool zero = true;
+        for (int64_t i = 0; i < lanes<V>; ++i) zero &= value[i] == 0.0;
+        return zero;
+    }
+}
+
 // What a + b loses by rounding, given the rounded sum.
-inline double sum_error(double a, double b, double sum) {
-    const double shadow = sum - a;
+template <typename V>
+inline V sum_error(V a, V b, V sum) {
+    const V shadow = sum - a;
     return (a - (sum - shadow)) + (b - shadow);
 }
 
 #ifdef __FMA__
 // What a * b loses by rounding, given the rounded product.
-inline double product_error(double a, double b, double product) { return __builtin_fma(a, b, -product); }
+template <typename V>
+inline V product_error(V a, V b, V product) {
+    if constexpr (lanes<V> == 1) {
+        return __builtin_fma(a, b, -product);
+    } else {
+        V error;
+        for (int64_t i = 0; i < lanes<V>; ++i) error[i] = __builtin_fma(a[i], b[i], -product[i]);
+        return error;
+    }
+}
 #else
-// The leading 26 bits of a double; masking, unlike the usual multiplication, cannot overflow.
-inline double leading(double a) {
-    uint64_t bits;
-    memcpy(&bits, &a, sizeof bits);
-    bits &= ~((uint64_t(1) << 27) - 1);
-    memcpy(&a, &bits, sizeof bits);
+// The leading 26 bits of each double; masking, unlike the usual multiplication, cannot overflow.
+template <typename V>
+inline V leading(V a) {
+    uint64_t bits[lanes<V>];
+    memcpy(bits, &a, sizeof a);
+    for (int64_t i = 0; i < lanes<V>; ++i) bits[i] &= ~((uint64_t(1) << 27) - 1);
+    memcpy(&a, bits, sizeof a);
     return a;
 }
 
-inline double product_error(double a, double b, double product) {
-    const double a_high = leading(a), a_low = a - a_high, b_high = leading(b), b_low = b - b_high;
+template <typename V>
+inline V product_error(V a, V b, V product) {
+    const V a_high = leading(a), a_low = a - a_high, b_high = leading(b), b_low = b - b_high;
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
 }
 #endif
 
 // high + low <- high + low + (value + rest)
-inline void add(double &high, double &low, double value, double rest) {
-    const double sum = high + value;
+template <typename V>
+inline void add(V &high, V &low, V value, V rest) {
+    const V sum = high + value;
     low += sum_error(high, value, sum) + rest;
     high = sum;
 }
 
-// Bring high + low back to |low| <= ulp(high) / 2.
-inline void settle(double &high, double &low) {
-    const double sum = high + low;
-    low -= sum - high;
-    high = sum;
+// high + low <- high + low + weight * (value + rest)
+template <typename V>
+inline void add_scaled(V &high, V &low, V weight, V value, V rest) {
+    const V product = weight * value;
+    add(high, low, product, product_error(weight, value, product) + weight * rest);
 }
 
-// high(j) + low(j) += weights(j) * (value + rest), over a row of weights.
-inline void add_scaled(int64_t states, const double *weights, double value, double rest, double *high, double *low) {
-    for (int64_t j = 0; j < states; ++j) {
-        const double product = weights[j] * value;
-        add(high[j], low[j], product, product_error(weights[j], value, product) + weights[j] * rest);
-    }
+// Bring high + low back to |low| <= ulp(high) / 2.
+template <typename V>
+inline void settle(V &high, V &low) {
+    const V sum = high + low;
+    low -= sum - high;
+    high = sum;
 }
 
 // 1 / (sum of the row) - 1: what makes a row that is off by a few ulp sum to one exactly; 0 for a row of zeros.

@@ -11,16 +11,14 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
-constexpr int64_t in_registers = 8;  // states up to which a row stays on the stack
-
-// FIXED is the number of states where it is known when compiling, else 0. `out` comes zeroed.
-template <int FIXED>
+// A row of K states is PIECES vectors V; PIECES = 0 where the number is known only when running. `out` comes zeroed.
+template <typename V, int PIECES>
 Status sweep(Nodes nodes, Matrices matrices, const double *own, const double *root, double *out) {
-    const int64_t states = FIXED ? FIXED : matrices.states;
+    const int64_t states = PIECES ? PIECES * lanes<V> : matrices.states;
     const int64_t size = states * states;
-    // By columns, so that the inner loop runs over rows: independent sums, which vectorise.
+    // By columns, so that a vector holds several rows: independent sums.
     Scratch columns(matrices.groups * size), correction(matrices.groups * states), lows(nodes.n * states);
-    Scratch rows(FIXED ? 0 : 4 * states);
+    ScratchOf<V> rows(PIECES ? 0 : 4 * states / lanes<V>);
     if (!columns.values || !correction.values || !lows.values || !rows.values) return Status::no_memory;
     for (int64_t g = 0; g < matrices.groups; ++g) {
         const double *matrix = matrices.values + g * size;
@@ -29,42 +27,53 @@ Status sweep(Nodes nodes, Matrices matrices, const double *own, const double *ro
             for (int64_t s = 0; s < states; ++s) columns.values[g * size + s * states + r] = matrix[r * states + s];
         }
     }
-    double stack[4 * in_registers];
-    double *high = FIXED ? stack : rows.values, *low = high + states;
-    // The sum over the children of one node, its own value left out, lies in out(u) and low(u) until u is reached;
-    // that of the parent just worked for, here. Siblings mostly stand together.
-    double *sum = low + states, *sum_low = sum + states;
-    for (int64_t s = 0; s < states; ++s) sum[s] = sum_low[s] = 0.0;
+    const int64_t pieces = PIECES ? PIECES : states / lanes<V>;
+    V registers[PIECES ? 4 * PIECES : 1];
+    V *high = PIECES ? registers : rows.values, *low = high + pieces;
+    // The sum over the children of a node waits in out and lows until it is the node's turn; the sum of the parent just
+    // worked for waits here, since siblings mostly stand together.
+    V *sum = low + pieces, *sum_low = sum + pieces;
+    for (int64_t i = 0; i < pieces; ++i) sum[i] = sum_low[i] = V{};
     int64_t parent = nodes.n > 1 ? nodes.parent[nodes.n - 1] : 0;
     const int64_t stride = nodes_between_looks(states);
     int64_t until_look = stride;
     for (int64_t u = nodes.n - 1; u > 0; --u) {
         if (nodes.parent[u] != parent) {
-            for (int64_t s = 0; s < states; ++s) out[parent * states + s] = sum[s], lows.values[parent * states + s] = sum_low[s];
+            for (int64_t i = 0; i < pieces; ++i) {
+                store(out + parent * states + i * lanes<V>, sum[i]);
+                store(lows.values + parent * states + i * lanes<V>, sum_low[i]);
+            }
             parent = nodes.parent[u];
-            for (int64_t s = 0; s < states; ++s) sum[s] = out[parent * states + s], sum_low[s] = lows.values[parent * states + s];
+            for (int64_t i = 0; i < pieces; ++i) {
+                sum[i] = load<V>(out + parent * states + i * lanes<V>);
+                sum_low[i] = load<V>(lows.values + parent * states + i * lanes<V>);
+            }
         }
-        const int64_t g = nodes.group[u];
-        double *here = out + u * states;
+        double *here = out + u * states, *here_low = lows.values + u * states;
+        const double *own_row = own + nodes.group[u] * states;
         bool leaf = true;
-        for (int64_t s = 0; s < states; ++s) leaf = leaf && here[s] == 0.0;
+        for (int64_t i = 0; i < pieces; ++i) leaf = leaf && is_zero(load<V>(here + i * lanes<V>));
         if (leaf) {
-            for (int64_t r = 0; r < states; ++r) {
-                here[r] = own[g * states + r];
-                add(sum[r], sum_low[r], here[r], 0.0);
+            for (int64_t i = 0; i < pieces; ++i) {
+                const V value = load<V>(own_row + i * lanes<V>);
+                store(here + i * lanes<V>, value);
+                add(sum[i], sum_low[i], value, V{});
             }
         } else {
-            for (int64_t r = 0; r < states; ++r) high[r] = low[r] = 0.0;
-            for (int64_t s = 0; s < states; ++s) {
-                settle(here[s], lows.values[u * states + s]);
-                add_scaled(states, columns.values + g * size + s * states, here[s], lows.values[u * states + s], high, low);
+            const double *column = columns.values + nodes.group[u] * size;
+            for (int64_t i = 0; i < pieces; ++i) high[i] = low[i] = V{};
+            for (int64_t s = 0; s < states; ++s, column += states) {
+                settle(here[s], here_low[s]);
+                const V below = V{} + here[s], below_low = V{} + here_low[s];
+                for (int64_t i = 0; i < pieces; ++i)
+                    add_scaled(high[i], low[i], load<V>(column + i * lanes<V>), below, below_low);
             }
-            for (int64_t r = 0; r < states; ++r) {
-                low[r] += correction.values[g * states + r] * high[r];
-                add(high[r], low[r], own[g * states + r], 0.0);
-                settle(high[r], low[r]);
-                here[r] = high[r];
-                add(sum[r], sum_low[r], high[r], low[r]);
+            for (int64_t i = 0; i < pieces; ++i) {
+                low[i] += load<V>(correction.values + nodes.group[u] * states + i * lanes<V>) * high[i];
+                add(high[i], low[i], load<V>(own_row + i * lanes<V>), V{});
+                settle(high[i], low[i]);
+                store(here + i * lanes<V>, high[i]);
+                add(sum[i], sum_low[i], high[i], low[i]);
             }
         }
         if (--until_look == 0) {
@@ -72,10 +81,10 @@ Status sweep(Nodes nodes, Matrices matrices, const double *own, const double *ro
             until_look = stride;
         }
     }
-    // The root is everybody's last parent.
-    for (int64_t s = 0; s < states; ++s) {
-        add(sum[s], sum_low[s], root[s], 0.0);
-        out[s] = sum[s] + sum_low[s];
+    // The root is the last parent.
+    for (int64_t i = 0; i < pieces; ++i) {
+        add(sum[i], sum_low[i], load<V>(root + i * lanes<V>), V{});
+        store(out + i * lanes<V>, sum[i] + sum_low[i]);
     }
     return Status::done;
 }
@@ -84,12 +93,14 @@ Status sweep(Nodes nodes, Matrices matrices, const double *own, const double *ro
 
 Status inward(Nodes nodes, Matrices matrices, const double *own, const double *root, double *out) {
     switch (matrices.states) {
-        case 1: return sweep<1>(nodes, matrices, own, root, out);
-        case 2: return sweep<2>(nodes, matrices, own, root, out);
-        case 3: return sweep<3>(nodes, matrices, own, root, out);
-        case 4: return sweep<4>(nodes, matrices, own, root, out);
-        case 8: return sweep<8>(nodes, matrices, own, root, out);
-        default: return sweep<0>(nodes, matrices, own, root, out);
+        case 1: return sweep<double, 1>(nodes, matrices, own, root, out);
+        case 3: return sweep<double, 3>(nodes, matrices, own, root, out);
+#if defined(__GNUC__)
+        case 2: return sweep<Two, 1>(nodes, matrices, own, root, out);
+        case 4: return sweep<Four, 1>(nodes, matrices, own, root, out);
+        case 8: return sweep<Eight, 1>(nodes, matrices, own, root, out);
+#endif
+        default: return sweep<double, 0>(nodes, matrices, own, root, out);
     }
 }
 

@@ -1,0 +1,57 @@
+"""Two pieces of work timed in turns, so that a noisy machine slows both alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: what was measured, the ratio and the goal it is held against."""
+
+    work: str
+    against: str
+    seconds: float
+    peer_seconds: float
+    goal: float | None = None  # the ratio should be at most this
+
+    @property
+    def ratio(self) -> float:
+        return self.seconds / self.peer_seconds
+
+    def line(self) -> str:
+        goal = "" if self.goal is None else f"<= {self.goal:.4g} {'met' if self.ratio <= self.goal else 'MISSED'}"
+        return f"| {self.work} | {self.against} | {_shown(self.seconds)} | {_shown(self.peer_seconds)} | {self.ratio:.3g} | {goal} |"
+
+
+HEADER = "| work | against | time | its time | ratio | goal |\n|---|---|---|---|---|---|"
+
+
+def interleaved(
+    work: str, run: Callable[[], object], against: str, peer: Callable[[], object], goal: float | None = None, rounds: int = 7, repeat: int = 1
+) -> Row:
+    """Median times of `rounds` alternations, each piece run `repeat` times a round; one round of warming up."""
+    run()
+    peer()
+    mine, theirs = [], []
+    for _ in range(rounds):
+        mine.append(_timed(run, repeat))
+        theirs.append(_timed(peer, repeat))
+    return Row(work, against, median(mine), median(theirs), goal)
+
+
+def _timed(run: Callable[[], object], repeat: int) -> float:
+    start = perf_counter()
+    for _ in range(repeat):
+        run()
+    return (perf_counter() - start) / repeat
+
+
+def _shown(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

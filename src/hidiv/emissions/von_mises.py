@@ -1,0 +1,179 @@
+"""Angles gathered about a mean direction."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.emissions.bessel import bregman, growth, log_bessel, mean_cosine_gap
+from hidiv.emissions.family import Family, Statistics, check_between
+from hidiv.emissions.parameters import reading, require, same_shape, wide
+from hidiv.emissions.quadrature import unit_rule
+from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.errors import InvalidEvidence, refuse
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+TWO_PI = 2.0 * math.pi
+LOG_TWO_PI = math.log(TWO_PI)
+DEEP = 45.0  # e^-45: where an arc falls further below its top it is cut
+ARC_NODES = 48  # for a fall of DEEP along one smooth arc
+
+
+@dataclass(frozen=True, eq=False)
+class VonMises(Family):
+    """Density exp(concentration cos(x - mean)) / (2 pi I_0(concentration)) of an angle; both parameters (K,) or (K, F).
+
+    Angles are in radians, any turn; concentration 0 is the uniform law.
+
+    >>> float(VonMises([0.0], [0.0]).kl(VonMises([1.0], [1.0]))[0])
+    0.23591440410788275
+    """
+
+    name: ClassVar[str] = "von_mises"
+    mean: Array  # (K,) or (K, F)
+    concentration: Array
+
+    def __init__(self, mean: ArrayLike, concentration: ArrayLike) -> None:
+        object.__setattr__(self, "mean", reading("mean", mean, (1, 2)))
+        object.__setattr__(self, "concentration", reading("concentration", concentration, (1, 2)))
+        require("concentration", self.concentration, self.concentration >= 0, "must be at least 0")
+        same_shape("concentration", self.mean, self.concentration)
+
+    @property
+    def n_states(self) -> int:
+        return int(self.mean.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(wide(self.mean).shape[1])
+
+    @property
+    def is_scalar(self) -> bool:
+        return self.mean.ndim == 1
+
+    def parameters(self) -> dict[str, Array]:
+        return {"mean": self.mean, "concentration": self.concentration}
+
+    def check(self, x: Array) -> None:
+        check_between(x, self.name, -np.inf)
+
+    def log_density(self, x: Array) -> Array:
+        kappa = wide(self.concentration)
+        return np.asarray(-2.0 * kappa * np.sin(0.5 * (x[:, None, :] - wide(self.mean))) ** 2 - log_bessel(kappa) - LOG_TWO_PI)
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        """Of the arc from lower on to upper, at most one turn; both ends infinite: the whole circle."""
+        free = (lower == -np.inf) & (upper == np.inf)
+        with np.errstate(invalid="ignore"):
+            width = np.where(free, TWO_PI, upper - lower)
+        if (width > TWO_PI * (1.0 + 1e-15)).any():
+            row, column = (int(i) for i in np.argwhere(width > TWO_PI * (1.0 + 1e-15))[0])
+            place = f"lower[{row}]" + (f"[{column}]" if lower.shape[1] > 1 else "")
+            refuse(InvalidEvidence, place, "an arc of angles has two finite ends, at most 2 pi apart",
+                   f"{lower[row, column]:g} to {upper[row, column]:g}", "cut it into arcs, or leave both ends open")
+        kappa = wide(self.concentration)
+        start = np.where(free, -math.pi, lower)[:, None, :] - wide(self.mean)
+        return _log_arc(np.remainder(start + math.pi, TWO_PI) - math.pi, width[:, None, :], kappa)
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        return np.asarray(rng.vonmises(wide(self.mean)[states], wide(self.concentration)[states]))
+
+    def statistics(self) -> Statistics:
+        mean, kappa = wide(self.mean), wide(self.concentration)
+        length = 1.0 - mean_cosine_gap(kappa)
+        constant = -(LOG_TWO_PI + kappa + log_bessel(kappa)).sum(axis=1, keepdims=True)
+        return Statistics(
+            (self.name, self.n_features),
+            np.hstack([length * np.cos(mean), length * np.sin(mean), np.ones_like(constant)]),
+            np.hstack([kappa * np.cos(mean), kappa * np.sin(mean), constant]),
+        )
+
+
+def _log_arc(start: Array, width: Array, kappa: Array) -> Array:
+    """log-mass of arcs about a mean at 0: start in [-pi, pi), width in [0, 2 pi]; one minus the rest where that is smaller."""
+    start, width, kappa = np.broadcast_arrays(start, width, kappa)
+    end = start + width
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inside = _log_sum_arcs(start, end, width, kappa)
+        outside = _log_sum_arcs(end, start + TWO_PI, TWO_PI - width, kappa)
+        value = np.where(inside < outside, inside, np.log1p(-np.exp(np.minimum(outside, -math.log(2.0)))))
+    return np.where(width > 0, np.where(width >= TWO_PI, 0.0, value), -np.inf)
+
+
+def _log_sum_arcs(start: Array, end: Array, width: Array, kappa: Array) -> Array:
+    """log-mass of an arc within [-pi, 3 pi], cut at multiples of pi so that the density is monotone on each piece."""
+    total = np.full(start.shape, -np.inf)
+    whole = np.floor(start / math.pi) == np.floor(end / math.pi)
+    for turn in range(-1, 3):
+        low, high = np.maximum(start, turn * math.pi), np.minimum(end, (turn + 1) * math.pi)
+        # Pieces rise to a top at an even multiple of pi: measure from there, |angle| from near to far.
+        top = 2.0 * math.pi * round((turn + 0.5) / 2.0)
+        near, far = np.minimum(np.abs(low - top), np.abs(high - top)), np.maximum(np.abs(low - top), np.abs(high - top))
+        length = np.where(whole, width, far - near)
+        inside = high > low
+        total = np.logaddexp(total, np.where(inside, _log_piece(near, np.where(inside, length, 0.0), kappa), -np.inf))
+    return total
+
+
+def _log_piece(near: Array, length: Array, kappa: Array) -> Array:
+    """log-mass from angle `near` on, over `length`, the density falling: Gauss rule, cut where nothing is left."""
+    nodes, weights = unit_rule(ARC_NODES)
+    # The exponent falls by 2 kappa [sin^2((near+t)/2) - sin^2(near/2)] = 2 kappa sin(near + t/2) sin(t/2).
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        level = np.sin(0.5 * near) ** 2 + DEEP / (2.0 * kappa)
+        cut = np.where(level < 1.0, 2.0 * np.arcsin(np.sqrt(np.minimum(level, 1.0))) - near, length)
+        span = np.minimum(length, cut)
+        t = span[..., None] * nodes
+        fall = 2.0 * kappa[..., None] * np.sin(near[..., None] + 0.5 * t) * np.sin(0.5 * t)
+        top = -2.0 * kappa * np.sin(0.5 * near) ** 2 - log_bessel(kappa) - LOG_TWO_PI
+        return np.asarray(top + np.log(span) + np.log(np.exp(-fall) @ weights))
+
+
+# Pairs: G = log I_0, with G' = A the mean cosine.
+
+
+def _half_sine_squared(p: VonMises, q: VonMises) -> Array:
+    return np.asarray(np.sin(0.5 * (wide(p.mean) - wide(q.mean))) ** 2)
+
+
+def kl(p: VonMises, q: VonMises) -> Array:
+    """A(kappa_p) kappa_q (1 - cos of the means' difference) + G(kappa_q) - G(kappa_p) - A(kappa_p)(kappa_q - kappa_p)."""
+    kp, kq = wide(p.concentration), wide(q.concentration)
+    turned = 2.0 * (1.0 - mean_cosine_gap(kp)) * kq * _half_sine_squared(p, q)
+    return np.asarray((turned + bregman(kp, kq - kp)).sum(axis=1))
+
+
+def renyi(p: VonMises, q: VonMises, alpha: float) -> Array:
+    """log Z = G(r) - alpha G(kappa_p) - c G(kappa_q), r the length of alpha kappa_p + c kappa_q as vectors, c = 1 - alpha.
+
+    Through m = alpha kappa_p + c kappa_q: [G(m) - ...] by Bregman terms about kappa_p, then G(r) - G(|m|); one sign each.
+    """
+    rest = 1.0 - alpha
+    if rest > 0.5:
+        return alpha / rest * renyi(q, p, rest)
+    kp, kq = wide(p.concentration), wide(q.concentration)
+    step = kq - kp
+    mixed = kp + rest * step
+    lengths = bregman(kp, step) - bregman(kp, rest * step) / rest
+    squares = -4.0 * alpha * rest * kp * kq * _half_sine_squared(p, q)  # r^2 - m^2
+    r = np.sqrt(np.maximum(mixed * mixed + squares, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change = np.where(squares == 0.0, 0.0, squares / (r + np.abs(mixed)))
+    return np.asarray((lengths - growth(np.abs(mixed), change) / rest).sum(axis=1) + 0.0)
+
+
+def log_ratio(p: VonMises, q: VonMises, x: Array) -> Array:
+    kp, kq = wide(p.concentration), wide(q.concentration)
+    off_p, off_q = 0.5 * (x[:, None, :] - wide(p.mean)), 0.5 * (x[:, None, :] - wide(q.mean))
+    turned = 2.0 * kq * np.sin(off_p + off_q) * np.sin(0.5 * (wide(q.mean) - wide(p.mean)))
+    longer = (kq - kp) * (mean_cosine_gap(kp) - 2.0 * np.sin(off_p) ** 2) - bregman(kp, kq - kp)
+    return np.asarray(np.where(np.isnan(x)[:, None, :], 0.0, turned + longer).sum(axis=2))
+
+
+register(VonMises, VonMises, Pair(kl, renyi, log_ratio, no_gaps))

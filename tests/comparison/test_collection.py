@@ -1,0 +1,171 @@
+"""Collections: stacked models come back bit for bit, and the first bad one is named."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hidiv as hd
+from hidiv.errors import InvalidFile, InvalidModel
+from tests.files.examples import models, same_bits
+
+
+def random_models(m: int, seed: int) -> list[hd.Model]:
+    rng = np.random.default_rng(seed)
+    return [
+        hd.Model(rng.dirichlet([1, 1]), rng.dirichlet([1, 1], 2), hd.Categorical(rng.dirichlet([1, 1, 1], 2)), name=f"m{i}")
+        for i in range(m)
+    ]
+
+
+@pytest.mark.parametrize("name", list(models()))
+def test_models_come_back_bit_for_bit(name: str, tmp_path: Path) -> None:
+    model = models()[name]
+    nameless = hd.Model.from_dict({k: v for k, v in model.to_dict().items() if k not in ("name", "state_names")})
+    collection = hd.Collection([model, nameless, model])
+    hd.save(collection, tmp_path / "models.npz")
+    again = hd.load(tmp_path / "models.npz")
+    assert isinstance(again, hd.Collection)
+    assert again == collection == hd.Collection.load(tmp_path / "models.npz")
+    assert len(again) == 3
+    for given, found in zip([model, nameless, model], again, strict=True):
+        assert same_bits(found.to_dict(), given.to_dict())
+
+
+def test_indexing() -> None:
+    given = random_models(7, seed=1)
+    collection = hd.Collection(iter(given))
+    assert collection[2] == given[2]
+    assert collection[-1] == given[-1]
+    assert collection[np.int64(3)] == given[3]
+    assert list(collection[1:6:2]) == given[1:6:2]
+    assert list(collection) == given
+    assert collection.names == tuple(f"m{i}" for i in range(7))
+    assert (collection.n_states, collection.n_groups) == (2, 1)
+    assert repr(collection) == "Collection of 7 models: 2 states, categorical emission"
+    assert collection != hd.Collection(given[::-1])
+    with pytest.raises(IndexError):
+        collection[7]
+    with pytest.raises(InvalidModel, match="at least one model"):
+        collection[3:3]
+
+
+def test_stacked_families_hold_the_states_of_all_models() -> None:
+    given = random_models(5, seed=2)
+    collection = hd.Collection(given)
+    assert collection.emissions[0].n_states == 10
+    assert np.array_equal(collection.emissions[0].probs[4:6], given[2].emission.probs)
+    assert collection.initial.shape == (5, 2)
+    assert collection.transitions.shape == (5, 1, 2, 2)
+    with pytest.raises(ValueError, match="read-only"):
+        collection.initial[0, 0] = 1
+
+
+def test_mixed_shapes_name_the_first_model_that_differs() -> None:
+    a, b = models()["poisson"], models()["gaussian"]
+    three = hd.Model(np.eye(3)[0], np.eye(3), hd.Poisson([1, 2, 3]), name="three")
+    for given, sentence in (
+        ([a, a, b, three], "models[2] 'gaussian é 😀': has emission gaussian(mean (2,), std (2,)) where models[0] has emission poisson"),
+        ([a, three], "models[1] 'three': has 3 states where models[0] has 2 states; the models of a collection share"),
+        ([a, models()["groups"]], "models[1]: has 3 transition groups and 3 families where models[0] has 1"),
+        ([b, models()["end"]], "models[1] '': has end probabilities where models[0] has no end probabilities"),
+        ([b, models()["gaussian by variance"]], "models[1] 'gaussian by variance"),
+        ([a, 3], "models[1]: model: must be a hidiv Model"),
+        ([], "models: a collection needs at least one model"),
+        (a, "models: must be a list of models"),
+        ({"a": a}, "models: must be a list of models"),
+    ):
+        with pytest.raises(InvalidModel) as caught:
+            hd.Collection(given)
+        assert str(caught.value).startswith(sentence)
+
+
+def test_the_first_bad_model_is_named() -> None:
+    arrays = hd.Collection(random_models(50, seed=3)).to_arrays()
+
+    def changed(key: str, where: tuple[int, ...], value: object) -> str:
+        array = arrays[key].copy()
+        array[where] = value
+        with pytest.raises(InvalidModel) as caught:
+            hd.Collection.from_arrays({**arrays, key: array})
+        return str(caught.value)
+
+    assert changed("initial", (31,), [0.5, 0.6]).startswith("models[31] 'm31': initial: probabilities must sum to 1")
+    assert changed("initial", (slice(17, 40),), [1.5, -0.5]).startswith("models[17] 'm17': initial[1]: probabilities cannot")
+    assert changed("transition", (49, 0, 1, 0), np.nan).startswith("models[49] 'm49': transition[1][0]: must be finite")
+    assert changed("emission.0.categorical.probs", (0, 1), 0.5).startswith("models[0] 'm0': emission.probs[1]: ")
+
+
+def test_rules_of_names_ends_and_holes_hold_for_every_model() -> None:
+    groups, end = models()["groups"], models()["end"]
+    arrays = hd.Collection([groups, groups]).to_arrays()
+    names = np.array([["low", "high"], ["low", "low"]])
+    with pytest.raises(InvalidModel, match=r"^models\[1\]: state_names: must all differ"):
+        hd.Collection.from_arrays({**arrays, "state_names": names})
+    none = np.array([[0, 1, 1], [0, 0, 0]], dtype=np.uint8)
+    with pytest.raises(InvalidModel, match=r"^models\[1\]: transition: at least one group needs a matrix"):
+        hd.Collection.from_arrays({**arrays, "transition_present": none})
+    arrays = hd.Collection([end, end]).to_arrays()
+    with pytest.raises(InvalidModel, match=r"^models\[1\] '': .* must sum to 1"):
+        hd.Collection.from_arrays({**arrays, "end": np.array([[0.25, 0.7], [0.25, 0.8]])})
+    with pytest.raises(InvalidModel, match=r"^models\[0\] '': end\[0\]: probabilities cannot be negative"):
+        hd.Collection.from_arrays({**arrays, "end": np.array([[-0.25, 0.7], [0.25, 0.7]])})
+
+
+def test_wrong_members_are_refused() -> None:
+    arrays = hd.Collection(random_models(3, seed=4)).to_arrays()
+    probs = "emission.0.categorical.probs"
+    for change, sentence in (
+        ({"format": np.array("other")}, "format: must be hidiv.collection, got other"),
+        ({"version": np.array(2)}, "version: must be 1, the only one so far, got 2"),
+        ({"more": np.zeros(3)}, "more: is not a known member; known are format, version, initial"),
+        ({"initial": np.zeros((3, 0))}, "initial: needs at least one model and one state"),
+        ({"initial": np.zeros(3)}, "initial: must have the shape (any, any), got (3,)"),
+        ({"transition": np.zeros((3, 1, 2, 3))}, "transition: must have the shape (3, any, 2, 2), got (3, 1, 2, 3)"),
+        ({"transition": np.zeros((3, 1, 2, 2), dtype=np.int64)}, "transition: must hold 64-bit floats, got <i8"),
+        ({"end": np.zeros((2, 2))}, "end: must have the shape (3, 2), got (2, 2)"),
+        ({"name": np.zeros(3)}, "name: must hold text, got <f8"),
+        ({"name_present": np.array([0, 1, 2], dtype=np.uint8)}, "name_present: must hold 0 and 1, got 2"),
+        ({probs: np.zeros((3, 3, 3))}, f"{probs}: must have the shape (3, 2, ...), got (3, 3, 3)"),
+        ({"emission.0.normal.mean": np.zeros((3, 2))}, "emission.0.normal.mean: is not a known family, got normal"),
+        ({"emission.2.poisson.rate": np.ones((3, 2))}, "emission.2.poisson.rate: members of one family must follow"),
+        ({"emission.1": np.ones((3, 2))}, "emission.1: is not a known family"),
+        ({"emission.1.poisson": np.ones((3, 2))}, "emission.1.poisson: must be named emission.<group>.<family>.<parameter>"),
+        ({"emission.1.silent.n_states": np.array(3)}, "emission.1.silent.n_states: must be 2, the number of states"),
+    ):
+        with pytest.raises(InvalidFile) as caught:
+            hd.Collection.from_arrays({**arrays, **change})
+        assert str(caught.value).startswith(sentence)
+    for key in ("format", "version", "initial", "transition", probs):
+        with pytest.raises(InvalidFile):
+            hd.Collection.from_arrays({k: v for k, v in arrays.items() if k != key})
+    with pytest.raises(InvalidModel, match="ends with a zero character"):
+        hd.Collection([hd.Model([1], [[1]], hd.Silent(1), name="a\0")]).to_arrays()
+
+
+def test_a_file_names_itself_once(tmp_path: Path) -> None:
+    arrays = hd.Collection(random_models(3, seed=5)).to_arrays()
+    arrays["initial"] = np.zeros((3, 2))
+    path = tmp_path / "bad.npz"
+    np.savez(path, **arrays)
+    with pytest.raises(InvalidModel, match=r"bad.npz: models\[0\] 'm0': initial: probabilities must sum to 1"):
+        hd.load(path)
+
+
+def test_one_pass_over_many_models(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    m, k = 20_000, 4
+    arrays = {
+        "format": np.array("hidiv.collection"), "version": np.array(1),
+        "initial": rng.dirichlet(np.ones(k), m), "transition": rng.dirichlet(np.ones(k), (m, 1, k)),
+        "emission.0.categorical.probs": rng.dirichlet(np.ones(10), (m, k)), "name": np.array([f"m{i}" for i in range(m)]),
+    }  # fmt: skip
+    hd.Collection.from_arrays(arrays).save(tmp_path / "many.npz")
+    start = time.perf_counter()
+    collection = hd.Collection.load(tmp_path / "many.npz")
+    assert time.perf_counter() - start < 1.0
+    assert len(collection) == m
+    assert collection[m - 1].name == f"m{m - 1}"

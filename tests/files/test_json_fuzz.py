@@ -1,0 +1,107 @@
+"""Whatever a JSON file holds, it gives a valid object or one sentence of ours."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hidiv as hd
+from hidiv.errors import HidivError
+from hidiv.files.formats import from_text, to_text
+from hidiv.files.reading import decoded
+from tests.files.examples import models
+
+FUZZ = settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]), name="rain")
+q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.0, 1.0], [0.6, 0.4]]))
+TEXTS = [to_text(obj) for obj in (
+    *models().values(), hd.Tree([-1, 0, 0], [0, 1, 1], labels=["a", "b", "c"]), hd.Tree.chain(5, [0, 1, 0, 1, 0]),
+    hd.Tree.regular(2, 3), hd.joint_kl(p, q, 5), hd.joint_kl(q, p, 5),
+)]  # fmt: skip
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5) | st.sampled_from(["stationary", "gaussian", "product", "silent", "inf", "hidiv.tree"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+def valid_or_refused(text: str) -> None:
+    try:
+        found = from_text(text, "file.json")
+    except HidivError as error:
+        assert str(error).startswith("file.json")
+        assert str(error).isprintable()
+    else:
+        again = from_text(to_text(found), "again")  # what was accepted can be saved and read again
+        assert again.to_dict() == found.to_dict()
+        assert repr(found)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every place in a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path] + [place for key, v in inner for place in places(v, (*path, key))]
+
+
+@FUZZ
+@given(st.data())
+def test_changed_places(data: st.DataObject) -> None:
+    described = copy.deepcopy(json.loads(data.draw(st.sampled_from(TEXTS))))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *path, last = data.draw(st.sampled_from(places(described)[1:]))
+        holder = described
+        for key in path:
+            holder = holder[key]
+        action = data.draw(st.sampled_from(["replace", "drop", "add", "move"]))
+        if action == "drop" and len(described) > 1:
+            del holder[last]
+        elif action == "add" and isinstance(holder[last], dict):
+            holder[last][data.draw(st.text(max_size=4))] = data.draw(values)
+        elif action == "add" and isinstance(holder[last], list):
+            holder[last].append(data.draw(values))
+        elif action == "move":
+            holder[last] = copy.deepcopy(described[data.draw(st.sampled_from(list(described)))])
+        else:
+            holder[last] = data.draw(values)
+    valid_or_refused(json.dumps(described))
+
+
+@FUZZ
+@given(st.sampled_from(["hidiv.model", "hidiv.tree", "hidiv.divergence"]), st.data())
+def test_any_value_under_any_key(form: str, data: st.DataObject) -> None:
+    keys = ["initial", "transition", "emission", "parent", "group", "chain", "regular", "labels", "value", "name"]
+    described = data.draw(st.dictionaries(st.sampled_from(keys), values, max_size=5))
+    valid_or_refused(json.dumps({"format": form, "version": 1, **described}))
+
+
+@FUZZ
+@given(st.sampled_from(TEXTS), st.data())
+def test_changed_characters(text: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(text)))
+    removed = data.draw(st.integers(0, 4))
+    put = data.draw(st.text(alphabet='[]{},:"\\-+.0123456789eENaIinfultrs \n\0\u2028', max_size=4))
+    valid_or_refused(text[:at] + put + text[at + removed :])
+
+
+@FUZZ
+@given(st.sampled_from(TEXTS), st.integers(0, 2000))
+def test_truncated_text(text: str, length: int) -> None:
+    valid_or_refused(text[:length])
+
+
+@FUZZ
+@given(st.binary(max_size=60) | st.sampled_from(TEXTS).flatmap(lambda t: st.binary(max_size=3).map(lambda b: b + t.encode())))
+def test_any_bytes(data: bytes) -> None:
+    try:
+        text = decoded(data, "file.json")
+    except HidivError as error:
+        assert str(error).isprintable()
+    else:
+        valid_or_refused(text)
