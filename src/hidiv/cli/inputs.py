@@ -10,12 +10,17 @@ import click
 from hidiv.errors import InvalidTree, refuse
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hidiv.models.model import Model
     from hidiv.models.tree import Tree
     from hidiv.models.until_end import UntilEnd
 
 tree_option = click.option("--tree", "tree_text", metavar="TREE", help="chain:N, regular:CxN or a tree file.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+data_option = click.option("--data", required=True, metavar="X.csv", help="Observations: one row a node, one column a feature, empty = missing.")
+montecarlo_option = click.option("--montecarlo", type=click.IntRange(min=2), metavar="N", help="A Monte Carlo estimate of N draws beside the exact value.")
 unit_option = click.option("--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of the divergences.")
 
 
@@ -52,6 +57,13 @@ def read_tree_for(text: str | None, *models: Model) -> Tree | UntilEnd:
     if all(model.end is not None for model in models):
         return UNTIL_END
     refuse(InvalidTree, "--tree", "is needed to know how long the models run", remedy="for example --tree chain:100")
+
+
+def read_data(path: str) -> NDArray[np.float64]:
+    """Observations (n, F) from a CSV file, or standard input for '-'."""
+    from hidiv.files.csv_values import read_values, values_from_text
+
+    return values_from_text(sys.stdin.read(), "standard input") if path == "-" else read_values(path)
 
 
 def _whole(text: str, number: str) -> int:

@@ -12,6 +12,9 @@ from hidiv.errors import HidivError
 # Command -> where it is, and what the list of commands says of it.
 COMMANDS = {
     "compare": ("hidiv.cli.compare:compare", "How different are two models?"),
+    "posterior": ("hidiv.cli.posterior:posterior", "How far apart are their hidden states, given data?"),
+    "influence": ("hidiv.cli.influence:influence", "Which observations decide the hidden states?"),
+    "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
     "demo": ("hidiv.cli.demo:demo", "The paper's two chains and two trees."),
 }
 

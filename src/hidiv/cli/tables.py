@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import floor, isfinite, log10
+from typing import Any
 
 Row = tuple[str, float, str]  # label, number, remark
 
@@ -14,6 +15,12 @@ def table(rows: Iterable[Row]) -> str:
     numbers = shown([number for _, number, _ in lines])
     label, width = max(len(row[0]) for row in lines), max(len(number) for number in numbers)
     return "\n".join(f"{row[0]:<{label}}  {number:>{width}}  {row[2]}".rstrip() for row, number in zip(lines, numbers, strict=True))
+
+
+def largest(by_node: Any, unit: str, most: int = 20) -> str:
+    """The shares of the nodes, all of a few or the largest of many, in the order of the nodes."""
+    chosen = sorted(sorted(range(len(by_node)), key=lambda u: -by_node[u])[:most])
+    return table((f"  node {u}", float(by_node[u]), unit) for u in chosen)
 
 
 def shown(values: list[float]) -> list[str]:

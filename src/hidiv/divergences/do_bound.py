@@ -71,7 +71,7 @@ def _regular(p: Model, tree: Tree, local: Local) -> Array:
     for level in range(tree.depth - 1, 0, -1):
         d, transition = (table[level if len(table) > 1 else 0] for table in (local.rows, p.transitions))
         bound = local.states[level - 1 if len(local.states) > 1 else 0] + (tree.children or 1) * (d + transition @ bound)
-    return bound
+    return np.asarray(bound)
 
 
 def _listed(p: Model, tree: Tree, local: Local) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_models
-from hidiv.divergences.joint import check_joint, inward_terms, too_large
+from hidiv.divergences.joint import check_joint, inward_terms, root_states, too_large
 from hidiv.divergences.local import Local, local_divergences
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.models.model import Model
@@ -34,8 +34,7 @@ def inward(p: Any, q: Any, tree: Tree | int) -> Array:
     if checked.kind == "regular":
         quantities = _regular(p, checked, finite)
     else:
-        root = finite.states[checked.group[0] if len(finite.states) > 1 and checked.group is not None else 0]
-        quantities = inward_recursion(checked.parent, *inward_terms(p, checked, finite), root)
+        quantities = inward_recursion(checked.parent, *inward_terms(p, checked, finite), root_states(checked, finite))
     if not local.is_finite:
         quantities = np.where(_infinite(p, checked, local), np.inf, quantities)
     return quantities

@@ -94,10 +94,10 @@ def check_joint(p: Model, q: Model, tree: Any) -> Tree | UntilEnd:
     check_length(p, q, until_end)
     if isinstance(tree, UntilEnd):
         return tree
-    tree = as_tree(tree)
-    check_groups(p, tree, "p")
-    check_groups(q, tree, "q")
-    return tree
+    on = as_tree(tree)
+    check_groups(p, on, "p")
+    check_groups(q, on, "q")
+    return on
 
 
 def joint_parts(p: Model, tree: Tree | UntilEnd, local: Local, per_node: bool) -> Parts:
@@ -132,9 +132,13 @@ def too_large() -> float:
 
 def upward_value(p: Model, tree: Tree, local: Local) -> float:
     """Theorem 1 on a listed tree with groups: the inward quantities flow to the root."""
-    initial_states = local.states[tree.group[0] if len(local.states) > 1 else 0]
-    quantities = inward(tree.parent, *inward_terms(p, tree, local), initial_states)
+    quantities = inward(tree.parent, *inward_terms(p, tree, local), root_states(tree, local))
     return float(local.initial + p.initial @ quantities[0])
+
+
+def root_states(tree: Tree, local: Local) -> Array:
+    """(K,): the state divergences at the root."""
+    return np.ascontiguousarray(local.states[tree.group[0] if len(local.states) > 1 and tree.group is not None else 0])
 
 
 def inward_terms(p: Model, tree: Tree, local: Local) -> tuple[NDArray[np.int64], Array, Array]:

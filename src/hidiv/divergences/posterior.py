@@ -113,7 +113,9 @@ def pair_tables(p: Model, q: Model, evidence: Any, tree: Any, target: str, evide
 def _by_rows(p: Model, q: Model, rows: Rows, compare: Any) -> Array:
     """(R, K): two families compared on every piece of knowledge, in the group it is read in."""
     table = np.zeros((rows.n_rows, p.n_states))
-    groups = [slice(None)] if rows.group is None else [np.flatnonzero(rows.group == g) for g in range(int(rows.group.max()) + 1)]
+    groups: list[Any] = [slice(None)]
+    if rows.group is not None:
+        groups = [np.flatnonzero(rows.group == g) for g in range(int(rows.group.max()) + 1)]
     for g, where in enumerate(groups):
         family_p, family_q = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
         lower, upper = (None if bound is None else bound[where] for bound in (rows.lower, rows.upper))

@@ -95,13 +95,13 @@ def _tilted(p: Array, q: Array, alpha: float) -> Array:
     top = logs.max(axis=-1, keepdims=True)
     tilted = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
     total = tilted.sum(axis=-1, keepdims=True)
-    return np.divide(tilted, total, out=np.zeros_like(tilted), where=total > 0)
+    return np.asarray(np.divide(tilted, total, out=np.zeros_like(tilted), where=total > 0))
 
 
 def _chain(terms: _Terms, length: int) -> Array:
     """(K,): log Z below and at the root of a homogeneous chain, by powers of diag(R) A."""
     if length == 1:
-        return terms.states[0]
+        return np.asarray(terms.states[0])
     log_rows, laws = log_row_sums(terms.states[0] + terms.rows[0], terms.laws[0], length - 1)
     return np.asarray(log_rows + log_mean_exp(laws, terms.states[0])[0])
 
@@ -112,7 +112,7 @@ def _regular(terms: _Terms, tree: Tree) -> Array:
     if isinf(tree_size(tree)):
         if max(np.abs(terms.rows).max(), np.abs(terms.states).max()) > 0:
             too_large()
-        return terms.states[0]
+        return np.asarray(terms.states[0])
     log_z = terms.states[-1]
     for level in range(tree.depth - 1, 0, -1):
         rows, laws = (table[level if len(table) > 1 else 0] for table in (terms.rows, terms.laws))
@@ -122,7 +122,7 @@ def _regular(terms: _Terms, tree: Tree) -> Array:
         if (np.isinf(above) & np.isfinite(message) & np.isfinite(terms.states).all()).any():
             too_large()
         log_z = above
-    return log_z
+    return np.asarray(log_z)
 
 
 def _listed(terms: _Terms, tree: Tree) -> Array:

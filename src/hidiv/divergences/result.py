@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.errors import HidivError, InvalidFile, refuse
+from hidiv.divergences.saved import check_saved
+from hidiv.errors import HidivError, refuse
 
 Array = NDArray[np.float64]
 Quantity = Literal["joint", "posterior", "observed"]
@@ -136,18 +137,18 @@ class Divergence:
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Divergence:
-        """A result as it was saved."""
-        try:
-            parts = described["parts"]
-            known = None if parts is None else Parts(number(parts["initial"]), _array(parts["rows"]), _array(parts["states"]))
-            return cls(
-                number(described["value"]), described["quantity"], described["status"],
-                *(None if described[key] is None else number(described[key]) for key in ("lower", "upper", "std_error")),
-                described["n_samples"], described["unit"], described["per"], list(described["infinite"]),
-                described["certificate"], list(described["notes"]), str(described["subject"]), Detail(lambda: known),
-            )  # fmt: skip
-        except (KeyError, TypeError, ValueError) as error:
-            refuse(InvalidFile, "divergence", "is not a saved result", str(error) or type(error).__name__)
+        """A result as it was saved; what `to_dict` cannot have written is refused."""
+        check_saved(described)
+        parts = described["parts"]
+        known = None if parts is None else Parts(number(parts["initial"]), _array(parts["rows"]), _array(parts["states"]))
+        numbers = {key: described[key] for key in ("value", "lower", "upper", "std_error")}
+        return cls(
+            **{key: None if value is None else number(value) for key, value in numbers.items()},  # type: ignore[arg-type]
+            **{key: described[key] for key in ("quantity", "status", "n_samples", "unit", "per", "certificate", "subject")},
+            infinite=list(described["infinite"]),
+            notes=list(described["notes"]),
+            detail=Detail(lambda: known),
+        )
 
     @property
     def measure(self) -> str:

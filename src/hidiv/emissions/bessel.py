@@ -67,7 +67,8 @@ def _both(kappa: Array) -> tuple[Array, Array, Array]:
     k = np.where(large, kappa, LARGE)
     s, s1, s2 = _expansion(k)
     u, r = 1.0 / k, s1 / s
-    far = (np.log(s) - 0.5 * np.log(2.0 * math.pi * k), u * (0.5 + u * r), u * u * (0.5 + u * (2.0 * r + u * (s2 / s - r * r))))
+    bend = s2 / s - r * r
+    far = (np.log(s) - 0.5 * np.log(2.0 * math.pi * k), u * (0.5 + u * r), u * u * (0.5 + u * (2.0 * r + u * bend)))
     first, second, third = (np.where(large, f, n) for f, n in zip(far, near, strict=True))
     return first, second, third
 
@@ -82,24 +83,39 @@ def mean_cosine_gap(kappa: Array) -> Array:
     return _both(kappa)[1]
 
 
+def mean_cosine(kappa: Array) -> Array:
+    """I_1(kappa)/I_0(kappa), relatively accurate for small kappa too; for kappa >= 0."""
+    y, weights = _circle()
+    cosine = 1.0 - y
+    small = np.minimum(kappa, 1.0)[..., None] * cosine
+    # An angle and its opposite together: cos sinh(kappa cos) is never negative.
+    near = ((cosine * np.sinh(small)) @ weights) / (np.cosh(small) @ weights)
+    return np.where(kappa < 1.0, near, 1.0 - mean_cosine_gap(kappa))
+
+
 def mean_cosine_slope(kappa: Array) -> Array:
     """Derivative of I_1/I_0: the variance of the cosine; even in kappa."""
     return _both(np.abs(kappa))[2]
 
 
-def bregman(kappa: Array, step: Array) -> Array:
-    """G(kappa + step) - G(kappa) - A(kappa) step >= 0, relatively accurate; kappa >= 0, kappa + step of any sign."""
+def bregman(kappa: Array, end: Array, step: Array) -> Array:
+    """G(end) - G(kappa) - A(kappa) step >= 0, relatively accurate; kappa >= 0, end = kappa + step of any sign."""
     near = np.abs(step) <= 0.5 * (kappa + 1.0)
     small = second_order(mean_cosine_slope, kappa, np.where(near, step, 0.0))
-    end = kappa + step
-    # A step below 0 comes back up: G is even.
+    # G is even: an end below 0 counts as its mirror image.
     far = log_bessel(np.abs(end)) - log_bessel(kappa) + mean_cosine_gap(kappa) * step + (np.abs(end) - end)
     return np.where(near, small, far)
 
 
-def growth(kappa: Array, step: Array) -> Array:
-    """G(kappa + step) - G(kappa), relatively accurate; kappa >= 0, kappa + step >= 0."""
+def growth(kappa: Array, end: Array, step: Array) -> Array:
+    """G(end) - G(kappa), relatively accurate; kappa >= 0, end = kappa + step >= 0."""
     near = np.abs(step) <= 0.5 * (kappa + 1.0)
-    small = first_order(lambda k: 1.0 - mean_cosine_gap(k), kappa, np.where(near, step, 0.0))
-    far = log_bessel(np.maximum(kappa + step, 0.0)) - log_bessel(kappa) + step
-    return np.where(near, small, far)
+    small = first_order(mean_cosine, kappa, np.where(near, step, 0.0))
+    return np.where(near, small, log_bessel(end) - log_bessel(kappa) + step)
+
+
+def scaled_growth(kappa: Array, end: Array, step: Array) -> Array:
+    """The same for log(e^-kappa I_0(kappa)): small where G itself is large; end = kappa + step >= 0."""
+    near = np.abs(step) <= 0.5 * (kappa + 1.0)
+    small = -first_order(mean_cosine_gap, kappa, np.where(near, step, 0.0))
+    return np.where(near, small, log_bessel(end) - log_bessel(kappa))

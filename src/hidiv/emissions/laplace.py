@@ -95,7 +95,7 @@ def renyi(p: Laplace, q: Laplace, alpha: float) -> Array:
     Infinite where alpha/scale_p + (1-alpha)/scale_q <= 0.
     """
     distance = np.abs(wide(p.loc) - wide(q.loc))
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         x, y = (1.0 - alpha) * distance / wide(q.scale), alpha * distance / wide(p.scale)
         scales = scale_renyi(spread(wide(p.scale), wide(q.scale)), alpha)
         apart = np.where(np.isinf(scales), 0.0, _log_one_minus_w(np.minimum(x, y), np.maximum(x, y)) / (alpha - 1.0))

@@ -52,9 +52,8 @@ def scale_renyi(ratio: Spread, alpha: float) -> Array:
     """
     rest = 1.0 - alpha
     if rest > 0.5:  # order alpha of (p, q) is alpha/c times order c of (q, p)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            back = np.where(ratio.excess == np.inf, -1.0, -ratio.excess / (1.0 + ratio.excess))
-        return alpha / rest * scale_renyi(Spread(back, -ratio.log), rest)
+        with np.errstate(over="ignore"):
+            return alpha / rest * scale_renyi(Spread(np.expm1(-ratio.log), -ratio.log), rest)
     v, log = ratio
     near = (np.abs(v) <= 0.25) & (np.abs(rest * v) <= 0.25)
     small = np.where(near, v, 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +10,15 @@ from scipy.special import betainc, betaincc, gammainc, gammaincc
 
 from hidiv.emissions.deviance import deviance, times
 from hidiv.emissions.quadrature import unit_rule
-from hidiv.emissions.stirling import remainder
+from hidiv.emissions.stirling import PANEL, panel_rule, remainder
 
 Array = NDArray[np.float64]
 Tails = tuple[Array, Array]  # log P(X <= x), log P(X >= x)
 
-FAR = 1e-25  # smaller tails are integrated here: their logs do not underflow, and they keep their digits
+SMALL = 1e-2  # smaller tails are integrated here: their logs cannot underflow, and they keep their digits
+TINY = 1e-25
+NOTHING = 45.0  # e^-45 no longer shows
+PANELS = 6  # over that many units, for a tail as short as SMALL allows
 
 
 def gamma_tails(shape: Array, x: Array) -> Tails:
@@ -25,14 +27,16 @@ def gamma_tails(shape: Array, x: Array) -> Tails:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         lower, upper = gammainc(shape, x), gammaincc(shape, x)
         head = np.asarray(-deviance(shape, x) - remainder(shape))  # log of x times the density
-        log_lower = _log_tail(lower, upper, lambda i: _left(head[i], shape[i] - x[i], lambda u: -x[i] * _dip(u)))
+        log_lower = _log_tail(
+            lower, upper, np.ones_like(x), lambda i: _beyond(head[i], shape[i] - x[i], lambda u: -x[i] * (np.expm1(-u) + u))
+        )
         inverse = 1.0 / x
 
         def right(i: NDArray[np.bool_]) -> Array:
             a, r = shape[i] - 1.0, inverse[i]
-            return _left(head[i] - np.log(x[i]), 1.0 - a * r, lambda u: a * (np.log1p(u * r) - u * r))
+            return _beyond(head[i] - np.log(x[i]), 1.0 - a * r, lambda u: a * (np.log1p(u * r) - u * r))
 
-        log_upper = _log_tail(upper, lower, right)
+        log_upper = _log_tail(upper, lower, shape, right)
     return log_lower, log_upper
 
 
@@ -51,11 +55,11 @@ def beta_tails(a: Array, b: Array, x: Array, y: Array) -> Tails:
             def tail(i: NDArray[np.bool_]) -> Array:
                 odds, c = x[i] / y[i], b[i] - 1.0
                 rate = a[i] - c * odds
-                return _left(head[i] - np.log(y[i]), rate, lambda u: c * (np.log1p(-odds * np.expm1(-u)) - odds * u))
+                return _beyond(head[i] - np.log(y[i]), rate, lambda u: c * (np.log1p(-odds * np.expm1(-u)) - odds * u))
 
             return tail
 
-        return _log_tail(lower, upper, one(a, b, x, y)), _log_tail(upper, lower, one(b, a, y, x))
+        return _log_tail(lower, upper, b, one(a, b, x, y)), _log_tail(upper, lower, a, one(b, a, y, x))
 
 
 def log_interval(low: Tails, high: Tails) -> Array:
@@ -90,30 +94,22 @@ def log_range(log_probability: Callable[[Array], Array], first: Array, last: Arr
     return total
 
 
-def _dip(u: Array) -> Array:
-    """e^-u - 1 + u."""
-    return np.asarray(np.expm1(-u) + u)
-
-
-@cache
-def _tail_rule() -> tuple[Array, Array]:
-    """Nodes and weights for the integral of e^-u f(u) over u > 0, f close to one."""
-    return np.polynomial.laguerre.laggauss(32)
-
-
-def _left(log_first: Array, rate: Array, bend: Callable[[Array], Array]) -> Array:
+def _beyond(log_first: Array, rate: Array, bend: Callable[[Array], Array]) -> Array:
     """log of the integral over u > 0 of exp(log_first - rate u + bend(u)), bend of second order; (n,) -> (n,)."""
-    nodes, weights = _tail_rule()
+    nodes, weights = panel_rule(PANELS * PANEL)
     total = np.zeros_like(rate)
-    for u, w in zip(nodes, weights, strict=True):
-        total = total + w * np.exp(bend(u / rate))
+    for t, w in zip(NOTHING * nodes, NOTHING * weights, strict=True):
+        total = total + w * np.exp(bend(t / rate) - t)
     return np.asarray(log_first - np.log(rate) + np.log(total))
 
 
-def _log_tail(tail: Array, other: Array, far: Callable[[NDArray[np.bool_]], Array]) -> Array:
-    """log of a tail: from the other tail where it is nearly one, by its own integral where it is tiny."""
+def _log_tail(tail: Array, other: Array, shape: Array, beyond: Callable[[NDArray[np.bool_]], Array]) -> Array:
+    """log of a tail: from the other tail where it is nearly one, by its own integral where it is small.
+
+    A shape below one on the tail's side bends the density the slow way: there only the very far tail is integrated.
+    """
     value = np.where(tail < 0.5, np.log(tail), np.log1p(-other))
-    tiny = (tail < FAR) & (other > 0.5)
-    if tiny.any():
-        value[tiny] = far(tiny)
+    small = (tail < np.where(shape >= 1, SMALL, TINY)) & (other > 0.5)
+    if small.any():
+        value[small] = beyond(small)
     return np.asarray(value)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.bessel import bregman, growth, log_bessel, mean_cosine_gap
+from hidiv.emissions.bessel import bregman, growth, log_bessel, mean_cosine, mean_cosine_gap, scaled_growth
 from hidiv.emissions.family import Family, Statistics, check_between
 from hidiv.emissions.parameters import reading, require, same_shape, wide
 from hidiv.emissions.quadrature import unit_rule
@@ -86,7 +86,7 @@ class VonMises(Family):
 
     def statistics(self) -> Statistics:
         mean, kappa = wide(self.mean), wide(self.concentration)
-        length = 1.0 - mean_cosine_gap(kappa)
+        length = mean_cosine(kappa)
         constant = -(LOG_TWO_PI + kappa + log_bessel(kappa)).sum(axis=1, keepdims=True)
         return Statistics(
             (self.name, self.n_features),
@@ -145,34 +145,41 @@ def _half_sine_squared(p: VonMises, q: VonMises) -> Array:
 def kl(p: VonMises, q: VonMises) -> Array:
     """A(kappa_p) kappa_q (1 - cos of the means' difference) + G(kappa_q) - G(kappa_p) - A(kappa_p)(kappa_q - kappa_p)."""
     kp, kq = wide(p.concentration), wide(q.concentration)
-    turned = 2.0 * (1.0 - mean_cosine_gap(kp)) * kq * _half_sine_squared(p, q)
-    return np.asarray((turned + bregman(kp, kq - kp)).sum(axis=1))
+    turned = 2.0 * mean_cosine(kp) * kq * _half_sine_squared(p, q)
+    return np.asarray((turned + bregman(kp, kq, kq - kp)).sum(axis=1))
 
 
 def renyi(p: VonMises, q: VonMises, alpha: float) -> Array:
-    """log Z = G(r) - alpha G(kappa_p) - c G(kappa_q), r the length of alpha kappa_p + c kappa_q as vectors, c = 1 - alpha.
+    """log Z = G(r) - alpha G(kappa_p) - c G(kappa_q), c = 1 - alpha, r the length of alpha kappa_p + c kappa_q as vectors.
 
-    Through m = alpha kappa_p + c kappa_q: [G(m) - ...] by Bregman terms about kappa_p, then G(r) - G(|m|); one sign each.
+    Through m = alpha kappa_p + c kappa_q: what G(m) leaves is the value for equal means, G(r) - G(m) comes on top.
     """
     rest = 1.0 - alpha
-    if rest > 0.5:
+    if rest > 0.5:  # order alpha of (p, q) is alpha/c times order c of (q, p)
         return alpha / rest * renyi(q, p, rest)
     kp, kq = wide(p.concentration), wide(q.concentration)
-    step = kq - kp
-    mixed = kp + rest * step
-    lengths = bregman(kp, step) - bregman(kp, rest * step) / rest
+    mixed = alpha * kp + rest * kq
     squares = -4.0 * alpha * rest * kp * kq * _half_sine_squared(p, q)  # r^2 - m^2
     r = np.sqrt(np.maximum(mixed * mixed + squares, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         change = np.where(squares == 0.0, 0.0, squares / (r + np.abs(mixed)))
-    return np.asarray((lengths - growth(np.abs(mixed), change) / rest).sum(axis=1) + 0.0)
+    return np.asarray((_equal_means(kp, kq, mixed, rest) - growth(np.abs(mixed), r, change) / rest).sum(axis=1) + 0.0)
+
+
+def _equal_means(kp: Array, kq: Array, mixed: Array, rest: float) -> Array:
+    """G(kappa_q) - G(kappa_p) - [G(m) - G(kappa_p)]/c: Bregman terms when near, the e^-kappa I_0 when far (G is even)."""
+    step, size = kq - kp, np.abs(mixed)
+    near = bregman(kp, kq, step) - bregman(kp, mixed, rest * step) / rest
+    moved = scaled_growth(kp, size, np.where(mixed < 0, size - kp, rest * step)) + (size - mixed)
+    far = scaled_growth(kp, kq, step) - moved / rest
+    return np.where(np.abs(step) <= 0.5 * (kp + 1.0), near, far)
 
 
 def log_ratio(p: VonMises, q: VonMises, x: Array) -> Array:
     kp, kq = wide(p.concentration), wide(q.concentration)
     off_p, off_q = 0.5 * (x[:, None, :] - wide(p.mean)), 0.5 * (x[:, None, :] - wide(q.mean))
     turned = 2.0 * kq * np.sin(off_p + off_q) * np.sin(0.5 * (wide(q.mean) - wide(p.mean)))
-    longer = (kq - kp) * (mean_cosine_gap(kp) - 2.0 * np.sin(off_p) ** 2) - bregman(kp, kq - kp)
+    longer = (kq - kp) * (mean_cosine_gap(kp) - 2.0 * np.sin(off_p) ** 2) - bregman(kp, kq, kq - kp)
     return np.asarray(np.where(np.isnan(x)[:, None, :], 0.0, turned + longer).sum(axis=2))
 
 

@@ -39,10 +39,10 @@ def read_limited(file: IO[bytes], path: str, limit: int) -> bytes:
     """All bytes, no more than `limit`; the size is looked at before anything is read."""
     status = os.fstat(file.fileno())
     if stat.S_ISREG(status.st_mode) and status.st_size > limit:
-        refuse(InvalidFile, shown(path), f"a JSON file may have {limit} bytes", f"{status.st_size}")
+        refuse(InvalidFile, shown(path), f"a file may have {limit} bytes", f"{status.st_size}")
     data = file.read(limit + 1)
     if len(data) > limit:
-        refuse(InvalidFile, shown(path), f"a JSON file may have {limit} bytes", "more")
+        refuse(InvalidFile, shown(path), f"a file may have {limit} bytes", "more")
     return data
 
 
@@ -68,6 +68,15 @@ def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
             raise
     except OSError as error:
         refuse(InvalidFile, shown(path), f"cannot be written, {_reason(error)}")
+
+
+def write_text(path: str, text: str) -> None:
+    """The same for text, in UTF-8."""
+
+    def write(out: IO[bytes]) -> None:
+        out.write(text.encode("utf-8"))
+
+    replace_file(path, write)
 
 
 def _reason(error: OSError) -> str:

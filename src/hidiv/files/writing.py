@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import IO
-
 from hidiv.errors import InvalidFile, refuse
-from hidiv.files.disk import Path, checked_path, replace_file
+from hidiv.files.disk import Path, checked_path, replace_file, write_text
 from hidiv.files.formats import COLLECTION, FORMATS, is_a, to_text
 
 
@@ -24,9 +22,4 @@ def save(obj: object, path: Path) -> None:
         refuse(InvalidFile, "save", "files hold a Model, a Tree, a Divergence or a Collection", type(obj).__name__)
     if target.lower().endswith(".npz"):
         refuse(InvalidFile, "save", f"a {type(obj).__name__} is written as JSON", target, "name the file .json")
-    data = to_text(obj).encode("utf-8")
-
-    def write(out: IO[bytes]) -> None:
-        out.write(data)
-
-    replace_file(target, write)
+    write_text(target, to_text(obj))

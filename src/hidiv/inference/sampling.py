@@ -36,7 +36,7 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
     count = check_size(size)
     if isinstance(tree, UntilEnd):
         drawn = [_until_end(model, rng) for _ in range(count)]
-        return drawn[0] if size is None else tuple(map(list, zip(*drawn, strict=True)))
+        return drawn[0] if size is None else ([states for states, _ in drawn], [x for _, x in drawn])
     if model.end is not None:
         refuse(IncompatibleModels, model.title, "has end probabilities and chooses its own length", remedy="use tree=hd.UNTIL_END")
     on = as_tree(tree)

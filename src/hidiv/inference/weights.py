@@ -51,7 +51,8 @@ def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
         inside = symbol_sets(family, rows, where)
         if inside is not None:
             assert isinstance(family, Categorical)
-            table[where] += np.where(inside.all(axis=1)[:, None], 0.0, family.log_set(inside))
+            free = np.asarray(inside.all(axis=1))[:, None]
+            table[where] += np.where(free, 0.0, family.log_set(inside))
     allowed = allowed_states(model, rows)
     if allowed is not None:
         table = np.where(allowed, table, -np.inf)
@@ -95,7 +96,7 @@ def symbol_sets(family: Family, rows: Rows, where: Any) -> Flags | None:
             return None
         _need_categorical(family, f"node {int(index[next(iter(listed))])}")
         return flags("symbol", listed, index, family.n_symbols)  # type: ignore[attr-defined]
-    table = rows.symbols[where]
+    table: Flags = rows.symbols[where]
     if table.all():
         return None
     _need_categorical(family, f"node {int(index[np.argmin(table.all(axis=1))])}")
@@ -143,7 +144,7 @@ def with_last_row(rows: Rows, model: Model) -> Rows:
     if model.end is None or rows.row_of is None:
         return rows
     last = int(rows.row_of[-1])
-    row_of = np.array(rows.row_of)
+    row_of: Any = np.array(rows.row_of)
     row_of[-1] = rows.n_rows
     x = np.concatenate([rows.x, rows.x[last : last + 1]])
     group = None if rows.group is None else np.append(rows.group, rows.group[last])

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings_inference.hpp"
 #include "targets.hpp"
 
 namespace nb = nanobind;
@@ -163,4 +164,5 @@ NB_MODULE(_kernels, m) {
     m.def("visits", &hidiv::visits, ARRAY("initial"), ARRAY("parent"), ARRAY("group"), ARRAY("transition"));
     m.def("level_visits", &hidiv::level_visits, ARRAY("initial"), ARRAY("transition"), ARRAY("count"));
     m.def("reach", &hidiv::reach, ARRAY("start"), ARRAY("parent"), ARRAY("group"), ARRAY("allowed"));
+    hidiv::bind_inference(m);
 }

@@ -2,12 +2,15 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <tuple>
 
 #include "bindings_inference.hpp"
+#include "posterior_chain.hpp"
 #include "posterior_wide.hpp"
 
 namespace nb = nanobind;
@@ -22,6 +25,11 @@ using Rows = In<double, 2>;
 using Cube = In<double, 3>;
 using Indices = std::optional<In<int64_t, 1>>;
 using AnyIndices = std::optional<nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::ro>>;
+
+// initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three.
+using LawArrays = std::tuple<Vector, Cube, Rows>;
+// parent, transition_of, row_of: each (n,) or None.
+using PlaceArrays = std::tuple<Indices, Indices, AnyIndices>;
 
 void require(bool holds, const char *rule) {
     if (!holds) throw std::invalid_argument(rule);
@@ -40,8 +48,8 @@ bool within(const T *values, int64_t n, int64_t first, int64_t end) {
 }
 
 // Indices outside the arrays must never reach a kernel.
-Places check_places(int64_t n, const Indices &parent, const Indices &transition_of, const AnyIndices &row_of, int64_t transitions,
-                    int64_t rows) {
+Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, int64_t rows) {
+    const auto &[parent, transition_of, row_of] = nodes;
     require(n > 0, "n_nodes must be positive");
     Places places{n, nullptr, nullptr, nullptr, nullptr};
     if (parent) {
@@ -74,7 +82,8 @@ Places check_places(int64_t n, const Indices &parent, const Indices &transition_
     return places;
 }
 
-Law check_law(const Vector &initial, const Cube &transition, const Rows &log_weight, size_t states, size_t transitions, size_t rows) {
+Law check_law(const LawArrays &law, size_t states, size_t transitions, size_t rows) {
+    const auto &[initial, transition, log_weight] = law;
     require(states > 0 && initial.shape(0) == states, "initial must have shape (K,)");
     require(transition.shape(0) == transitions && transition.shape(1) == states && transition.shape(2) == states,
             "transition must have shape (G, K, K)");
@@ -82,33 +91,45 @@ Law check_law(const Vector &initial, const Cube &transition, const Rows &log_wei
     return {initial.data(), transition.data(), log_weight.data()};
 }
 
-nb::tuple posterior(int64_t n, const Indices &parent, const Indices &transition_of, const AnyIndices &row_of, const Vector &initial_p,
-                    const Cube &transition_p, const Rows &log_weight_p, const Vector &initial_q, const Cube &transition_q,
-                    const Rows &log_weight_q, const Vector &initial_ratio, const Cube &transition_ratio, const Rows &weight_ratio,
-                    const std::optional<Rows> &residual, bool by_node) {
-    const size_t states = initial_p.shape(0), transitions = transition_p.shape(0), rows = log_weight_p.shape(0);
+LawPair check_pair(const LawArrays &p, const LawArrays &q, const LawArrays &ratio, const std::optional<Rows> &residual) {
+    const size_t states = std::get<0>(p).shape(0), transitions = std::get<1>(p).shape(0), rows = std::get<2>(p).shape(0);
     LawPair pair{};
     pair.states = int64_t(states);
     pair.transitions = int64_t(transitions);
     pair.rows = int64_t(rows);
-    pair.p = check_law(initial_p, transition_p, log_weight_p, states, transitions, rows);
-    pair.q = check_law(initial_q, transition_q, log_weight_q, states, transitions, rows);
-    const Law ratio = check_law(initial_ratio, transition_ratio, weight_ratio, states, transitions, rows);
-    pair.initial_ratio = ratio.initial;
-    pair.transition_ratio = ratio.transition;
-    pair.weight_ratio = ratio.log_weight;
+    pair.p = check_law(p, states, transitions, rows);
+    pair.q = check_law(q, states, transitions, rows);
+    const Law ratios = check_law(ratio, states, transitions, rows);
+    pair.initial_ratio = ratios.initial;
+    pair.transition_ratio = ratios.transition;
+    pair.weight_ratio = ratios.log_weight;
     if (residual) {
         require(residual->shape(0) == rows && residual->shape(1) == states, "residual must have shape (R, K)");
         pair.residual = residual->data();
     }
-    const Places places = check_places(n, parent, transition_of, row_of, pair.transitions, pair.rows);
+    return pair;
+}
+
+Status any_posterior(const LawPair &pair, const Places &places, Divergence &result, double *profile) {
+    if (!profile && !places.parent) {
+        bool declined = true;
+        const Status status = posterior_chain(pair, places, result, declined);
+        if (status != Status::done || !declined) return status;
+    }
+    return posterior_wide(pair, places, result, profile);
+}
+
+nb::tuple posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q, const LawArrays &ratio,
+                    const std::optional<Rows> &residual, bool by_node) {
+    const LawPair pair = check_pair(p, q, ratio, residual);
+    const Places places = check_places(n, nodes, pair.transitions, pair.rows);
     double *profile = by_node ? new double[size_t(n)] : nullptr;
     nb::capsule owner(profile, [](void *p) noexcept { delete[] static_cast<double *>(p); });
     Divergence result;
     Status status;
     {
         nb::gil_scoped_release unlocked;
-        status = posterior_wide(pair, places, result, profile);
+        status = any_posterior(pair, places, result, profile);
     }
     run(status);
     nb::object kept = nb::none();
@@ -123,10 +144,8 @@ nb::tuple posterior(int64_t n, const Indices &parent, const Indices &transition_
 
 void bind_inference(nb::module_ &m) {
     const auto array = [](const char *name) { return nb::arg(name).noconvert(); };
-    m.def("posterior", &posterior, nb::arg("n_nodes"), array("parent").none(), array("transition_of").none(), array("row_of").none(),
-          array("initial_p"), array("transition_p"), array("log_weight_p"), array("initial_q"), array("transition_q"),
-          array("log_weight_q"), array("initial_ratio"), array("transition_ratio"), array("weight_ratio"), array("residual").none(),
-          nb::arg("by_node"));
+    m.def("posterior_value", &posterior, nb::arg("n_nodes"), array("places"), array("p"), array("q"), array("ratio"),
+          array("residual").none(), nb::arg("by_node"));
 }
 
 }  // namespace hidiv

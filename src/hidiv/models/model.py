@@ -80,7 +80,7 @@ class Model:
     def transition(self) -> Array | list[Array | None]:
         """As it was given: (K, K), (G, K, K), or a list where some group has none."""
         if len(self.has_transition) == 1:
-            return self.transitions[0]
+            return np.asarray(self.transitions[0])
         if self.has_transition.all():
             return self.transitions
         return [t if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)]

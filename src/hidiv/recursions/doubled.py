@@ -54,7 +54,7 @@ def weighted(weights: Array, number: Doubled) -> Doubled:
     """sum_j weights(i, r, j) number(i, j), as (i, r); weights >= 0."""
     high, low = number
     terms = product(weights, (high[:, None, :], low[:, None, :]))
-    return _folded((np.moveaxis(terms[0], -1, 0), np.moveaxis(terms[1], -1, 0)))
+    return _folded((terms[0].transpose(2, 0, 1), terms[1].transpose(2, 0, 1)))
 
 
 def _folded(terms: Doubled) -> Doubled:
@@ -72,6 +72,8 @@ def sums_by_key(keys: NDArray[np.int64], number: Doubled) -> tuple[NDArray[np.in
     """The distinct keys, and the sum of the rows of each; equal keys must stand together. Overwrites the rows."""
     new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    if new.all():
+        return keys, number
     first = np.flatnonzero(new)
     high, low = number
     place = np.arange(len(keys)) - np.repeat(first, np.diff(first, append=len(keys)))

@@ -72,7 +72,7 @@ def row_defect(p: Array, q: Array, alpha: float) -> Array:
         near = p * (rest * h(v) - phi(rest * np.log1p(v)))
         far = p + rest * (q - p) - np.exp(alpha * np.log(p) + rest * np.log(q))
     terms = np.where(np.abs(q - p) <= 0.5 * p, near, far)
-    terms = np.where(q == 0, p if alpha < 1 else -np.inf, terms)
+    terms = np.where(q == 0, alpha * p if alpha < 1 else -np.inf, terms)
     terms = np.where(p == 0, rest * q, terms)
     return np.asarray(terms.sum(axis=-1), dtype=np.float64)
 

@@ -1,0 +1,35 @@
+"""hidiv influence: which observations decide the hidden states?"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from hidiv.cli.inputs import data_option, json_option, read_data, read_model, read_tree, tree_option, unit_option
+from hidiv.cli.tables import largest
+
+
+@click.command()
+@click.argument("model", metavar="A.json")
+@data_option
+@tree_option
+@json_option
+@unit_option
+def influence(model: str, data: str, tree_text: str | None, as_json: bool, unit: str) -> None:
+    """How much each observation changes what is known of the hidden states.
+
+    \b
+    Example:
+      hidiv influence rain.json --data x.csv
+    """
+    from hidiv.divergences.result import UNITS
+    from hidiv.inference.influence import influence as influence_of
+
+    values = read_data(data)
+    found = influence_of(read_model(model), values, None if tree_text is None else read_tree(tree_text)) * UNITS[unit]
+    if as_json:
+        click.echo(json.dumps({"format": "hidiv.influence", "version": 1, "unit": unit, "by_node": found.tolist()}, indent=2))
+        return
+    title = f"influence of each of {len(found)} observations" + (", the largest" if len(found) > 20 else "")
+    click.echo("\n".join([title, "", largest(found, unit), "", "D( states given all || states given all but this one ), exact"]))
