@@ -43,3 +43,17 @@ def reach(
     group: NDArray[np.int64],
     allowed: NDArray[np.bool_],
 ) -> NDArray[np.bool_]: ...
+
+Law = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+Indices = NDArray[np.int32] | NDArray[np.int64]
+Places = tuple[NDArray[np.int64] | None, NDArray[np.int64] | None, Indices | None]
+
+def posterior_value(
+    n_nodes: int,
+    places: Places,
+    p: Law,
+    q: Law,
+    ratio: Law,
+    residual: NDArray[np.float64] | None,
+    by_node: bool,
+) -> tuple[float, float, float, NDArray[np.float64] | None, tuple[int, int, int], int, int]: ...

@@ -55,6 +55,14 @@ def sentence(place: str, rule: str, value: object = None, remedy: str = "") -> s
 
 def shown(value: object) -> str:
     """A value as it should stand in a sentence: short, on one line, no control characters."""
-    text = value if isinstance(value, str) else repr(value.item() if hasattr(value, "item") and getattr(value, "size", 2) == 1 else value)
+    text = value if isinstance(value, str) else _written(value)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _written(value: object) -> str:
+    """The repr, of the number alone where an array holds one; what cannot be written out is named by its type."""
+    try:
+        return repr(value.item() if hasattr(value, "item") and getattr(value, "size", 2) == 1 else value)
+    except (ValueError, RecursionError):  # integers of thousands of digits, lists thousands deep
+        return f"some {type(value).__name__} too long to show"

@@ -190,7 +190,7 @@ def test_bytes_and_paths_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(InvalidFile, match="^path: must be a file's path"):
             hd.load(wrong)
     monkeypatch.setattr(reading, "JSON_LIMIT", 10)
-    with pytest.raises(InvalidFile, match="a JSON file may have 10 bytes, got "):
+    with pytest.raises(InvalidFile, match="may have 10 bytes, got "):
         hd.load(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
-from hidiv.errors import HidivError, InvalidFile
+from hidiv.errors import InvalidFile
 from hidiv.files.npz import read_arrays, write_arrays
 from tests.files.examples import models
 from tests.files.test_json_fuzz import FUZZ
+from tests.refusals import found_or_refused
 
 ARRAYS = {
     "floats": np.array([[0.1, -0.0], [5e-324, 1e308]]),
@@ -35,6 +37,7 @@ def written(arrays: dict[str, np.ndarray]) -> bytes:
 
 STACKED = hd.Collection([models()["groups"], models()["groups"]]).to_arrays()
 COLLECTION = written(STACKED)
+NAMES = ["other", "emission.0.poisson.rate", "emission.9.x", "end", "name", "emission.", "emission.0.product.0.beta.a"]
 FUZZ = settings(FUZZ, max_examples=150)
 
 
@@ -55,7 +58,7 @@ def test_members_lie_where_they_can_be_mapped(tmp_path: Path) -> None:
         for info in archive.infolist():
             assert info.compress_type == zipfile.ZIP_STORED
             raw = path.read_bytes()
-            name, extra = (int.from_bytes(raw[info.header_offset + i : info.header_offset + i + 2], "little") for i in (26, 28))
+            name, extra = struct.unpack_from("<HH", raw, info.header_offset + 26)
             start = info.header_offset + 30 + name + extra
             array = ARRAYS[info.filename.removesuffix(".npy")]
             first = start + info.file_size - array.nbytes
@@ -94,7 +97,7 @@ def zipped(**members: bytes) -> bytes:
         (saved_by_numpy(np.savez_compressed, a=np.ones(2)), "a: members must be stored as they are"),
         (zipped(a=b"hello"), "a: is not an array in npy format 1.0"),
         (zipped(a=npy(np.ones(3)).replace(b"(3,)", b"(4,)")), "a: its shape (4,) does not fit its 24 bytes"),
-        (zipped(a=npy(np.ones(3)).replace(b"(3,), }    ", b"(99999,), }")), "a: its shape (99999,) does not fit its 24"),
+        (zipped(a=npy(np.ones(3)).replace(b"(3,), }    ", b"(99999,), }")), "a: its shape (99999,) does not"),
         (zipped(a=npy(np.ones(3))[:-1]), "a: its shape (3,) does not fit its 23 bytes"),
         (zipped(a=npy(np.ones(3)).replace(b"<f8", b"|O8")), "a: is not an array in npy format 1.0"),
         (written({"a": np.ones(3)}).replace(b"a.npy", b"a.npx"), "a.npx: is not an npy member"),
@@ -144,25 +147,22 @@ def test_changed_arrays_give_a_collection_or_one_sentence(data: st.DataObject) -
         array = arrays.pop(key)
         action = data.draw(st.sampled_from(["drop", "rename", "number", "shape", "kind", "swap"]))
         if action == "rename":
-            arrays[data.draw(st.sampled_from(["other", "emission.0.poisson.rate", "emission.9.x", "end", "name", "emission."]))] = array
+            arrays[data.draw(st.sampled_from(NAMES))] = array
         elif action == "number" and array.size:
             flat = array.copy().reshape(-1)
-            flat[data.draw(st.integers(0, array.size - 1))] = data.draw(st.sampled_from([0, 1, 2, 5])) if array.dtype.kind != "f" else (
-                data.draw(st.sampled_from([np.nan, np.inf, -1.0, 0.0, 0.5, 1e308])))
+            numbers = [np.nan, np.inf, -1.0, 0.0, 0.5, 1e308] if array.dtype.kind == "f" else [0, 1, 2, 5]
+            flat[data.draw(st.integers(0, array.size - 1))] = data.draw(st.sampled_from(numbers))
             arrays[key] = flat.reshape(array.shape)
         elif action == "shape":
             arrays[key] = data.draw(st.sampled_from([array[None], array.reshape(-1), array[..., None], array.T]))
         elif action == "kind":
-            arrays[key] = np.ones(array.shape, dtype=data.draw(st.sampled_from([np.int64, np.float64, np.uint8, "<U3"])))
+            kind = data.draw(st.sampled_from([np.int64, np.float64, np.uint8, "<U3"]))
+            arrays[key] = np.ones(array.shape, dtype=kind)
         elif action == "swap":
             arrays[key] = data.draw(st.sampled_from(list(arrays.values())))
     check(written(arrays))
 
 
 def check(data: bytes) -> None:
-    try:
-        found = hd.Collection.from_arrays(read_arrays(io.BytesIO(data)))
-    except HidivError as error:
-        assert str(error).isprintable()
-    else:
-        assert found == hd.Collection(list(found))
+    found = found_or_refused(lambda: hd.Collection.from_arrays(read_arrays(io.BytesIO(data))))
+    assert found is None or found == hd.Collection(list(found))

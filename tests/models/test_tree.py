@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hidiv.errors import InvalidTree
 from hidiv.models.tree import UNTIL_END, Tree, as_tree
+from tests.refusals import found_or_refused
 
 
 @st.composite
@@ -158,7 +159,7 @@ def test_millions_of_nodes_are_checked_in_well_under_a_second() -> None:
 def test_groups_come_and_go() -> None:
     tree = Tree.from_edges([("a", "b"), ("a", "c")])
     grouped = tree.with_group({"c": 2, "a": 0, "b": 1})
-    assert grouped == tree.with_group([0, 1, 2]) == Tree([-1, 0, 0], [0, 1, 2], labels="a b c".split())
+    assert grouped == tree.with_group([0, 1, 2]) == Tree([-1, 0, 0], [0, 1, 2], labels=["a", "b", "c"])
     assert grouped.with_group(None) == tree
     assert Tree.chain(3).with_group([0, 1, 0]) == Tree.chain(3, [0, 1, 0])
     assert Tree.regular(2, 2).with_group([0, 1, 0]) == Tree([-1, 0, 0], [0, 1, 0])
@@ -255,12 +256,8 @@ def test_newick_of_any_depth() -> None:
 
 @given(st.text(alphabet="(),:;[]' \nAB1.", max_size=40))
 def test_any_newick_text_is_a_tree_or_one_sentence(text: str) -> None:
-    try:
-        tree = Tree.from_newick(text)
-    except InvalidTree as error:
-        assert "\n" not in str(error)
-    else:
-        assert tree.n_nodes == len(tree.labels)
+    tree = found_or_refused(lambda: Tree.from_newick(text))
+    assert tree is None or tree.n_nodes == len(tree.labels)
 
 
 def test_an_integer_is_a_chain() -> None:

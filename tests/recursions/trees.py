@@ -10,7 +10,7 @@ def chain(n):
 
 
 def star(n):
-    return np.maximum(chain(n), -1) * 0 - (np.arange(n) == 0)
+    return -(np.arange(n) == 0).astype(np.int64)
 
 
 def regular(children, n):
@@ -18,7 +18,7 @@ def regular(children, n):
 
 
 def caterpillar(n):
-    """A chain whose every node has one more child: 0-1-3-5-..., leaves 2, 4, 6, ..."""
+    """A chain 0-1-3-5-... whose nodes from 1 on have one more child each."""
     u = np.arange(n)
     return np.where(u < 2, u - 1, u - 1 - (u % 2))
 

@@ -45,7 +45,8 @@ def raw_of(arrays: Arrays) -> Raw:
     """The parameters in the arrays of a file; their shapes are checked, their values not yet."""
     for key in arrays:
         if key not in KNOWN and not key.startswith("emission."):
-            refuse(InvalidFile, shown(key), "is not a known member", remedy=f"known are {', '.join(KNOWN)} and emission.*")
+            known = f"known are {', '.join(KNOWN)} and emission.*"
+            refuse(InvalidFile, shown(key), "is not a known member", remedy=known)
     if "format" not in arrays or str(arrays["format"]) != FORMAT:
         refuse(InvalidFile, "format", f"must be {FORMAT}", str(arrays["format"]) if "format" in arrays else "none")
     if "version" not in arrays or arrays["version"].tolist() != 1:
@@ -59,7 +60,8 @@ def raw_of(arrays: Arrays) -> Raw:
     n_groups = transitions.shape[1]
     laws = _laws(arrays, m, k)
     if n_groups < 1 or (1 not in (n_groups, len(laws)) and n_groups != len(laws)):
-        refuse(InvalidFile, "emission", f"needs one family or one for each of the {n_groups} transition groups", len(laws))
+        wanted = f"needs one family or one for each of the {n_groups} transition groups"
+        refuse(InvalidFile, "emission", wanted, len(laws))
     end = _member(arrays, "end", "f8", (m, k)) if "end" in arrays else None
     if end is not None and n_groups > 1:
         refuse(InvalidFile, "end", "end probabilities belong to a chain with a single transition", f"{n_groups} groups")

@@ -17,8 +17,11 @@ SUM_TOLERANCE = 1e-8  # beyond it a row is refused; within, renormalised once (d
 def reading(place: str, value: ArrayLike, ndims: Iterable[int]) -> Array:
     """A finite read-only float array with one of the numbers of axes allowed, none of them empty."""
     try:
-        array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+        given = np.asarray(value)
+        if given.dtype.kind in "USc":  # numpy would read "0.5" as a number
+            raise TypeError
+        array = np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
         refuse(InvalidModel, place, "must be a rectangular array of numbers", value)
     if array.ndim not in tuple(ndims) or array.size == 0:
         wanted = " or ".join(f"{n}-dimensional" for n in ndims)

@@ -108,7 +108,7 @@ class Peak(NamedTuple):
 
 
 def peak(log_f: Function, edges: Array) -> Peak:
-    """The top of log f between the edges, found on a grid that is narrowed; log f has one top, or is flat at its tops."""
+    """The top of log f between the edges, found on a grid that is narrowed around its best point."""
     grid = np.unique(edges[:-1, None] + np.diff(edges)[:, None] * np.arange(9) / 8.0)
     for _ in range(40):
         values = log_f(grid)
@@ -119,7 +119,10 @@ def peak(log_f: Function, edges: Array) -> Peak:
             break
         grid = np.linspace(low, high, 17)
     width = float(edges[-1] - edges[0])
-    while width > 1e-12 * max(1.0, abs(at)) and float(log_f(np.array([at - width, at + width])).max()) < height - 1.0:
+    while width > 1e-12 * max(1.0, abs(at)):
+        beside = np.array([t for t in (at - width, at + width) if edges[0] <= t <= edges[-1]])
+        if beside.size and float(log_f(beside).max()) >= height - 1.0:
+            break
         width *= 0.5
     return Peak(at, width, height)
 

@@ -73,7 +73,7 @@ def to_text(obj: object) -> str:
         refuse(InvalidFile, "save", "JSON files hold a Model, a Tree or a Divergence", type(obj).__name__)
     described: Mapping[str, Any] = obj.to_dict()  # type: ignore[attr-defined]
     for u, label in enumerate(described.get("labels") or ()):
-        if not isinstance(label, str | int | float | None) or isinstance(label, int) and abs(label) >= 2**63:
+        if not isinstance(label, str | int | float | None) or (isinstance(label, int) and abs(label) >= 2**63):
             refuse(InvalidFile, f"labels[{u}]", "only labels that are texts or numbers can be saved", label)
     return written({"format": form, "version": 1, **described})
 

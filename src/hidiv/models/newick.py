@@ -24,7 +24,7 @@ def read_newick(text: str) -> tuple[list[int], list[str]]:
         at = _skip(text, at)
         mark = text[at : at + 1]
         if mark == "":
-            _malformed(text, at, "an empty tree" if at == 0 or len(parent) == 1 and opening else "must end with ;")
+            _malformed(text, at, "an empty tree" if at == 0 or (len(parent) == 1 and opening) else "must end with ;")
         if mark == "(" and opening:
             parent.append(node)
             labels.append("")

@@ -76,7 +76,8 @@ class Tree:
     @classmethod
     def regular(cls, children: int, depth: int) -> Tree:
         """1 + C + ... + C^(depth-1) nodes, breadth first: children of u are C u + 1 .. C u + C; group = level."""
-        each, n_levels = size("children", children, "the number of children"), size("depth", depth, "the number of levels")
+        each = size("children", children, "the number of children")
+        n_levels = size("depth", depth, "the number of levels")
         tree = cls.__new__(cls)
         tree._set("regular", n_levels, each, None, None, None)
         return tree
@@ -132,8 +133,8 @@ class Tree:
         self, kind: str, size: int, children: int | None, parent: IntArray | None, group: IntArray | None,
         labels: tuple[Hashable, ...] | None,
     ) -> None:  # fmt: skip
-        fields = {"kind": kind, "_size": size, "children": children, "_parent": parent, "_group": group, "labels": labels}
-        for key, value in fields.items():
+        keys = ("kind", "_size", "children", "_parent", "_group", "labels")
+        for key, value in zip(keys, (kind, size, children, parent, group, labels), strict=True):
             object.__setattr__(self, key, value)
 
     @cached_property
@@ -142,7 +143,7 @@ class Tree:
         if self.children is None or self.children == 1:
             return self._size
         if self._size * log2(self.children) > COUNT_BITS:
-            refuse(InvalidTree, repr(self), "has too many nodes to count exactly", remedy="its depth says how many levels it has")
+            refuse(InvalidTree, repr(self), "has too many nodes to count exactly", remedy="its depth counts its levels")
         return int((self.children**self._size - 1) // (self.children - 1))
 
     @cached_property
@@ -219,7 +220,7 @@ class Tree:
         """The same tree with these groups (in node order, or by label); a regular tree is listed for it."""
         if isinstance(group, Mapping):
             if self.labels is None:
-                refuse(InvalidTree, "group", "a mapping needs a tree with labels", remedy="give one group a node, in order")
+                refuse(InvalidTree, "group", "a mapping needs a tree with labels", remedy="give a group for each node")
             group = group_by_label(group, self.labels)
         if self.kind == "chain":
             return Tree.chain(self._size, group)
@@ -266,11 +267,8 @@ class Tree:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):
             return NotImplemented
-        return (
-            (self.kind, self._size, self.children, self.labels) == (other.kind, other._size, other.children, other.labels)
-            and _equal(self._parent, other._parent)
-            and _equal(self._group, other._group)
-        )
+        alike = all(getattr(self, key) == getattr(other, key) for key in ("kind", "_size", "children", "labels"))
+        return alike and _equal(self._parent, other._parent) and _equal(self._group, other._group)
 
     def __hash__(self) -> int:
         return hash((self.kind, self._size, self.children))

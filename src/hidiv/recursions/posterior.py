@@ -9,9 +9,10 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.layout import Layout, add_to_parents
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.layout import Indices, IntArray, Layout, add_to_parents
 from hidiv.recursions.support import Bools, first_gap, posterior_support, upward_support
-from hidiv.recursions.tables import PairTables
+from hidiv.recursions.tables import PairTables, Tables
 from hidiv.recursions.terms import phi
 from hidiv.recursions.upward import log_of, log_sum
 
@@ -74,19 +75,48 @@ def compare_rows(log_row: Array, log_row_q: Array, row_ratio: Array, log_z: Arra
     return Rows(log_mass, ratio_up, np.where(alive, local, 0.0), total, own, log_mass_q)
 
 
+Law = tuple[Array, Array, Array]  # initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three
+Places = tuple[IntArray | None, IntArray | None, Indices | None]  # parent, transition_of, row_of
+Found = tuple[float, float, float, Array | None, tuple[int, int, int], int, int]
+
+
 def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Posterior:
-    """The whole recursion in numpy, level by level."""
-    up, failed = upward_support(pair.p, layout)
-    if failed is not None:
-        return Posterior(np.nan, -np.inf, np.nan, impossible=("p", failed))
-    _, failed = upward_support(pair.q, layout)
-    if failed is not None:
-        return Posterior(np.nan, np.nan, -np.inf, impossible=("q", failed))
+    """Value, log-likelihoods and, when asked for, the profile; compiled where there is a compiled kernel."""
+    p, q = (packed(law.initial, law.transition, law.log_weight) for law in (pair.p, pair.q))
+    ratio = packed(pair.initial_ratio, pair.transition_ratio, pair.weight_ratio)
+    places = layout.parent, layout.transition_of, layout.row_of
+    found = posterior_value(layout.n_nodes, places, p, q, ratio, pair.residual, by_node)
+    value, log_p, log_q, profile, gap, failed_p, failed_q = found
+    if failed_p >= 0 or failed_q >= 0:
+        return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
+    if gap[0] >= 0:
+        return Posterior(np.inf, np.nan, np.nan, infinite=gap)
+    return Posterior(value, log_p, log_q, profile)
+
+
+def packed(initial: Array, transition: Array, log_weight: Array) -> Law:
+    """Contiguous, as the kernels ask for."""
+    return np.ascontiguousarray(initial), np.ascontiguousarray(transition), np.ascontiguousarray(log_weight)
+
+
+@kernel
+def posterior_value(
+    n_nodes: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, by_node: bool
+) -> Found:
+    """(value, log-likelihoods of p and q, profile or None, infinite place, failing nodes of p and q); -1 where there is none."""
+    layout = Layout(n_nodes, *places)
+    pair = PairTables(Tables(*p), Tables(*q), *ratio, residual)
+    none = (-1, -1, -1)
+    up, failed_p = upward_support(pair.p, layout)
+    _, failed_q = upward_support(pair.q, layout)
+    if failed_p is not None or failed_q is not None:
+        return np.nan, np.nan, np.nan, None, none, -1 if failed_p is None else failed_p, -1 if failed_q is None else failed_q
     reached = posterior_support(pair.p, layout, up)
     gap = first_gap(pair, layout, reached)
     if gap is not None:
-        return Posterior(np.inf, np.nan, np.nan, infinite=gap)
-    return finite_posterior(pair, layout, reached, by_node)
+        return np.inf, np.nan, np.nan, None, gap, -1, -1
+    result = finite_posterior(pair, layout, reached, by_node)
+    return result.value, result.log_likelihood_p, result.log_likelihood_q, result.by_node, none, -1, -1
 
 
 def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, by_node: bool) -> Posterior:

@@ -1,0 +1,217 @@
+"""Coordinates in which a continuous law is smooth with one peak, for integrals over an interval.
+
+Laws on a half-line are taken in log x, beta laws in log x/(1-x), angles unrolled about the mean direction, laws with a
+corner at 0 on each side of it in log |x|: there is no singularity left, and the peak is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.registry import pair
+
+Array = NDArray[np.float64]
+Function = Callable[[Array], Array]  # any shape in, the same shape out
+
+LEAST, MOST = -690.0, 700.0  # of log x: further out logs are continued as straight lines, or cut
+SMOOTH = 0.5  # a distance over which laws in log x, or of angles, are polynomials to the last digit
+
+
+class Sheet(NamedTuple):
+    """One stretch of the sample space for U intervals; the functions take coordinates (U, m)."""
+
+    log_p: Function  # log-density of p by the coordinate
+    ratio: Function  # log q/p
+    low: Array  # (U,) ends; nothing where high <= low
+    high: Array
+    width: Array  # (U,) high - low, to all its digits
+    peak: float  # p rises up to here and falls from here on
+    unit: float  # a scale of p
+    kinks: tuple[float, ...] = ()  # where p or q bends
+    polynomial: bool = False  # log p and log q/p are polynomials between the kinks
+    change: Callable[[Array, Array], Array] | None = None  # (y, t): ratio at y + t less ratio at y, if known better
+
+
+def sheets(p: Any, q: Any, lower: Array, upper: Array) -> list[Sheet]:
+    """The stretches that make up [lower, upper] (U,) for two laws of one state and one column."""
+    names = {p.name, q.name}
+    log_p, ratio = _on_points(p, q)
+    if names == {"log_normal"}:
+        from hidiv.emissions.log_normal import of_log
+
+        return [_line(of_log(p), of_log(q), *_logs(lower, upper))]
+    if "generalized_gaussian" in names:
+        sides = [(1.0, lower, upper), (-1.0, -upper, -lower)]
+        return [_side(p, q, log_p, ratio, sign, *_logs(low, high)) for sign, low, high in sides]
+    if names <= {"gaussian", "laplace"}:
+        return [_line(p, q, lower, upper, upper - lower)]
+    if names <= {"exponential", "gamma"}:
+        return [_half_line(log_p, ratio, _log_peak(p), *_logs(lower, upper))]
+    if names == {"von_mises"}:
+        return _turns(log_p, ratio, float(np.ravel(p.mean)[0]), float(np.ravel(p.concentration)[0]), lower, upper)
+    if names == {"beta"}:
+        return [_odds(p, q, log_p, ratio, lower, upper)]
+    raise NotImplementedError(f"intervals of {p.name} against {q.name} laws")
+
+
+def _on_points(p: Any, q: Any) -> tuple[Function, Function]:
+    """log p and log q/p as functions of x of any shape."""
+    how = pair(p, q)
+
+    def quiet(f: Function) -> Function:
+        def each(x: Array) -> Array:
+            with np.errstate(all="ignore"):
+                return f(x.reshape(-1, 1)).reshape(x.shape)
+
+        return each
+
+    return quiet(lambda x: p.log_density(x)), quiet(lambda x: how.log_ratio(p, q, x))
+
+
+def _logs(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
+    """log of the part above 0, and its length, which short intervals keep from upper - lower."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = np.log(np.maximum(lower, 0.0)), np.log(np.maximum(upper, 0.0))
+        short = (lower > 0) & (upper - lower < 0.5 * lower)
+        width = np.where(short, np.log1p((upper - lower) / lower), np.where(high > low, high - low, 0.0))
+    return low, high, width
+
+
+def _line(p: Any, q: Any, lower: Array, upper: Array, width: Array) -> Sheet:
+    """Gaussian and Laplace laws: x itself."""
+    log_p, ratio = _on_points(p, q)
+    (centre, unit), (other, _) = _centre(p), _centre(q)
+    kinks = tuple(at for law, at in ((p, centre), (q, other)) if law.name == "laplace")
+    change = _laplace_change(p, q) if len(kinks) == 2 else None
+    return Sheet(log_p, ratio, lower, upper, width, centre, unit, kinks, True, change)
+
+
+def _laplace_change(p: Any, q: Any) -> Callable[[Array, Array], Array]:
+    """|x - loc| moves by the same step in both laws unless x crosses a location: only then is there a difference."""
+    from hidiv.emissions.scales import spread
+
+    loc_p, loc_q, scale_p, scale_q = (np.ravel(v)[0] for v in (p.loc, q.loc, p.scale, q.scale))
+    excess = spread(scale_p, scale_q).excess
+
+    def moved(y: Array, t: Array, loc: float) -> Array:
+        off = y - loc
+        return np.where(off * (off + t) >= 0, np.where(off + t == 0, np.sign(off), np.sign(off + t)) * t, np.abs(off + t) - np.abs(off))
+
+    def change(y: Array, t: Array) -> Array:
+        step_p = moved(y, t, loc_p)
+        return np.asarray((step_p - moved(y, t, loc_q)) / scale_q - step_p * excess / scale_p)
+
+    return change
+
+
+def _centre(law: Any) -> tuple[float, float]:
+    """Where a Gaussian or Laplace law peaks, and its scale."""
+    if law.name == "laplace":
+        return float(np.ravel(law.loc)[0]), float(np.ravel(law.scale)[0])
+    return float(np.ravel(law.mean)[0]), float(law.deviation[0, 0])
+
+
+def _half_line(log_p: Function, ratio: Function, peak: float, low: Array, high: Array, width: Array) -> Sheet:
+    """x = e^y."""
+    return Sheet(
+        _continued(lambda y: log_p(np.exp(y)) + y), _continued(lambda y: ratio(np.exp(y))), low, high, width, peak, 1.0,
+    )  # fmt: skip
+
+
+def _continued(f: Function) -> Function:
+    """f of log x, as a straight line where x itself underflows."""
+    at = np.array([LEAST, LEAST + 30.0])
+
+    def each(y: Array) -> Array:
+        value = f(np.clip(y, LEAST, MOST))
+        if (y < LEAST).any():
+            start, next_ = f(at)
+            with np.errstate(invalid="ignore"):
+                value = np.where(y < LEAST, start + (next_ - start) / 30.0 * (np.maximum(y, -1e300) - LEAST), value)
+        return value
+
+    return each
+
+
+def _log_peak(p: Any) -> float:
+    """Where x times the density is largest, in log x."""
+    if p.name == "exponential":
+        return -math.log(np.ravel(p.rate)[0])
+    if p.name == "gamma":
+        return math.log(np.ravel(p.shape)[0]) - math.log(np.ravel(p.rate)[0])
+    scale, shape = np.ravel(p.scale)[0], np.ravel(p.shape)[0]
+    return float(math.log(scale) - math.log(shape) / shape)
+
+
+def _side(p: Any, q: Any, log_p: Function, ratio: Function, sign: float, low: Array, high: Array, width: Array) -> Sheet:
+    """x = sign e^y, for pairs with a generalised Gaussian law."""
+    kinks: list[float] = []
+    for law in (p, q):
+        if law.name == "laplace" and sign * _centre(law)[0] > 0:
+            kinks.append(math.log(sign * _centre(law)[0]))
+    if p.name == "generalized_gaussian":
+        peak = _log_peak(p)
+    else:
+        centre, scale = _centre(p)
+        centre *= sign
+        if p.name == "laplace":
+            peak = math.log(max(centre, scale))
+        else:  # x^2 - centre x = scale^2, by the root that does not cancel
+            root = 0.5 * math.hypot(centre, 2.0 * scale)
+            peak = math.log(0.5 * centre + root) if centre >= 0 else 2.0 * math.log(scale) - math.log(root - 0.5 * centre)
+    steepest = max([1.0, *(float(np.ravel(law.shape)[0]) for law in (p, q) if law.name == "generalized_gaussian")])
+    return Sheet(
+        _continued(lambda y: log_p(sign * np.exp(y)) + y), _continued(lambda y: ratio(sign * np.exp(y))),
+        low, high, width, peak, 1.0 / steepest, tuple(kinks),
+    )  # fmt: skip
+
+
+def _turns(log_p: Function, ratio: Function, mean: float, concentration: float, lower: Array, upper: Array) -> list[Sheet]:
+    """Angles within pi of p's mean direction, turn by turn."""
+    free = np.isinf(lower) & np.isinf(upper)
+    start = np.where(free, mean - math.pi, lower)
+    width = np.where(free, 2.0 * math.pi, upper - lower)
+    # The first end is moved into [mean - pi, mean + pi); what lies beyond comes back one turn earlier.
+    turn = np.floor((start - mean + math.pi) / (2.0 * math.pi)) * (2.0 * math.pi)
+    low = start - turn
+    end = low + width
+    split = np.minimum(end, mean + math.pi)
+    whole = end <= mean + math.pi
+    rest = np.where(whole, mean - math.pi, end - 2.0 * math.pi)
+    unit = 1.0 / max(1.0, math.sqrt(concentration))
+    return [
+        Sheet(log_p, ratio, low, split, np.where(whole, width, split - low), mean, unit),
+        Sheet(log_p, ratio, np.full_like(low, mean - math.pi), rest, np.maximum(rest - mean + math.pi, 0.0), mean, unit),
+    ]
+
+
+def _odds(p: Any, q: Any, log_p: Function, ratio: Function, lower: Array, upper: Array) -> Sheet:
+    """x = 1/(1 + e^-y); above 1/2 the laws of 1 - x are read, which has more digits there."""
+    back_p, back_ratio = _on_points(type(p)(p.b, p.a), type(q)(q.b, q.a))
+
+    def both(f: Function, back: Function) -> Function:
+        def each(y: Array) -> Array:
+            x = np.exp(-np.logaddexp(0.0, np.abs(y)))
+            return np.where(y <= 0, f(x), back(x))
+
+        # Far out x is e^-|y|: straight lines on both sides.
+        right = _continued(lambda y: each(-y))
+        left = _continued(each)
+        return lambda y: np.where(y <= 0, left(np.minimum(y, 0.0)), right(np.minimum(-y, 0.0)))
+
+    def log_slope(y: Array) -> Array:
+        return np.asarray(-np.abs(y) - 2.0 * np.log1p(np.exp(-np.abs(y))))  # log x + log(1 - x)
+
+    low, high = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y_low, y_high = np.log(low) - np.log1p(-low), np.log(high) - np.log1p(-high)
+        short = (low > 0) & (high < 1) & (high - low < 0.5 * np.minimum(low, 1.0 - high))
+        width = np.where(short, np.log1p((high - low) / low) + np.log1p((high - low) / (1.0 - high)), y_high - y_low)
+    peak = math.log(np.ravel(p.a)[0]) - math.log(np.ravel(p.b)[0])
+    density = both(log_p, back_p)
+    return Sheet(lambda y: density(y) + log_slope(y), both(ratio, back_ratio), y_low, y_high, width, peak, 1.0)

@@ -1,0 +1,107 @@
+"""hidiv compare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import hidiv as hd
+from tests.cli.running import CHAINS, TREES, hidiv, refusal
+
+
+def test_prints_the_joint_divergence_with_its_parts() -> None:
+    done = hidiv("compare", *CHAINS, "--tree", "chain:10")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    lines = dict(line.rsplit("  ", 2)[:2] for line in done.stdout.splitlines() if "nats" in line and "divergence" in line)
+    assert float(lines["joint divergence    "]) == 5.662866895
+    for label in ("initial law", "transition rows", "from state 1", "emission states", "per node", "rate of a long chain"):
+        assert label in done.stdout
+
+
+def test_json_holds_the_same_numbers() -> None:
+    told = json.loads(hidiv("compare", *CHAINS, "--tree", "chain:10", "--json").stdout)
+    p, q = (hd.load(path) for path in CHAINS)
+    exact = hd.joint_kl(p, q, 10)
+    assert told["format"] == "hidiv.comparison"
+    assert told["joint"]["value"] == exact.value
+    assert told["joint"]["parts"]["rows"] == exact.parts.rows.tolist()
+    assert told["joint_rate"]["value"] == hd.joint_kl_rate(p, q).value
+    assert told["joint_per_node"]["value"] == hd.joint_kl(p, q, 10, per_node=True).value
+
+
+def test_bits() -> None:
+    nats, bits = (
+        json.loads(hidiv("compare", *TREES, "--tree", "regular:2x3", "--json", "--unit", unit).stdout)["joint"]["value"]
+        for unit in ("nats", "bits")
+    )
+    assert bits == pytest.approx(nats / 0.6931471805599453, rel=1e-15)
+    assert nats == pytest.approx(0.689522884550565, rel=1e-13)
+
+
+def test_fail_above_is_exit_code_one_and_still_prints() -> None:
+    above, below = (hidiv("compare", *CHAINS, "--tree", "chain:10", "--fail-above", limit) for limit in ("5", "6"))
+    assert (above.returncode, below.returncode) == (1, 0)
+    assert above.stdout == below.stdout != ""
+
+
+def test_reads_standard_input_and_tree_files(tmp_path: Path) -> None:
+    hd.save(hd.Tree([-1, 0, 0, 1]), tmp_path / "tree.json")
+    done = hidiv("compare", "-", CHAINS[1], "--tree", str(tmp_path / "tree.json"), "--json", stdin=Path(CHAINS[0]).read_text())
+    p, q = (hd.load(path) for path in CHAINS)
+    assert json.loads(done.stdout)["joint"]["value"] == hd.joint_kl(p, q, hd.Tree([-1, 0, 0, 1])).value
+
+
+def test_with_data_and_montecarlo(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("x\n0\n\n2\n1\n")
+    told = json.loads(hidiv("compare", *CHAINS, "--data", str(tmp_path / "x.csv"), "--montecarlo", "2000", "--json").stdout)
+    p, q = (hd.load(path) for path in CHAINS)
+    assert told["posterior"]["value"] == hd.posterior_kl(p, q, [0, float("nan"), 2, 1]).value
+    for name in ("joint", "posterior"):
+        beside = told[f"{name}_montecarlo"]
+        assert beside["status"] == "estimate"
+        assert abs(beside["value"] - told[name]["value"]) < 5 * beside["std_error"]
+
+
+def test_infinite_values_are_explained(tmp_path: Path) -> None:
+    p = hd.load(CHAINS[0])
+    narrow = hd.Model(p.initial, p.transition, hd.Categorical([[0.5, 0.5, 0], [0.2, 0.1, 0.7]]), name="narrow")
+    hd.save(narrow, tmp_path / "narrow.json")
+    done = hidiv("compare", CHAINS[0], str(tmp_path / "narrow.json"), "--tree", "chain:3")
+    assert done.returncode == 0
+    assert "infinite" in done.stdout
+    assert "state 0 emits symbol 2 under p and never under q" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["compare", "missing.json", CHAINS[1], "--tree", "chain:3"], "missing.json: cannot be read"),
+        (["compare", *CHAINS], "--tree: is needed"),
+        (["compare", *CHAINS, "--tree", "chain:x"], "sizes are whole numbers, got x"),
+        (["compare", *CHAINS, "--tree", "chain:0"], "at least 1"),
+        (["compare", *CHAINS, "--tree", "regular:3"], "regular:CxN"),
+        (["compare", *CHAINS, "--tree", CHAINS[0]], "hidiv.tree"),
+        (["compare", CHAINS[0], TREES[1], "--tree", "regular:2x3"], "cannot be compared"),
+        (["compare", *TREES, "--tree", "chain:3"], "the tree has none"),
+        (["compare", *CHAINS, "--tree", "regular:2x2000"], "beyond the range of doubles"),
+        (["compare", *CHAINS, "--tree", "chain:3", "--unit", "hartleys"], "hartleys"),
+        (["compare", CHAINS[0]], "Missing argument"),
+        (["compare", *CHAINS, "--tre", "chain:3", "--no-such"], "No such option"),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_sentence(words: list[str], part: str) -> None:
+    assert part in refusal(*words)
+
+
+def test_a_broken_model_names_the_file_and_the_place(tmp_path: Path) -> None:
+    broken = json.loads(Path(CHAINS[0]).read_text())
+    broken["transition"][1] = [0.2, 0.7]
+    (tmp_path / "broken.json").write_text(json.dumps(broken))
+    said = refusal("compare", str(tmp_path / "broken.json"), CHAINS[1], "--tree", "chain:3")
+    assert "broken.json" in said
+    assert "transition[1]" in said
+    assert "0.9" in said

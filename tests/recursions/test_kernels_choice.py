@@ -1,0 +1,97 @@
+"""HIDIV_KERNELS, and the three descriptions of each kernel: twin, extension, stub."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import hidiv
+import hidiv.recursions
+from hidiv.errors import HidivError
+from hidiv.recursions.kernels import chosen, twins
+from tests.recursions.conftest import compiled
+
+for module in pkgutil.iter_modules(hidiv.recursions.__path__, "hidiv.recursions."):
+    import_module(module.name)
+
+
+def run(wish, code):
+    """Code in a fresh process with HIDIV_KERNELS set so (None: not set)."""
+    environment = {key: value for key, value in os.environ.items() if key != "HIDIV_KERNELS"}
+    if wish is not None:
+        environment["HIDIV_KERNELS"] = wish
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+
+
+DESCRIBE = "from hidiv.recursions.kernels import description; print(description())"
+
+
+def test_python_is_forced():
+    assert run("python", DESCRIBE).stdout == "python (asked for by HIDIV_KERNELS)\n"
+    code = "import hidiv.recursions.inward, sys; assert 'hidiv._kernels' not in sys.modules"
+    assert run("python", code).returncode == 0
+
+
+@pytest.mark.parametrize("wish", [None, "", "auto"])
+def test_the_extension_is_taken_where_there_is_one(wish):
+    expected = f"compiled, {compiled.targets()[0]}\n" if compiled else "python (no compiled extension in this install)\n"
+    assert run(wish, DESCRIBE).stdout == expected
+
+
+def test_compiled_without_an_extension_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hidiv._kernels", None)
+    with pytest.raises(HidivError, match="^HIDIV_KERNELS=compiled: no compiled extension in this install; reinstall .*$"):
+        chosen("compiled")
+    assert chosen("auto") == (None, "python (no compiled extension in this install)")
+
+
+def test_an_extension_that_does_not_load_is_told(monkeypatch):
+    def refuse(name):
+        raise ImportError("wrong ELF class")
+
+    monkeypatch.setattr("hidiv.recursions.kernels.import_module", refuse)
+    assert chosen("auto") == (None, "python (the compiled extension does not load: wrong ELF class)")
+    with pytest.raises(HidivError, match="wrong ELF class"):
+        chosen("compiled")
+
+
+@pytest.mark.parametrize("wish", ["fast", "Python", "1"])
+def test_anything_else_is_refused(wish):
+    with pytest.raises(HidivError, match=f"^HIDIV_KERNELS: must be auto, compiled or python, got {wish}$"):
+        chosen(wish)
+    code = "from hidiv.cli.main import main; import sys; sys.argv[1:] = ['--version']; main()"
+    told = run(wish, code)
+    assert told.returncode == 2
+    assert told.stderr == f"hidiv: HIDIV_KERNELS: must be auto, compiled or python, got {wish}\n"
+
+
+STUB = {
+    node.name: [argument.arg for argument in node.args.args]
+    for node in ast.parse(Path(hidiv.__path__[0], "_kernels.pyi").read_text()).body
+    if isinstance(node, ast.FunctionDef)
+}
+
+
+@pytest.mark.parametrize("name", twins)
+def test_a_twin_takes_what_the_stub_says(name):
+    assert list(inspect.signature(twins[name]).parameters) == STUB[name]
+
+
+@pytest.mark.parametrize("names", [{name for name in dir(compiled) if not name.startswith("_")}] if compiled else [])
+def test_the_stub_lists_the_extension(names):
+    assert names == set(STUB)
+
+
+@pytest.mark.parametrize("name", STUB if compiled else [])
+def test_the_extension_takes_what_the_stub_says(name):
+    signature = getattr(compiled, name).__nb_signature__[0][0]
+    arguments = ast.parse(f"{signature.replace('->', '->')}: ...".replace("*", "_")).body[0].args.args
+    assert [argument.arg for argument in arguments] == STUB[name] or signature.startswith("def set_target")

@@ -1,0 +1,72 @@
+"""Second-order terms against 50 digits."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+from hidiv.recursions.terms import h, log_ratio, phi, row_defect, row_divergence, row_renyi
+
+SIZES = np.concatenate([10.0 ** np.arange(-300, 3, 0.7), [0.24999, 0.25, 0.2500001, 0.4999999, 0.5]])
+
+
+@pytest.mark.parametrize(("ours", "truth", "domain"), [
+    (h, lambda v: v - mp.log1p(v), np.concatenate([SIZES, -SIZES[SIZES < 1], -1 + 10.0 ** np.arange(-15, 0)])),
+    (phi, lambda t: mp.expm1(t) - t, np.concatenate([SIZES, -SIZES])),
+])  # fmt: skip
+def test_relative_accuracy(ours, truth, domain) -> None:
+    with mp.workdps(700):
+        exact = np.array([float(truth(mp.mpf(float(v)))) for v in domain])
+    tiny = np.abs(domain) < 1e-150  # the square underflows there, as it must
+    assert (ours(domain[tiny]) <= 1e-290).all()
+    assert ours(domain[~tiny]) == pytest.approx(exact[~tiny], rel=4e-15, abs=0)
+    assert (ours(domain) >= 0).all()
+
+
+def test_ends() -> None:
+    assert h(np.array([0.0, -1.0, np.inf])).tolist() == [0, np.inf, np.inf]
+    assert phi(np.array([0.0, -np.inf, np.inf])).tolist() == [0, np.inf, np.inf]
+    assert log_ratio(np.array([0, 0, 1.0]), np.array([0, 1.0, 0])).tolist() == [0, np.inf, -np.inf]
+
+
+def rows(rng: np.random.Generator, distance: float) -> tuple[np.ndarray, np.ndarray]:
+    """A row of dyadic numbers that sum to one exactly, and one at a distance from it."""
+    p = np.round(rng.dirichlet(np.ones(4)) * 2**20) / 2**20
+    p[0] += 1 - p.sum()
+    q = p.copy()
+    step = np.round(min(distance, p[:2].min() / 2) * 2**50) / 2**50
+    q[0] += step
+    q[1] -= step
+    return p, q
+
+
+@pytest.mark.parametrize("distance", [0.3, 1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_keep_their_digits(distance: float, seed: int) -> None:
+    p, q = rows(np.random.default_rng(seed), distance)
+    with mp.workdps(60):
+        pairs = [(mp.mpf(float(a)), mp.mpf(float(b))) for a, b in zip(p, q, strict=True)]
+        kl = mp.fsum(a * mp.log(a / b) for a, b in pairs)
+        assert float(row_divergence(p, q)) == pytest.approx(float(kl), rel=1e-14)
+        for alpha in (0.3, 0.5, 2.0, 3.5):
+            z = mp.fsum(a ** mp.mpf(alpha) * b ** (1 - mp.mpf(alpha)) for a, b in pairs)
+            assert float(row_renyi(p, q, alpha)) == pytest.approx(float(mp.log(z) / (mp.mpf(alpha) - 1)), rel=1e-13)
+
+
+def test_zeros() -> None:
+    half, left, right = np.array([0.5, 0.5]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    assert float(row_divergence(left, half)) == pytest.approx(np.log(2), rel=1e-15)
+    assert float(row_divergence(half, left)) == np.inf
+    assert float(row_renyi(half, left, 0.5)) == pytest.approx(np.log(2), rel=1e-15)
+    assert float(row_renyi(left, half, 2.0)) == pytest.approx(np.log(2), rel=1e-15)
+    assert float(row_renyi(half, left, 2.0)) == np.inf
+    assert float(row_renyi(left, right, 0.5)) == np.inf
+    assert float(row_defect(half, left, 0.25)) == pytest.approx(1 - 0.5**0.25, rel=1e-15)
+
+
+def test_tiny_probabilities_do_not_overflow() -> None:
+    p, q = np.array([1e-320, 1.0]), np.array([0.5, 0.5])
+    assert float(row_divergence(p, q)) == pytest.approx(np.log(2), rel=1e-15)
+    assert np.isfinite(row_renyi(p, q, 0.5))
+    assert np.isfinite(row_renyi(q, p, 0.5))
