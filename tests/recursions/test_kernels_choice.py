@@ -6,6 +6,7 @@ import ast
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -93,5 +94,4 @@ def test_the_stub_lists_the_extension(names):
 @pytest.mark.parametrize("name", STUB if compiled else [])
 def test_the_extension_takes_what_the_stub_says(name):
     signature = getattr(compiled, name).__nb_signature__[0][0]
-    arguments = ast.parse(f"{signature.replace('->', '->')}: ...".replace("*", "_")).body[0].args.args
-    assert [argument.arg for argument in arguments] == STUB[name] or signature.startswith("def set_target")
+    assert re.findall(r"[(,] ?(\w+): ", signature) == STUB[name]

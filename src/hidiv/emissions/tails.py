@@ -25,41 +25,38 @@ def gamma_tails(shape: Array, x: Array) -> Tails:
     """Tails at x >= 0 of the gamma law with rate 1, elementwise."""
     shape, x = np.broadcast_arrays(shape, x)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        lower, upper = gammainc(shape, x), gammaincc(shape, x)
         head = np.asarray(-deviance(shape, x) - remainder(shape))  # log of x times the density
-        log_lower = _log_tail(
-            lower, upper, np.ones_like(x), lambda i: _beyond(head[i], shape[i] - x[i], lambda u: -x[i] * (np.expm1(-u) + u))
-        )
-        inverse = 1.0 / x
 
-        def right(i: NDArray[np.bool_]) -> Array:
-            a, r = shape[i] - 1.0, inverse[i]
-            return _beyond(head[i] - np.log(x[i]), 1.0 - a * r, lambda u: a * (np.log1p(u * r) - u * r))
+        def below(i: NDArray[np.bool_]) -> Array:  # at x e^-u
+            t = x[i]
+            return _beyond(head[i], shape[i] - t, lambda u: -t * (np.expm1(-u) + u))
 
-        log_upper = _log_tail(upper, lower, shape, right)
-    return log_lower, log_upper
+        def above(i: NDArray[np.bool_]) -> Array:  # at x + u
+            a, r = shape[i] - 1.0, 1.0 / x[i]
+            return _beyond(head[i] + np.log(r), 1.0 - a * r, lambda u: a * (np.log1p(u * r) - u * r))
+
+        return _both(_small(gammainc(shape, x), np.ones_like(x), below), _small(gammaincc(shape, x), shape, above))
 
 
 def beta_tails(a: Array, b: Array, x: Array, y: Array) -> Tails:
     """Tails at x in [0, 1] of the beta law, elementwise; y = 1 - x is given too, for it may have more digits."""
     a, b, x, y = np.broadcast_arrays(a, b, x, y)
-    first = x <= 0.5
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        lower = np.where(first, betainc(a, b, np.where(first, x, 0.5)), betaincc(b, a, np.where(first, 0.5, y)))
-        upper = np.where(first, betaincc(a, b, np.where(first, x, 0.5)), betainc(b, a, np.where(first, 0.5, y)))
         s = a + b
         head = np.asarray(remainder(s) - remainder(a) - remainder(b) - deviance(a, s * x) - deviance(b, s * y))
 
-        def one(a: Array, b: Array, x: Array, y: Array) -> Callable[[NDArray[np.bool_]], Array]:
-            # t = x e^-u: the density times t is head * e^-au [(1 - t)/(1 - x)]^(b-1) / (1 - x).
-            def tail(i: NDArray[np.bool_]) -> Array:
+        def one(a: Array, b: Array, x: Array, y: Array) -> Array:
+            tail = np.where(x <= 0.5, betainc(a, b, np.minimum(x, 0.5)), betaincc(b, a, np.minimum(y, 0.5)))
+
+            def below(i: NDArray[np.bool_]) -> Array:  # at x e^-u
                 odds, c = x[i] / y[i], b[i] - 1.0
-                rate = a[i] - c * odds
-                return _beyond(head[i] - np.log(y[i]), rate, lambda u: c * (np.log1p(-odds * np.expm1(-u)) - odds * u))
+                return _beyond(
+                    head[i] - np.log(y[i]), a[i] - c * odds, lambda u: c * (np.log1p(-odds * np.expm1(-u)) - odds * u)
+                )
 
-            return tail
+            return _small(tail, b, below)
 
-        return _log_tail(lower, upper, b, one(a, b, x, y)), _log_tail(upper, lower, a, one(b, a, y, x))
+        return _both(one(a, b, x, y), one(b, a, y, x))
 
 
 def log_interval(low: Tails, high: Tails) -> Array:
@@ -103,13 +100,20 @@ def _beyond(log_first: Array, rate: Array, bend: Callable[[Array], Array]) -> Ar
     return np.asarray(log_first - np.log(rate) + np.log(total))
 
 
-def _log_tail(tail: Array, other: Array, shape: Array, beyond: Callable[[NDArray[np.bool_]], Array]) -> Array:
-    """log of a tail: from the other tail where it is nearly one, by its own integral where it is small.
+def _small(tail: Array, shape: Array, beyond: Callable[[NDArray[np.bool_]], Array]) -> Array:
+    """log of a tail, by its own integral where it is small.
 
     A shape below one on the tail's side bends the density the slow way: there only the very far tail is integrated.
     """
-    value = np.where(tail < 0.5, np.log(tail), np.log1p(-other))
-    small = (tail < np.where(shape >= 1, SMALL, TINY)) & (other > 0.5)
+    value = np.log(tail)
+    small = tail < np.where(shape >= 1, SMALL, TINY)
     if small.any():
         value[small] = beyond(small)
     return np.asarray(value)
+
+
+def _both(log_lower: Array, log_upper: Array) -> Tails:
+    """Both tails, the larger one made from the smaller."""
+    smaller = np.minimum(log_lower, log_upper)
+    larger = np.log1p(-np.exp(smaller))
+    return np.where(log_lower > log_upper, larger, log_lower), np.where(log_upper > log_lower, larger, log_upper)

@@ -157,7 +157,7 @@ NB_MODULE(_kernels, m) {
     m.def("targets", &hidiv::targets);
     m.def("set_target", [](const std::string &name) {
         if (!hidiv::set_target(name)) throw nb::value_error("this processor cannot run that target");
-    });
+    }, nb::arg("name"));
     m.def("levels", &hidiv::levels, ARRAY("parent"));
     m.def("inward", &hidiv::inward, ARRAY("parent"), ARRAY("group"), ARRAY("transition"), ARRAY("own"), ARRAY("root"));
     m.def("downward", &hidiv::downward, ARRAY("initial"), ARRAY("parent"), ARRAY("group"), ARRAY("transition"));

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidTree, refuse
-from hidiv.models.checks import check_format, check_keys
 from hidiv.models.newick import read_newick
 from hidiv.models.tree_checks import (
     checked_group,
@@ -20,6 +19,7 @@ from hidiv.models.tree_checks import (
     checked_node,
     checked_parent,
     counted,
+    described_form,
     group_by_label,
     shown_label,
     size,
@@ -244,25 +244,12 @@ class Tree:
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Tree:
         """A tree from the form of `to_dict`; format and version may be left out, and are checked when present."""
-        forms = ("parent", "chain", "regular")
-        check_keys(InvalidTree, described, (), (*forms, "group", "labels", "format", "version"))
-        check_format(InvalidTree, described, "hidiv.tree")
-        form = [key for key in forms if key in described]
-        if len(form) != 1:
-            refuse(InvalidTree, "tree", "needs exactly one of parent, chain and regular", " and ".join(form) or "none")
-        group, labels = described.get("group"), described.get("labels")
-        if form != ["parent"] and labels is not None:
-            refuse(InvalidTree, "labels", "only a tree written by its parents has labels")
-        if form == ["regular"]:
-            if group is not None:
-                refuse(InvalidTree, "group", "the groups of a regular tree are its levels", remedy="write its parents")
-            shape = described["regular"]
-            if not isinstance(shape, Mapping) or set(shape) != {"children", "depth"}:
-                refuse(InvalidTree, "regular", 'must be {"children": C, "depth": N}', shape)
-            return cls.regular(shape["children"], shape["depth"])
-        if form == ["chain"]:
-            return cls.chain(described["chain"], group)
-        return cls(described["parent"], group, labels=labels)
+        form = described_form(described)
+        if form == "regular":
+            return cls.regular(**described["regular"])
+        if form == "chain":
+            return cls.chain(described["chain"], described.get("group"))
+        return cls(described["parent"], described.get("group"), labels=described.get("labels"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tree):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidTree, refuse, shown
+from hidiv.models.checks import check_format, check_keys
 
 IntArray = NDArray[np.int64]
 
@@ -154,6 +155,26 @@ def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
             refuse(InvalidTree, f"labels[{u}]", "labels must differ, this one is there twice", shown_label(label))
         seen.add(label)
     return given
+
+
+def described_form(described: Any) -> Literal["parent", "chain", "regular"]:
+    """Which way a description writes its tree; keys that do not go with it are refused."""
+    forms: tuple[Literal["parent", "chain", "regular"], ...] = ("parent", "chain", "regular")
+    check_keys(InvalidTree, described, (), (*forms, "group", "labels", "format", "version"))
+    check_format(InvalidTree, described, "hidiv.tree")
+    given = [form for form in forms if form in described]
+    if len(given) != 1:
+        refuse(InvalidTree, "tree", "needs exactly one of parent, chain and regular", " and ".join(given) or "none")
+    form = given[0]
+    if form != "parent" and described.get("labels") is not None:
+        refuse(InvalidTree, "labels", "only a tree written by its parents has labels")
+    if form == "regular":
+        shape = described["regular"]
+        if not isinstance(shape, Mapping) or set(shape) != {"children", "depth"}:
+            refuse(InvalidTree, "regular", 'must be {"children": C, "depth": N}', shape)
+        if described.get("group") is not None:
+            refuse(InvalidTree, "group", "the groups of a regular tree are its levels", remedy="write its parents")
+    return form
 
 
 def counted(number: int, what: str) -> str:
