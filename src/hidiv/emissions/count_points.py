@@ -38,7 +38,7 @@ def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
     base = ratio(start[:, None])
     base = np.where(np.isfinite(base), base, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_weight = np.where(sizes > 0, log_p(at) + np.log(sizes), -np.inf)
+        log_weight = np.where(sizes > 0, log_p(at) - log_p(start[:, None]) + np.log(sizes), -np.inf)
         step = np.where(log_weight > -np.inf, ratio(at) - base, 0.0)
     return Points(log_weight, base[:, 0], step, _beyond(q, lower, upper, low, high, log_mass))
 

@@ -35,7 +35,7 @@ class Given(NamedTuple):
 class Points(NamedTuple):
     """p given the interval as weighted points; log q/p is base + step."""
 
-    log_weight: Array  # (U, m) log of p times the rule's weight, -inf where there is no point
+    log_weight: Array  # (U, m) log of p over its peak, times the rule's weight; -inf where there is no point
     base: Array  # (U,) log q/p at the peak
     step: Array  # (U, m)
     outside: Array | float = 0.0  # (U,) q's mass in the interval beyond p's support, over p's mass
@@ -55,6 +55,7 @@ def compare(p: Any, q: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
 
 def one_state(p: Any, q: Any, lower: Array, upper: Array) -> Given:
     """The same for one law on either side: (U,) each."""
+    lower, upper = lower.astype(np.float64), upper.astype(np.float64)
     with np.errstate(all="ignore"):
         log_p, log_q = (np.asarray(f.log_mass(lower[:, None], upper[:, None])[:, 0, 0]) for f in (p, q))
     has_p, has_q = log_p > -np.inf, log_q > -np.inf
@@ -69,9 +70,9 @@ def one_state(p: Any, q: Any, lower: Array, upper: Array) -> Given:
             points = count_points(p, q, low, high, log_p[both])
         else:
             points = stretch_points(sheets(p, q, low, high))
-        found, near = means(points, log_p[both], log_q[both])
+        found = means(points, log_p[both], log_q[both])
         # Most of the mass inside: what is left out tells the two apart better.
-        most = near & (log_p[both] > -np.log(2.0))
+        most = np.minimum(log_p, log_q)[both] > -np.log(2.0)
         if most.any():
             found.ratio[most] = _by_the_rest(p, q, low[most], high[most], log_p[both][most])
         ratio[both], kl[both] = found
@@ -99,8 +100,8 @@ def _by_the_rest(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
     return np.asarray(np.log1p(-gained / np.exp(log_mass)))
 
 
-def means(points: Points, log_p: Array, log_q: Array) -> tuple[Given, NDArray[np.bool_]]:
-    """Ratio and KL from the points and both log-masses, and where the laws nearly agree.
+def means(points: Points, log_p: Array, log_q: Array) -> Given:
+    """Ratio and KL from the points and both log-masses.
 
     KL = log E e^d - E d with d = log q/p, as E phi(d - log E e^d) when small. Where the points miss some of q's mass
     (then the laws are far apart), log E e^d comes from the masses.
@@ -125,7 +126,7 @@ def means(points: Points, log_p: Array, log_q: Array) -> tuple[Given, NDArray[np
         agree = np.abs(by_points - by_mass) <= 1e-9 * (1.0 + np.abs(log_p) + np.abs(log_q))
         ratio = np.where((near | agree) & ~lost, by_points, by_mass)
         kl = np.where(near | agree, gap, by_mass - points.base - mean)
-    return Given(ratio, np.where(lost, np.inf, kl)), near
+    return Given(ratio, np.where(lost, np.inf, kl))
 
 
 # Points of continuous laws.
@@ -135,15 +136,18 @@ def stretch_points(parts: list[Sheet]) -> Points:
     """The points of every sheet side by side."""
     each = [_sheet_points(part) for part in parts]
     if len(each) == 1:
-        return each[0]
-    top = np.stack([points.log_weight.max(axis=1) for points in each])
-    base = np.choose(top.argmax(axis=0), [points.base for points in each])
+        return each[0][0]
+    peaks = np.stack([np.where(np.isinf(points.log_weight).all(axis=1), -np.inf, top) for points, top in each])
+    highest = peaks.argmax(axis=0)
+    base = np.choose(highest, [points.base for points, _ in each])
     with np.errstate(invalid="ignore"):
-        steps = [np.where(points.log_weight > -np.inf, points.step + (points.base - base)[:, None], 0.0) for points in each]
-    return Points(np.hstack([points.log_weight for points in each]), base, np.hstack(steps))
+        weights = [points.log_weight + (peak - peaks.max(axis=0))[:, None] for (points, _), peak in zip(each, peaks, strict=True)]
+        steps = [np.where(weight > -np.inf, points.step + (points.base - base)[:, None], 0.0) for (points, _), weight in zip(each, weights, strict=True)]
+    return Points(np.hstack(weights), base, np.hstack(steps))
 
 
-def _sheet_points(sheet: Sheet) -> Points:
+def _sheet_points(sheet: Sheet) -> tuple[Points, Array]:
+    """Points of one sheet, and log p at its peak (U,)."""
     some = sheet.width > 0
     low, high, width = (np.where(some, v, 0.0) for v in (sheet.low, sheet.high, sheet.width))
     start = np.clip(sheet.peak, low, high)
@@ -154,18 +158,19 @@ def _sheet_points(sheet: Sheet) -> Points:
     right = np.where(some, np.minimum(right, _reach(sheet, start, 1.0)), 0.0)
     offset, size = _offsets(sheet, start, left, right)
     at = start[:, None] + offset
-    log_p, ratio = sheet.log_p(at), sheet.ratio(at)
-    base_p, base = sheet.log_p(start[:, None]), sheet.ratio(start[:, None])
+    top, base = sheet.log_p(start[:, None]), sheet.ratio(start[:, None])
+    fall, ratio = sheet.log_p(at) - top, sheet.ratio(at)
     step = ratio - base if sheet.change is None else sheet.change(start[:, None], offset)
     radius = _radius(sheet, start)
     short = np.flatnonzero(np.maximum(left, right) <= 0.25 * radius)
     if short.size:
         y, s, t = start[short, None], radius[short, None], offset[short] / radius[short, None]
-        log_p[short] = base_p[short] + local_change(_among(sheet.log_p, short, len(start)), y, s, t)
+        fall[short] = local_change(_among(sheet.log_p, short, len(start)), y, s, t)
         if sheet.change is None:
             step[short] = local_change(_among(sheet.ratio, short, len(start)), y, s, t)
     with np.errstate(divide="ignore"):
-        return Points(np.where(size > 0, log_p + np.log(size), -np.inf), base[:, 0], np.where(size > 0, step, 0.0))
+        points = Points(np.where(size > 0, fall + np.log(size), -np.inf), base[:, 0], np.where(size > 0, step, 0.0))
+    return points, top[:, 0]
 
 
 def _among(f: Function, rows: NDArray[np.int64], n: int) -> Function:

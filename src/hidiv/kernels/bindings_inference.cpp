@@ -4,12 +4,15 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
 #include <tuple>
+#include <vector>
 
 #include "bindings_inference.hpp"
+#include "one_model.hpp"
 #include "posterior_chain.hpp"
 #include "posterior_wide.hpp"
 
@@ -119,25 +122,108 @@ Status any_posterior(const LawPair &pair, const Places &places, Divergence &resu
     return posterior_wide(pair, places, result, profile);
 }
 
+// An array the kernel fills and numpy owns afterwards; None when not wanted.
+template <typename T>
+class Filled {
+public:
+    Filled(std::vector<size_t> shape, bool wanted = true) : shape_(std::move(shape)) {
+        size_t size = 1;
+        for (size_t each : shape_) size *= each;
+        if (wanted) values_.reset(new T[size]);
+    }
+    T *data() { return values_.get(); }
+    nb::object array() {
+        if (!values_) return nb::none();
+        T *values = values_.release();
+        nb::capsule owner(values, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+        return nb::cast(nb::ndarray<nb::numpy, T>(values, shape_.size(), shape_.data(), owner));
+    }
+
+private:
+    std::unique_ptr<T[]> values_;
+    std::vector<size_t> shape_;
+};
+
+OneModel check_model(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
+    const size_t states = std::get<0>(law).shape(0), transitions = std::get<1>(law).shape(0), rows = std::get<2>(law).shape(0);
+    const Law checked = check_law(law, states, transitions, rows);
+    const Places places = check_places(n, nodes, int64_t(transitions), int64_t(rows));
+    return {int64_t(states), int64_t(transitions), int64_t(rows), checked, places};
+}
+
+template <typename Kernel>
+void unlocked(Kernel kernel) {
+    Status status;
+    {
+        nb::gil_scoped_release release;
+        status = kernel();
+    }
+    run(status);
+}
+
 nb::tuple posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q, const LawArrays &ratio,
                     const std::optional<Rows> &residual, bool by_node) {
     const LawPair pair = check_pair(p, q, ratio, residual);
     const Places places = check_places(n, nodes, pair.transitions, pair.rows);
-    double *profile = by_node ? new double[size_t(n)] : nullptr;
-    nb::capsule owner(profile, [](void *p) noexcept { delete[] static_cast<double *>(p); });
+    Filled<double> profile({size_t(n)}, by_node);
     Divergence result;
-    Status status;
-    {
-        nb::gil_scoped_release unlocked;
-        status = any_posterior(pair, places, result, profile);
-    }
-    run(status);
-    nb::object kept = nb::none();
-    const size_t shape[1] = {size_t(n)};
-    if (by_node) kept = nb::cast(nb::ndarray<nb::numpy, double>(profile, 1, shape, owner));
-    return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, kept,
+    unlocked([&] { return any_posterior(pair, places, result, profile.data()); });
+    return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, profile.array(),
                           nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]), result.impossible_p,
                           result.impossible_q);
+}
+
+nb::tuple likelihood_value(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
+    const OneModel model = check_model(n, nodes, law);
+    double value = 0.0;
+    int64_t impossible = -1;
+    unlocked([&] { return log_likelihood(model, value, impossible); });
+    return nb::make_tuple(value, impossible);
+}
+
+nb::tuple smoothed(int64_t n, const PlaceArrays &nodes, const LawArrays &law, bool with_pairs) {
+    const OneModel model = check_model(n, nodes, law);
+    const size_t states = size_t(model.states);
+    Filled<double> marginals({size_t(n), states}), pairs({size_t(n), states, states}, with_pairs);
+    double value = 0.0;
+    int64_t impossible = -1;
+    unlocked([&] { return smooth(model, value, marginals.data(), pairs.data(), impossible); });
+    return nb::make_tuple(value, marginals.array(), pairs.array(), impossible);
+}
+
+nb::tuple entropies(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
+    const OneModel model = check_model(n, nodes, law);
+    Filled<double> profile({size_t(n)});
+    int64_t impossible = -1;
+    unlocked([&] { return entropy_profile(model, profile.data(), impossible); });
+    return nb::make_tuple(profile.array(), impossible);
+}
+
+nb::tuple best_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
+    const OneModel model = check_model(n, nodes, law);
+    Filled<int64_t> path({size_t(n)});
+    double value = 0.0;
+    int64_t impossible = -1;
+    unlocked([&] { return viterbi(model, path.data(), value, impossible); });
+    return nb::make_tuple(path.array(), value, impossible);
+}
+
+nb::tuple influences(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &unseen) {
+    const OneModel model = check_model(n, nodes, law);
+    require(int64_t(unseen.shape(0)) == model.rows && int64_t(unseen.shape(1)) == model.states, "unseen must have shape (R, K)");
+    Filled<double> values({size_t(n)});
+    int64_t impossible = -1;
+    unlocked([&] { return influence(model, unseen.data(), values.data(), impossible); });
+    return nb::make_tuple(values.array(), impossible);
+}
+
+nb::tuple drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &uniform) {
+    const OneModel model = check_model(n, nodes, law);
+    require(int64_t(uniform.shape(1)) == n, "uniform must have shape (size, n)");
+    Filled<int64_t> drawn({uniform.shape(0), size_t(n)});
+    int64_t impossible = -1;
+    unlocked([&] { return sample_states(model, uniform.data(), int64_t(uniform.shape(0)), drawn.data(), impossible); });
+    return nb::make_tuple(drawn.array(), impossible);
 }
 
 }  // namespace
@@ -146,6 +232,12 @@ void bind_inference(nb::module_ &m) {
     const auto array = [](const char *name) { return nb::arg(name).noconvert(); };
     m.def("posterior_value", &posterior, nb::arg("n_nodes"), array("places"), array("p"), array("q"), array("ratio"),
           array("residual").none(), nb::arg("by_node"));
+    m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), array("places"), array("law"));
+    m.def("smoothed", &smoothed, nb::arg("n_nodes"), array("places"), array("law"), nb::arg("with_pairs"));
+    m.def("entropies", &entropies, nb::arg("n_nodes"), array("places"), array("law"));
+    m.def("best_states", &best_states, nb::arg("n_nodes"), array("places"), array("law"));
+    m.def("influences", &influences, nb::arg("n_nodes"), array("places"), array("law"), array("unseen"));
+    m.def("drawn_states", &drawn_states, nb::arg("n_nodes"), array("places"), array("law"), array("uniform"));
 }
 
 }  // namespace hidiv

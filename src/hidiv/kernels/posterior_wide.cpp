@@ -6,22 +6,10 @@
 #include <new>
 
 namespace hidiv {
-namespace {
-
-// e^t - 1 - t, relatively accurate near 0.
-double phi(double t) {
-    if (fabs(t) >= 0.5) return expm1(t) - t;
-    double series = 1.0;
-    for (int k = 16; k > 2; --k) series = 1.0 + series * t / k;
-    return 0.5 * t * t * series;
-}
-
-}  // namespace
-
 WideStep::WideStep(const LawPair &pair, const Places &places, const StateSets *reached)
     : pair_(pair), places_(places), reached_(reached), own_(size_t((pair.states + 63) / 64), ~uint64_t(0)), parent_(own_),
-      z_(size_t(pair.states)), z_q_(z_), ratio_(size_t(pair.states)), residual_(ratio_), inward_(ratio_), rows_(size_t(pair.states)),
-      share_(ratio_), m_(ratio_) {}
+      z_(size_t(pair.states)), z_q_(z_), ratio_(size_t(pair.states)), residual_(ratio_), inward_(ratio_), local_(pair.states),
+      rows_(size_t(pair.states)) {}
 
 void WideStep::weigh(int64_t u, const Inbox &in, Gathered &gathered, Wide *z) {
     if (reached_) reached_->load(u, own_.data());
@@ -43,33 +31,21 @@ void WideStep::weigh(int64_t u, const Inbox &in, Gathered &gathered, Wide *z) {
     if (z) std::copy(z_.begin(), z_.end(), z);
 }
 
-WideStep::Row WideStep::row(const double *p, const double *q, const double *ratio) const {
+WideStep::Row WideStep::row(const double *p, const double *q, const double *ratio) {
     const size_t states = size_t(pair_.states);
-    Row out{};
-    for (size_t s = 0; s < states; ++s) out.mass = out.mass + z_[s] * p[s];
-    double mean = 0.0, inward = 0.0, residual = 0.0;
     for (size_t s = 0; s < states; ++s) {
         const bool here = z_[s].m != 0.0 && p[s] != 0.0;
-        share_[s] = here ? (z_[s] * p[s] / out.mass).value() : 0.0;
-        m_[s] = here ? ratio[s] + ratio_[s] : 0.0;
-        mean += share_[s] * m_[s];
-        inward += share_[s] * inward_[s];
-        residual += share_[s] * residual_[s];
+        local_.put(int64_t(s), z_[s] * p[s], here ? ratio[s] + ratio_[s] : 0.0, z_q_[s] * q[s]);
     }
-    double spread = 0.0;
-    Wide large;
+    const double local = local_.value();
+    double inward = 0.0, residual = 0.0;
     for (size_t s = 0; s < states; ++s) {
-        if (z_[s].m != 0.0 && p[s] != 0.0) {
-            const double t = m_[s] - mean;
-            // p e^t apart: p may underflow where e^t overflows.
-            if (t > 1.0) large = large + z_[s] * p[s] / out.mass * wide_exp(t);
-            spread += t > 1.0 ? -share_[s] * (1.0 + t) : share_[s] * phi(t);
-        } else if (q[s] != 0.0 && z_q_[s].m != 0.0) {
-            large = large + z_q_[s] * q[s] / out.mass * wide_exp(-mean);
-        }
+        inward += local_.shares()[s] * inward_[s];
+        residual += local_.shares()[s] * residual_[s];
     }
-    const double local = large.e > 900 ? large.log() : log1p(spread + large.value());
-    out.ratio = mean + local;
+    Row out{};
+    out.mass = local_.total();
+    out.ratio = local_.mean() + local;
     out.own = local + residual;
     out.inward = local + inward;
     out.mass_q = out.mass * wide_exp(out.ratio);

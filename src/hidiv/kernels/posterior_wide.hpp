@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "inference.hpp"
+#include "local_divergence.hpp"
 #include "support.hpp"
 #include "table.hpp"
 #include "wide.hpp"
@@ -38,7 +39,7 @@ private:
         Wide mass, mass_q;
         double ratio, inward, own;
     };
-    Row row(const double *p, const double *q, const double *ratio) const;
+    Row row(const double *p, const double *q, const double *ratio);
     Wide row_q(const double *q) const;
 
     const LawPair &pair_;
@@ -47,8 +48,8 @@ private:
     std::vector<uint64_t> own_, parent_;
     std::vector<Wide> z_, z_q_;
     std::vector<double> ratio_, residual_, inward_;
+    LocalDivergence local_;
     std::vector<Row> rows_;
-    mutable std::vector<double> share_, m_;
 };
 
 // The whole recursion; profile (n) may be null.

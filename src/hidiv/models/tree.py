@@ -190,13 +190,6 @@ class Tree:
             return self._size
         return None if self._group is None else int(self._group.max()) + 1
 
-    @property
-    def title(self) -> str:
-        """How sentences speak of the tree."""
-        if self.kind == "regular":
-            return f"a regular tree of {counted(self._size, 'level')}, {self.children} children a node"
-        return f"a {'chain' if self.kind == 'chain' else 'tree'} of {counted(self._size, 'node')}"
-
     def level_counts(self) -> IntArray:
         """(depth,): the number of nodes of each level."""
         if self._parent is not None:

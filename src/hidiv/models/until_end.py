@@ -10,11 +10,6 @@ class UntilEnd:
 
     __slots__ = ()
 
-    @property
-    def title(self) -> str:
-        """How sentences speak of it."""
-        return "a chain until its end"
-
     def __repr__(self) -> str:
         return "hd.UNTIL_END"
 

@@ -1,0 +1,1 @@
+"""The divergence of the observations alone: exact, certified, or estimated (definitions, section 5)."""

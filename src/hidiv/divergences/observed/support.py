@@ -1,0 +1,55 @@
+"""Words that p can emit and q cannot, decided in booleans, so that no underflow is taken for a zero."""
+
+from __future__ import annotations
+
+from collections import deque
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.observed.interval import FiniteChain
+
+Word = tuple[int, ...]
+
+
+def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word | None:
+    """The shortest word of at most `length` symbols that p emits and q cannot; None if there is none.
+
+    Breadth first over pairs of a state of p and the set of states q can be in (definitions, section 8).
+    """
+    emits_p, emits_q = p.probabilities > 0, q.probabilities > 0
+    step_p, step_q = p.steps() > 0, q.steps() > 0
+    seen: dict[tuple[int, bytes], tuple[tuple[int, bytes] | None, int]] = {}
+    queue: deque[tuple[int, NDArray[np.bool_], int]] = deque()
+
+    def meet(state: int, possible: NDArray[np.bool_], came: tuple[int, bytes] | None, symbol: int, depth: int) -> bool:
+        key = (state, possible.tobytes())
+        if key not in seen:
+            seen[key] = (came, symbol)
+            queue.append((state, possible, depth))
+        return not possible.any()
+
+    def spelled(key: tuple[int, bytes] | None) -> Word:
+        word: list[int] = []
+        while key is not None:
+            key, symbol = seen[key]
+            word.append(symbol)
+        return tuple(reversed(word))
+
+    for state in np.flatnonzero(p.initial > 0).tolist():
+        for symbol in np.flatnonzero(emits_p[state]).tolist():
+            possible = (q.initial > 0) & emits_q[:, symbol]
+            if meet(state, possible, None, symbol, 1):
+                return spelled((state, possible.tobytes()))
+    while queue:
+        state, before, depth = queue.popleft()
+        if depth >= length:
+            continue
+        for symbol in range(p.n_symbols):
+            ahead = np.flatnonzero(step_p[symbol, state]).tolist()
+            possible = before @ step_q[symbol] if ahead else before
+            for following in ahead:
+                if meet(following, possible, (state, before.tobytes()), symbol, depth + 1):
+                    return spelled((following, possible.tobytes()))
+    return None

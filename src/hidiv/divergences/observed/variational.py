@@ -1,0 +1,102 @@
+"""A deterministic approximation of the observed divergence on any tree, any numbers of states (definitions, section 5).
+
+V_u(a, b) stands for the divergence of the subtree of u given state a of p and state b of q at u; what the states of the
+children mix is approximated as for mixtures, by comparing every pair of states. It is no bound.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.recursions.levels import by_level
+
+if TYPE_CHECKING:
+    from hidiv.models.model import Model
+    from hidiv.models.tree import Tree
+
+Array = NDArray[np.float64]
+
+SETTLED = 1e-15  # relative change of the increment below which a long chain only adds the same again
+
+
+def variational(p: Model, q: Model, tree: Tree) -> float:
+    """The approximation at the root."""
+    pairs, selves = emission_pairs(p, q), emission_pairs(p, p)
+    if tree.kind == "listed" or (tree.kind == "chain" and tree.group is not None):
+        at_root, at_root_self = _listed(p, q, tree, pairs, selves)
+    else:
+        at_root, at_root_self = _by_level(p, q, tree, pairs, selves)
+    return float(_mixed(p.initial, p.initial, at_root_self)) * -1.0 + float(_mixed(p.initial, q.initial, at_root))
+
+
+def emission_pairs(p: Model, q: Model) -> Array:
+    """(G or 1, K_p, K_q): KL of every emission of p from every emission of q."""
+    left, right = (grid.ravel() for grid in np.indices((p.n_states, q.n_states)))
+    tables = []
+    for g in range(max(len(p.emissions), len(q.emissions))):
+        a, b = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
+        tables.append(a.take(left).kl(b.take(right)).reshape(p.n_states, q.n_states))
+    return np.stack(tables)
+
+
+def _mixed(row_p: Array, row_q: Array, v: Array) -> Array:
+    """-sum_a row_p(a) log sum_b row_q(b) exp(-v(a, b)): what mixing leaves of v; row_p (..., K_p), row_q (..., K_q)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.where(row_q[..., None, :] > 0, v, np.inf).min(axis=-1, keepdims=True)
+        shift = np.where(np.isfinite(least), least, 0.0)
+        inner = shift[..., 0] - np.log((row_q[..., None, :] * np.exp(-(v - shift))).sum(axis=-1))
+        return np.asarray(np.where(row_p > 0, row_p * inner, 0.0).sum(axis=-1))
+
+
+def _messages(transition_p: Array, transition_q: Array, v: Array, v_self: Array) -> tuple[Array, Array]:
+    """M(a, b) of p against q and of p against itself, for stacks of nodes: transitions (..., K, K), v (..., K_p, K_q)."""
+    rows_p, rows_q = transition_p[..., :, None, :], transition_q[..., None, :, :]
+    against = _mixed(np.broadcast_to(rows_p, (*v.shape[:-2], v.shape[-2], v.shape[-1], v.shape[-2])), rows_q, v[..., None, None, :, :])
+    rows_self = transition_p[..., None, :, :]
+    own = _mixed(np.broadcast_to(rows_p, (*v_self.shape[:-2], *(v_self.shape[-1],) * 3)), rows_self, v_self[..., None, None, :, :])
+    diagonal = np.diagonal(own, axis1=-2, axis2=-1)
+    with np.errstate(invalid="ignore"):
+        return against - diagonal[..., :, None], own - diagonal[..., :, None]
+
+
+def _by_level(p: Model, q: Model, tree: Tree, pairs: Array, selves: Array) -> tuple[Array, Array]:
+    """Chains and regular trees: all nodes of a level are alike; a long chain is cut short once it only adds the same."""
+    children, depth = tree.children or 1, tree.depth
+    v, v_self = pairs[-1], selves[-1]
+    before: tuple[Array, Array] | None = None
+    for level in range(depth - 1, 0, -1):
+        t_p, t_q = (m.transitions[level if len(m.transitions) > 1 else 0] for m in (p, q))
+        message, message_self = _messages(t_p, t_q, v, v_self)
+        above = level - 1
+        new = (
+            pairs[above if len(pairs) > 1 else 0] + children * message,
+            selves[above if len(selves) > 1 else 0] + children * message_self,
+        )
+        step = new[0] - v, new[1] - v_self
+        v, v_self = new
+        homogeneous = len(pairs) == len(p.transitions) == len(q.transitions) == 1
+        if homogeneous and children == 1 and before is not None and np.isfinite(v).all() and _same(step, before):
+            return v + above * step[0], v_self + above * step[1]
+        before = step
+    return v, v_self
+
+
+def _same(step: tuple[Array, Array], before: tuple[Array, Array]) -> bool:
+    return all(np.abs(s - b).max() <= SETTLED * (1.0 + np.abs(s).max()) for s, b in zip(step, before, strict=True))
+
+
+def _listed(p: Model, q: Model, tree: Tree, pairs: Array, selves: Array) -> tuple[Array, Array]:
+    """Any listed tree, all nodes of a level together."""
+    group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else tree.group
+    zero = np.zeros_like(group)
+    v, v_self = pairs[group if len(pairs) > 1 else zero], selves[group if len(selves) > 1 else zero]
+    of_p, of_q = (group if len(m.transitions) > 1 else zero for m in (p, q))
+    for nodes in reversed(by_level(tree.level, tree.parent)[1:]):
+        message, message_self = _messages(p.transitions[of_p[nodes]], q.transitions[of_q[nodes]], v[nodes], v_self[nodes])
+        parents, starts = np.unique(tree.parent[nodes], return_index=True)
+        v[parents] += np.add.reduceat(message, starts, axis=0)
+        v_self[parents] += np.add.reduceat(message_self, starts, axis=0)
+    return v[0], v_self[0]
