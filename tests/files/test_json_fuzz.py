@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
+from hidiv.emissions.registry import FAMILIES
 from hidiv.files.formats import from_text, to_text
 from hidiv.files.reading import decoded
 from tests.files.examples import models
@@ -68,6 +69,8 @@ def test_changed_places(texts: list[str], data: st.DataObject) -> None:
             holder[last][data.draw(st.text(max_size=4))] = data.draw(values)
         elif action == "add" and isinstance(holder[last], list):
             holder[last].append(data.draw(values))
+        elif last == "family":
+            holder[last] = data.draw(st.sampled_from(list(FAMILIES)))
         elif action == "move":
             holder[last] = copy.deepcopy(described[data.draw(st.sampled_from(list(described)))])
         else:

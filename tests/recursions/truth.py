@@ -53,7 +53,7 @@ def visits(initial, parent, group, transition):
 
 def level_visits(initial, transition, count):
     chain = range(-1, len(count) - 1)
-    laws = downward(initial, chain, [0] * len(count), [transition])
+    laws = downward(initial, chain, [0] * len(count), [transition])[: len(count)]
     return [sum(Fraction(float(n)) * row[s] for n, row in zip(count, laws, strict=True)) for s in range(len(initial))]
 
 

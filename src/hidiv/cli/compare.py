@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hidiv.cli.inputs import json_option, montecarlo_option, read_data, read_model, read_tree_for, tree_option, unit_option
 from hidiv.cli.tables import Row, table
+from hidiv.errors import OutOfRange
 
 if TYPE_CHECKING:
     from hidiv.divergences.result import Divergence, Parts
@@ -44,7 +46,7 @@ def compare(
         click.echo(json.dumps(to_json(first, second, unit, results), indent=2))
     else:
         click.echo(in_words(first, second, results))
-    if fail_above is not None and results["joint"].value > fail_above:
+    if fail_above is not None and ("joint" not in results or results["joint"].value > fail_above):
         sys.exit(1)
 
 
@@ -57,7 +59,10 @@ def comparison(p: Model, q: Model, tree: Any, unit: str, values: Any = None, mon
     from hidiv.divergences.montecarlo import montecarlo as estimate
     from hidiv.divergences.posterior import posterior_kl
 
-    results = {"joint": joint_kl(p, q, tree)}
+    results = {}
+    # On a tree too large for the value itself the value per node still says it all.
+    with suppress(OutOfRange):
+        results["joint"] = joint_kl(p, q, tree)
     if montecarlo is not None:
         results["joint_montecarlo"] = estimate(p, q, tree, samples=montecarlo, seed=0)
     results["joint_per_node"] = joint_kl(p, q, tree, per_node=True)
@@ -73,17 +78,18 @@ def comparison(p: Model, q: Model, tree: Any, unit: str, values: Any = None, mon
 def to_json(p: Model, q: Model, unit: str, results: dict[str, Divergence]) -> dict[str, Any]:
     """The schema of `hidiv compare --json`."""
     described: dict[str, Any] = {"format": "hidiv.comparison", "version": 1, "p": p.name, "q": q.name, "unit": unit}
-    return described | {name: result.to_dict() for name, result in results.items()}
+    return described | {"joint": None} | {name: result.to_dict() for name, result in results.items()}
 
 
 def in_words(p: Model, q: Model, results: dict[str, Divergence]) -> str:
     """The results as a table, what is infinite and why below it."""
-    joint = results["joint"]
-    rows: list[Row] = [("joint divergence", joint.value, f"{joint.unit}, {joint.status}")]
+    joint = results.get("joint", results["joint_per_node"])
+    rows: list[Row] = [("joint divergence" if "joint" in results else "joint divergence per node", joint.value, f"{joint.unit}, {joint.status}")]
     rows += estimate_rows(results, "joint")
     if joint.parts is not None:
         rows += part_rows(p, joint.parts)
-    rows.append(("per node", results["joint_per_node"].value, joint.unit))
+    if "joint" in results:
+        rows.append(("per node", results["joint_per_node"].value, joint.unit))
     if "joint_rate" in results:
         rows.append(("rate of a long chain", results["joint_rate"].value, f"{joint.unit} per step"))
     if "posterior" in results:

@@ -44,13 +44,14 @@ def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
 
 
 def _beyond(q: Any, lower: Array, upper: Array, low: Array, high: Array, log_mass: Array) -> Array:
-    """(U,): q's mass in the interval outside p's support [low, high], over p's."""
-    total = np.zeros_like(lower)
+    """(U,): log of q's mass in the interval outside p's support [low, high], over p's."""
+    total = np.full_like(lower, -np.inf)
     for first, last in ((np.maximum(np.ceil(lower), 0.0), low - 1.0), (high + 1.0, np.floor(upper))):
         some = np.flatnonzero(last >= first)
         if some.size:
             with np.errstate(all="ignore"):
-                total[some] += np.exp(q.log_mass(first[some, None], last[some, None])[:, 0, 0] - log_mass[some])
+                mass = q.log_mass(first[some, None], last[some, None])[:, 0, 0] - log_mass[some]
+                total[some] = np.logaddexp(total[some], mass)
     return total
 
 

@@ -141,3 +141,20 @@ def check_between(x: Array, family: str, low: float, high: float = np.inf) -> No
         span = "finite" if low == -np.inf else f"at least {low:g} and finite" if high == np.inf else f"between {low:g} and {high:g}"
         refuse(InvalidEvidence, f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
                f"{family} observations are {span}", float(x[node, column]))
+
+
+def check_density(x: Array, infinite: NDArray[np.bool_], family: str) -> None:
+    """Refuse values where a density is infinite: no weight for a recursion."""
+    if infinite.any():
+        node, column = (int(i) for i in np.argwhere(infinite)[0])
+        refuse(InvalidEvidence, f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
+               f"{family} laws with a shape below 1 have an infinite density there", float(x[node, column]),
+               "give the interval it was rounded from")
+
+
+def add_columns(terms: Array, x: Array) -> Array:
+    """(n, K, F) log-ratios of columns -> (n, K), leaving out what is not seen; 0 where both laws rule the row out."""
+    seen = np.where(np.isnan(x)[:, None, :], 0.0, terms)
+    with np.errstate(invalid="ignore"):
+        total = np.asarray(seen.sum(axis=2))
+    return np.where(np.isnan(total), 0.0, total)

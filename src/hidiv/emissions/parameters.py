@@ -59,6 +59,13 @@ def proportions(place: str, value: ArrayLike, ndims: Iterable[int] = (1, 2)) -> 
     return array
 
 
+def counts(place: str, value: ArrayLike, ndims: Iterable[int] = (1, 2)) -> Array:
+    """Parameters that are whole numbers from 0."""
+    array = reading(place, value, ndims)
+    require(place, array, (array >= 0) & (array == np.floor(array)), "must be a whole number from 0")
+    return array
+
+
 def same_shape(place: str, first: Array, second: Array) -> None:
     """Refuse two parameters of one family that differ in shape."""
     if first.shape != second.shape:

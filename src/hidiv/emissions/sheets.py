@@ -34,7 +34,8 @@ class Sheet(NamedTuple):
     unit: float  # a scale of p
     kinks: tuple[float, ...] = ()  # where p or q bends
     polynomial: bool = False  # log p and log q/p are polynomials between the kinks
-    change: Callable[[Array, Array], Array] | None = None  # (y, t): ratio at y + t less ratio at y, if known better
+    moving: Function | None = None  # log q/p less a constant, where that is known better
+    change: Callable[[Array, Array], Array] | None = None  # (y, t): ratio at y + t less ratio at y, where that is
 
 
 def sheets(p: Any, q: Any, lower: Array, upper: Array) -> list[Sheet]:
@@ -88,7 +89,7 @@ def _line(p: Any, q: Any, lower: Array, upper: Array, width: Array) -> Sheet:
     (centre, unit), (other, _) = _centre(p), _centre(q)
     kinks = tuple(at for law, at in ((p, centre), (q, other)) if law.name == "laplace")
     change = _laplace_change(p, q) if len(kinks) == 2 else None
-    return Sheet(log_p, ratio, lower, upper, width, centre, unit, kinks, True, change)
+    return Sheet(log_p, ratio, lower, upper, width, centre, unit, kinks, True, None, change)
 
 
 def _laplace_change(p: Any, q: Any) -> Callable[[Array, Array], Array]:
@@ -98,13 +99,16 @@ def _laplace_change(p: Any, q: Any) -> Callable[[Array, Array], Array]:
     loc_p, loc_q, scale_p, scale_q = (np.ravel(v)[0] for v in (p.loc, q.loc, p.scale, q.scale))
     excess = spread(scale_p, scale_q).excess
 
-    def moved(y: Array, t: Array, loc: float) -> Array:
+    def moved(y: Array, t: Array, loc: float) -> tuple[Array, Array]:
+        # |y + t - loc| - |y - loc| = side t + jump: the jump is there only when loc lies in between.
         off = y - loc
-        return np.where(off * (off + t) >= 0, np.where(off + t == 0, np.sign(off), np.sign(off + t)) * t, np.abs(off + t) - np.abs(off))
+        side = np.where(off + t == 0, np.sign(off), np.sign(off + t))
+        return side, np.where(side * off < 0, 2.0 * side * off, 0.0)
 
     def change(y: Array, t: Array) -> Array:
-        step_p = moved(y, t, loc_p)
-        return np.asarray((step_p - moved(y, t, loc_q)) / scale_q - step_p * excess / scale_p)
+        (side_p, jump_p), (side_q, jump_q) = moved(y, t, loc_p), moved(y, t, loc_q)
+        apart = (side_p - side_q) * t + (jump_p - jump_q)
+        return np.asarray(apart / scale_q - (side_p * t + jump_p) * excess / scale_p)
 
     return change
 
@@ -167,8 +171,24 @@ def _side(p: Any, q: Any, log_p: Function, ratio: Function, sign: float, low: Ar
     steepest = max([1.0, *(float(np.ravel(law.shape)[0]) for law in (p, q) if law.name == "generalized_gaussian")])
     return Sheet(
         _continued(lambda y: log_p(sign * np.exp(y)) + y), _continued(lambda y: ratio(sign * np.exp(y))),
-        low, high, width, peak, 1.0 / steepest, tuple(kinks),
+        low, high, width, peak, 1.0 / steepest, tuple(kinks), False, _power_gap(p, q) if p.name == q.name else None,
     )  # fmt: skip
+
+
+def _power_gap(p: Any, q: Any) -> Function:
+    """|x/scale_p|^shape_p - |x/scale_q|^shape_q at |x| = e^y: all of log q/p that depends on x."""
+    from hidiv.emissions.scales import spread
+
+    scale_p, scale_q, shape_p, shape_q = (np.ravel(v)[0] for v in (p.scale, q.scale, p.shape, q.shape))
+    scales = spread(scale_p, scale_q).log
+
+    def each(y: Array) -> Array:
+        with np.errstate(all="ignore"):
+            z = y - math.log(scale_p)
+            power, apart = np.exp(shape_p * z), (shape_q - shape_p) * z + shape_q * scales
+            return np.where(np.abs(apart) < 1.0, -power * np.expm1(apart), power - np.exp(shape_p * z + apart))
+
+    return each
 
 
 def _turns(log_p: Function, ratio: Function, mean: float, concentration: float, lower: Array, upper: Array) -> list[Sheet]:

@@ -35,6 +35,12 @@ def remainder(a: Array) -> Array:
         return np.where(a < 1e-300, -np.log(a), value)  # 1/a overflows there, and nothing but the log is left
 
 
+def factorial_remainder(n: Array) -> Array:
+    """log n! - n log n + n for n >= 0: 0 at 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(n == 0, 0.0, remainder(n) + np.log(n))
+
+
 def slope(a: Array) -> Array:
     """G'(a) = digamma(a) - log a: negative for every a > 0, relatively accurate."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, gammainc, gammaincc
 
-from hidiv.emissions.deviance import deviance, times
+from hidiv.emissions.deviance import deviance
 from hidiv.emissions.quadrature import unit_rule
 from hidiv.emissions.stirling import PANEL, panel_rule, remainder
 
@@ -18,6 +18,7 @@ Tails = tuple[Array, Array]  # log P(X <= x), log P(X >= x)
 SMALL = 1e-2  # smaller tails are integrated here: their logs cannot underflow, and they keep their digits
 TINY = 1e-25
 NOTHING = 45.0  # e^-45 no longer shows
+FEW = 64  # counts that are added one by one
 PANELS = 6  # over that many units, for a tail as short as SMALL allows
 
 
@@ -35,7 +36,9 @@ def gamma_tails(shape: Array, x: Array) -> Tails:
             a, r = shape[i] - 1.0, 1.0 / x[i]
             return _beyond(head[i] + np.log(r), 1.0 - a * r, lambda u: a * (np.log1p(u * r) - u * r))
 
-        return _both(_small(gammainc(shape, x), np.ones_like(x), below), _small(gammaincc(shape, x), shape, above))
+        return _both(
+            _small(gammainc(shape, x), head, np.ones_like(x), below), _small(gammaincc(shape, x), head, shape, above)
+        )
 
 
 def beta_tails(a: Array, b: Array, x: Array, y: Array) -> Tails:
@@ -54,7 +57,7 @@ def beta_tails(a: Array, b: Array, x: Array, y: Array) -> Tails:
                     head[i] - np.log(y[i]), a[i] - c * odds, lambda u: c * (np.log1p(-odds * np.expm1(-u)) - odds * u)
                 )
 
-            return _small(tail, b, below)
+            return _small(tail, head, b, below)
 
         return _both(one(a, b, x, y), one(b, a, y, x))
 
@@ -82,13 +85,28 @@ def short_interval(log_density: Callable[[Array], Array], width: Array) -> Array
         return np.asarray(np.log(width) + top[..., 0] + np.log(np.exp(values - top) @ weights))
 
 
-def log_range(log_probability: Callable[[Array], Array], first: Array, last: Array) -> Array:
-    """log of the sum of exp(log_probability(k)) over k = first..last, for ranges of few counts; -inf for empty ones."""
-    total = np.full(np.broadcast_shapes(first.shape, last.shape), -np.inf)
-    for k in range(int(np.max(last - first, initial=-1.0)) + 1):
-        inside = first + k <= last
-        total = np.logaddexp(total, np.where(inside, log_probability(np.minimum(first + k, last)), -np.inf))
-    return total
+def log_counts(
+    log_p: Callable[[Array], Array], tails: Callable[[Array], Tails], lower: Array, upper: Array, top: Array | float = np.inf
+) -> Array:
+    """log P(lower <= X <= upper) of counts 0..top: few counts one by one, many from `tails` at k: log P(X < k), P(X >= k).
+
+    All arrays have one shape; log_p and tails take any array of that shape.
+    """
+    first, last = np.maximum(np.ceil(lower), 0.0), np.minimum(np.floor(upper), top)
+    few = last - first < FEW
+    start, stop = np.where(few, first, 0.0), np.where(few, last, -1.0)
+    value = np.full(first.shape, -np.inf)
+    for k in range(int(np.max(stop - start, initial=-1.0)) + 1):
+        value = np.logaddexp(value, np.where(start + k <= stop, log_p(np.minimum(start + k, np.maximum(stop, 0.0))), -np.inf))
+    if few.all():
+        return value
+
+    def ends(k: Array) -> Tails:
+        inner = (k > 0) & (k <= top) & (k < np.inf)
+        below, above = tails(np.where(inner, k, np.minimum(1.0, top)))
+        return np.where(k <= 0, -np.inf, np.where(inner, below, 0.0)), np.where(k <= 0, 0.0, np.where(inner, above, -np.inf))
+
+    return np.where(few, value, log_interval(ends(first), ends(last + 1.0)))
 
 
 def _beyond(log_first: Array, rate: Array, bend: Callable[[Array], Array]) -> Array:
@@ -100,13 +118,13 @@ def _beyond(log_first: Array, rate: Array, bend: Callable[[Array], Array]) -> Ar
     return np.asarray(log_first - np.log(rate) + np.log(total))
 
 
-def _small(tail: Array, shape: Array, beyond: Callable[[NDArray[np.bool_]], Array]) -> Array:
-    """log of a tail, by its own integral where it is small.
+def _small(tail: Array, head: Array, shape: Array, beyond: Callable[[NDArray[np.bool_]], Array]) -> Array:
+    """log of a tail, by its own integral where it is small; `head` is not finite at an end of the range.
 
     A shape below one on the tail's side bends the density the slow way: there only the very far tail is integrated.
     """
     value = np.log(tail)
-    small = tail < np.where(shape >= 1, SMALL, TINY)
+    small = (tail < np.where(shape >= 1, SMALL, TINY)) & np.isfinite(head)
     if small.any():
         value[small] = beyond(small)
     return np.asarray(value)

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 PANELS, NODES, GRADING = 6, 16, 4  # points of a stretch: panels in the 4th root of the distance from the peak
 DEEP = 64.0  # e^-64 of the peak: p is cut there
 NEAR = 1e-3  # below this a KL is a sum of second-order terms, above it a difference keeps its digits
+AGREE = 1e-13  # of the log-masses: q's mass as the points see it, and as it is
 DEGREE = 15  # of local polynomials
 COUNTS = frozenset({"bernoulli", "poisson", "geometric", "binomial", "negative_binomial"})
 
@@ -38,7 +39,7 @@ class Points(NamedTuple):
     log_weight: Array  # (U, m) log of p over its peak, times the rule's weight; -inf where there is no point
     base: Array  # (U,) log q/p at the peak
     step: Array  # (U, m)
-    outside: Array | float = 0.0  # (U,) q's mass in the interval beyond p's support, over p's mass
+    log_outside: Array | float = -np.inf  # (U,) log of q's mass in the interval beyond p's support, over p's mass
 
 
 def compare(p: Any, q: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
@@ -113,17 +114,17 @@ def means(points: Points, log_p: Array, log_q: Array) -> Given:
         here = weight > 0
         lost = (here & (points.step == -np.inf)).any(axis=1)
         step = np.where(here & np.isfinite(points.step), points.step, 0.0)
-        outside = points.outside * np.exp(-points.base)
         mean = (weight * step).sum(axis=1)
+        outside = points.log_outside - points.base
         # E e^(d - mean) - 1 as a sum of non-negative terms, in logs where e^d overflows.
-        excess = (weight * phi(step - mean[:, None])).sum(axis=1) + outside * np.exp(-mean)
+        excess = (weight * phi(step - mean[:, None])).sum(axis=1) + np.exp(outside - mean)
         largest = np.where(here, step, -np.inf).max(axis=1)
-        total = (weight * np.exp(step - largest[:, None])).sum(axis=1) + outside * np.exp(-largest)
+        total = (weight * np.exp(step - largest[:, None])).sum(axis=1) + np.exp(outside - largest)
         gap = np.where(excess < 1.0, np.log1p(excess), np.log(total) + largest - mean)
         by_points = points.base + (mean + gap)
         by_mass = log_q - log_p
         near = (gap < NEAR) & ~lost
-        agree = np.abs(by_points - by_mass) <= 1e-9 * (1.0 + np.abs(log_p) + np.abs(log_q))
+        agree = np.abs(by_points - by_mass) <= AGREE * (1.0 + np.abs(log_p) + np.abs(log_q))
         ratio = np.where((near | agree) & ~lost, by_points, by_mass)
         kl = np.where(near | agree, gap, by_mass - points.base - mean)
     return Given(ratio, np.where(lost, np.inf, kl))
@@ -136,18 +137,27 @@ def stretch_points(parts: list[Sheet]) -> Points:
     """The points of every sheet side by side."""
     each = [_sheet_points(part) for part in parts]
     if len(each) == 1:
-        return each[0][0]
-    peaks = np.stack([np.where(np.isinf(points.log_weight).all(axis=1), -np.inf, top) for points, top in each])
+        return each[0].points
+    peaks = np.stack([np.where(np.isinf(part.points.log_weight).all(axis=1), -np.inf, part.top) for part in each])
     highest = peaks.argmax(axis=0)
-    base = np.choose(highest, [points.base for points, _ in each])
-    with np.errstate(invalid="ignore"):
-        weights = [points.log_weight + (peak - peaks.max(axis=0))[:, None] for (points, _), peak in zip(each, peaks, strict=True)]
-        steps = [np.where(weight > -np.inf, points.step + (points.base - base)[:, None], 0.0) for (points, _), weight in zip(each, weights, strict=True)]
+    base, anchor = (np.choose(highest, list(values)) for values in ([part.points.base for part in each], [part.anchor for part in each]))
+    weights, steps = [], []
+    for part, peak in zip(each, peaks, strict=True):
+        with np.errstate(invalid="ignore"):
+            weights.append(part.points.log_weight + (peak - peaks.max(axis=0))[:, None])
+            steps.append(np.where(weights[-1] > -np.inf, part.points.step + (part.anchor - anchor)[:, None], 0.0))
     return Points(np.hstack(weights), base, np.hstack(steps))
 
 
-def _sheet_points(sheet: Sheet) -> tuple[Points, Array]:
-    """Points of one sheet, and log p at its peak (U,)."""
+class _Part(NamedTuple):
+    """Points of one sheet; (U,) log p at their peak, and log q/p there less the constant all sheets share."""
+
+    points: Points
+    top: Array
+    anchor: Array
+
+
+def _sheet_points(sheet: Sheet) -> _Part:
     some = sheet.width > 0
     low, high, width = (np.where(some, v, 0.0) for v in (sheet.low, sheet.high, sheet.width))
     start = np.clip(sheet.peak, low, high)
@@ -158,19 +168,21 @@ def _sheet_points(sheet: Sheet) -> tuple[Points, Array]:
     right = np.where(some, np.minimum(right, _reach(sheet, start, 1.0)), 0.0)
     offset, size = _offsets(sheet, start, left, right)
     at = start[:, None] + offset
-    top, base = sheet.log_p(start[:, None]), sheet.ratio(start[:, None])
-    fall, ratio = sheet.log_p(at) - top, sheet.ratio(at)
-    step = ratio - base if sheet.change is None else sheet.change(start[:, None], offset)
+    moving = sheet.ratio if sheet.moving is None else sheet.moving
+    top, anchor = sheet.log_p(start[:, None]), moving(start[:, None])
+    base = anchor if sheet.moving is None else sheet.ratio(start[:, None])
+    fall = sheet.log_p(at) - top
+    step = moving(at) - anchor if sheet.change is None else sheet.change(start[:, None], offset)
     radius = _radius(sheet, start)
     short = np.flatnonzero(np.maximum(left, right) <= 0.25 * radius)
     if short.size:
         y, s, t = start[short, None], radius[short, None], offset[short] / radius[short, None]
         fall[short] = local_change(_among(sheet.log_p, short, len(start)), y, s, t)
         if sheet.change is None:
-            step[short] = local_change(_among(sheet.ratio, short, len(start)), y, s, t)
+            step[short] = local_change(_among(moving, short, len(start)), y, s, t)
     with np.errstate(divide="ignore"):
         points = Points(np.where(size > 0, fall + np.log(size), -np.inf), base[:, 0], np.where(size > 0, step, 0.0))
-    return points, top[:, 0]
+    return _Part(points, top[:, 0], anchor[:, 0])
 
 
 def _among(f: Function, rows: NDArray[np.int64], n: int) -> Function:
@@ -185,13 +197,21 @@ def _among(f: Function, rows: NDArray[np.int64], n: int) -> Function:
 
 
 def _reach(sheet: Sheet, start: Array, sign: float) -> Array:
-    """(U,): how far from the start p has fallen by e^-DEEP, within an eighth of an octave."""
-    top = sheet.log_p(start[:, None])[:, 0]
+    """(U,): how far from the start p has fallen by e^-DEEP, within an eighth of an octave; more for a longer tail of q."""
+
+    def at(octave: Array) -> tuple[Array, Array]:
+        y = start + sign * sheet.unit * np.exp2(octave)
+        log_p = sheet.log_p(y[:, None])[:, 0]
+        return log_p, log_p + sheet.ratio(y[:, None])[:, 0]
+
+    top, top_q = at(np.full(start.shape, -np.inf))
     low, high = np.full(start.shape, -70.0), np.full(start.shape, 30.0)
     for _ in range(10):
         middle = 0.5 * (low + high)
         fallen = ~(top - sheet.log_p((start + sign * sheet.unit * np.exp2(middle))[:, None])[:, 0] < DEEP)
         low, high = np.where(fallen, low, middle), np.where(fallen, middle, high)
+    for _ in range(4):
+        high = np.where(top_q - at(high)[1] < 0.5 * DEEP, high + 0.5, high)
     return np.asarray(sheet.unit * np.exp2(high))
 
 

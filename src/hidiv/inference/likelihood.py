@@ -8,7 +8,7 @@ from hidiv.adapters.as_model import as_model
 from hidiv.errors import ImpossibleEvidence, sentence
 from hidiv.inference.weights import tables_of
 from hidiv.models.model import Model
-from hidiv.recursions.upward import upward
+from hidiv.recursions import upward
 
 
 def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
@@ -21,10 +21,10 @@ def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
     """
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
-    up = upward(tables, layout)
-    if up.impossible is not None:
-        refuse_impossible(model, up.impossible)
-    return up.log_likelihood
+    value, impossible = upward.log_likelihood(tables, layout)
+    if impossible is not None:
+        refuse_impossible(model, impossible)
+    return value
 
 
 def refuse_impossible(model: Model, node: int, who: str = "") -> NoReturn:

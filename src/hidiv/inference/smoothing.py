@@ -38,7 +38,7 @@ def entropy_profile(model: Any, evidence: Any, tree: Any = None) -> Array:
     """(n,): H(S_u | S_parent, E), which sums to the entropy of the hidden states given the evidence."""
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
-    profile, up = downward.entropy_profile(tables, layout)
-    if up.impossible is not None:
-        refuse_impossible(model, up.impossible)
+    profile, impossible = downward.entropy_profile(tables, layout)
+    if impossible is not None:
+        refuse_impossible(model, impossible)
     return profile

@@ -14,6 +14,7 @@
 #include "bindings_inference.hpp"
 #include "one_model.hpp"
 #include "posterior_chain.hpp"
+#include "posterior_tree.hpp"
 #include "posterior_wide.hpp"
 
 namespace nb = nanobind;
@@ -113,10 +114,10 @@ LawPair check_pair(const LawArrays &p, const LawArrays &q, const LawArrays &rati
     return pair;
 }
 
-Status any_posterior(const LawPair &pair, const Places &places, Divergence &result, double *profile) {
-    if (!profile && !places.parent) {
+Status any_posterior(const LawPair &pair, const Places &places, int64_t threads, Divergence &result, double *profile) {
+    if (!profile) {
         bool declined = true;
-        const Status status = posterior_chain(pair, places, result, declined);
+        const Status status = places.parent ? posterior_tree(pair, places, threads, result, declined) : posterior_chain(pair, places, result, declined);
         if (status != Status::done || !declined) return status;
     }
     return posterior_wide(pair, places, result, profile);
@@ -162,12 +163,12 @@ void unlocked(Kernel kernel) {
 }
 
 nb::tuple posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q, const LawArrays &ratio,
-                    const std::optional<Rows> &residual, bool by_node) {
+                    const std::optional<Rows> &residual, bool by_node, int64_t threads) {
     const LawPair pair = check_pair(p, q, ratio, residual);
     const Places places = check_places(n, nodes, pair.transitions, pair.rows);
     Filled<double> profile({size_t(n)}, by_node);
     Divergence result;
-    unlocked([&] { return any_posterior(pair, places, result, profile.data()); });
+    unlocked([&] { return any_posterior(pair, places, threads, result, profile.data()); });
     return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, profile.array(),
                           nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]), result.impossible_p,
                           result.impossible_q);
@@ -231,7 +232,7 @@ nb::tuple drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law
 void bind_inference(nb::module_ &m) {
     const auto array = [](const char *name) { return nb::arg(name).noconvert(); };
     m.def("posterior_value", &posterior, nb::arg("n_nodes"), array("places"), array("p"), array("q"), array("ratio"),
-          array("residual").none(), nb::arg("by_node"));
+          array("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
     m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), array("places"), array("law"));
     m.def("smoothed", &smoothed, nb::arg("n_nodes"), array("places"), array("law"), nb::arg("with_pairs"));
     m.def("entropies", &entropies, nb::arg("n_nodes"), array("places"), array("law"));

@@ -9,81 +9,11 @@
 
 #include "padded_tables.hpp"
 #include "posterior_wide.hpp"
+#include "prepared_rows.hpp"
 #include "targets.hpp"
 
 namespace hidiv {
 namespace {
-
-// Weight rows: all of them once when they are few, else those of a block when it comes.
-class PreparedRows {
-public:
-    PreparedRows(const LawPair &pair, const Places &places, int64_t padded, bool with_q)
-        : pair_(pair), places_(places), padded_(padded), whole_(pair.rows <= 4096 && pair.rows <= places.n),
-          count_(whole_ ? pair.rows : steps_at_once), weight_(size_t(count_ * padded)), ratio_(weight_),
-          weight_q_(with_q ? weight_.size() : 0), residual_(pair.residual ? weight_.size() : 0), exponent_(size_t(count_)),
-          exponent_q_(exponent_), ratio_out_(size_t(count_)) {
-        if (!whole_) return;
-        std::vector<int64_t> all(static_cast<size_t>(count_));
-        good_.resize(size_t(count_));
-        for (int64_t i = 0; i < count_; ++i) {
-            good_[size_t(i)] = char(fill(&i, i, i, 1));
-            zero_ = zero_ || good_[size_t(i)] == weights_zero;
-        }
-    }
-    bool whole() const { return whole_; }
-    bool zero() const { return zero_; }
-    // Nodes first, first-1, ...: where their rows are, and what their scaling took out.
-    int block(int64_t first, int64_t count, int32_t *row, Gathered &taken) {
-        int outcome = weights_done;
-        if (whole_) {
-            for (int64_t i = 0; i < count; ++i) {
-                row[i] = int32_t(places_.row(first - i));
-                outcome = std::max(outcome, int(good_[size_t(row[i])]));
-            }
-        } else {
-            int64_t index[steps_at_once];
-            for (int64_t i = 0; i < count; ++i) {
-                index[i] = places_.row(first - i);
-                row[i] = int32_t(i);
-            }
-            outcome = fill(index, 0, 0, count);
-        }
-        double ratio = 0.0;
-        for (int64_t i = 0; i < count; ++i) {
-            taken.exponent += exponent_[size_t(row[i])];
-            ratio += ratio_out_[size_t(row[i])];
-        }
-        taken.ratio.add(ratio);
-        return outcome;
-    }
-    StepRows view() const {
-        return {weight_.data(), ratio_.data(), residual_.empty() ? nullptr : residual_.data(), weight_q_.empty() ? nullptr : weight_q_.data()};
-    }
-
-private:
-    int fill(const int64_t *index, int64_t, int64_t to, int64_t count) {
-        const size_t at = size_t(to * padded_);
-        const WeightRows out{pair_.states, padded_, weight_.data() + at, ratio_.data() + at, weight_q_.empty() ? nullptr : weight_q_.data() + at,
-                             exponent_.data() + to, exponent_q_.data() + to, ratio_out_.data() + to};
-        if (pair_.residual)
-            for (int64_t i = 0; i < count; ++i)
-                for (int64_t s = 0; s < pair_.states; ++s) {
-                    const double value = pair_.residual[index[i] * pair_.states + s];
-                    if (value == HUGE_VAL) return weights_zero;
-                    residual_[at + size_t(i * padded_ + s)] = value;
-                }
-        return table().weigh_rows(pair_.p.log_weight, pair_.weight_ratio, pair_.q.log_weight, index, 0, count, out);
-    }
-    const LawPair &pair_;
-    const Places &places_;
-    int64_t padded_;
-    bool whole_, zero_ = false;
-    int64_t count_;
-    std::vector<double> weight_, ratio_, weight_q_, residual_;
-    std::vector<int64_t> exponent_, exponent_q_;
-    std::vector<double> ratio_out_;
-    std::vector<char> good_;
-};
 
 // Scaled doubles while they suffice, numbers with exponents in between.
 class ChainSweep {
@@ -183,7 +113,7 @@ Status posterior_chain(const LawPair &pair, const Places &places, Divergence &re
         if (pair.states > 512 || pair.transitions * pair.states * padded > (int64_t(1) << 23)) return Status::done;
         const PaddedTables tables(pair, padded);
         if (!tables.positive) return Status::done;
-        PreparedRows rows(pair, places, padded, false);
+        PreparedRows rows(pair, places, padded, steps_at_once);
         if (rows.zero()) return Status::done;
         ChainSweep sweep(pair, places, rows, tables.view());
         const int64_t look = std::max<int64_t>(1, (1 << 16) / (pair.states * pair.states));

@@ -47,14 +47,42 @@ enum WeightOutcome { weights_done, weights_out_of_range, weights_zero };
 // Rows of log weights made ready: weight = exp(log_weight) / 2^exponent, the ratio of the heaviest state taken out.
 struct WeightRows {
     int64_t states, padded;
-    double *weight, *ratio, *weight_q;  // (count, padded); weight_q may be null
-    int64_t *exponent, *exponent_q;     // (count)
-    double *ratio_out;                  // (count)
+    double *weight, *ratio;  // (count, padded)
+    int64_t *exponent;       // (count)
+    double *ratio_out;       // (count)
 };
-// Row index[i] of the tables (null: start - i) goes to place i.
-using weigh_rows_kernel = int(const double *log_weight, const double *ratio, const double *log_weight_q, const int64_t *index,
-                              int64_t start, int64_t count, const WeightRows &);
+// Row index[i] of the tables goes to place i.
+using weigh_rows_kernel = int(const double *log_weight, const double *ratio, const int64_t *index, int64_t count, const WeightRows &);
 
-#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(weigh_rows)
+// The same step with one node, or one sequence, in each lane; 2 to 8 states. Tables by rows and not padded: (G, K, K), (R, K).
+constexpr int most_lanes = 8, most_lane_states = 8;
+
+struct LaneState {
+    double b[most_lane_states][most_lanes], ratio[most_lane_states][most_lanes], inward[most_lane_states][most_lanes];
+    int64_t exponent[most_lanes];
+    double ratio_out[most_lanes];
+};
+
+using lane_count_kernel = int();
+// row (count, lanes): weight rows of the nodes of each lane, in upward order; which alike, or null. false: out of range.
+using posterior_lanes_kernel = bool(const StepTables &, const StepRows &, const int32_t *row, const int32_t *which, int64_t count,
+                                    LaneState &);
+
+// b, ratio and inward of what a node's children have said so far, all zero before the first; two states fill a cache line.
+constexpr int64_t lane_record(int64_t states) { return states == 2 ? 8 : 3 * states; }
+// Nodes first, first-1, ..., last of a listed tree.
+struct TreeNodes {
+    const int64_t *parent, *transition_of;
+    const int32_t *row;  // (first - last + 1), for node first - i
+    double *record;
+    int64_t records;     // nodes at and above have no children
+};
+struct TreeSums {
+    int64_t exponent;
+    double ratio, value;
+};
+using posterior_nodes_kernel = bool(const StepTables &, const StepRows &, const TreeNodes &, int64_t first, int64_t last, TreeSums &);
+
+#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes)
 
 }  // namespace hidiv

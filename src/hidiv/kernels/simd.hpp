@@ -93,6 +93,20 @@ HIDIV_INLINE V<W> lane(V<W> v, int s) {
     return all<W>(v[s]);
 }
 
+// from[at[i]] in lane i.
+template <int W>
+HIDIV_INLINE V<W> gather(const double *from, I<W> at) {
+#if defined(__AVX512F__)
+    if constexpr (W == 8) return (V<W>)_mm512_i64gather_pd((__m512i)at, from, 8);
+#endif
+#if defined(__AVX2__)
+    if constexpr (W == 4) return (V<W>)_mm256_i64gather_pd(from, (__m256i)at, 8);
+#endif
+    V<W> v;
+    for (int i = 0; i < W; ++i) v[i] = from[at[i]];
+    return v;
+}
+
 // phi(t) = e^t - 1 - t = t^2 P(t). P by near-minimax polynomials: |t| <= 2^-6 (0), 2^-3 (1), 1 (2); below 2 ulp each.
 template <int W>
 HIDIV_INLINE V<W> phi_over_square_0(V<W> t, V<W> t2) {

@@ -17,12 +17,11 @@ HIDIV_INLINE double reduced(double x, double k) { return (x - k * 0x1.62e42fee00
 
 }  // namespace
 
-int weigh_rows(const double *log_weight, const double *ratio, const double *log_weight_q, const int64_t *index, int64_t start,
-               int64_t count, const WeightRows &out) {
+int weigh_rows(const double *log_weight, const double *ratio, const int64_t *index, int64_t count, const WeightRows &out) {
     const int64_t states = out.states, padded = out.padded;
     int outcome = weights_done;
     for (int64_t i = 0; i < count; ++i) {
-        const int64_t from = (index ? index[i] : start - i) * states, to = i * padded;
+        const int64_t from = index[i] * states, to = i * padded;
         const double *x = log_weight + from, *y = ratio + from;
         double top = x[0], top_q = x[0] + y[0], out_ratio = y[0];
         double bottom = x[0], wide = 0.0;
@@ -54,28 +53,12 @@ int weigh_rows(const double *log_weight, const double *ratio, const double *log_
         for (int64_t s = states; s < padded; ++s) out.weight[to + s] = out.ratio[to + s] = 0.0;
         out.exponent[i] = int64_t(k);
         out.ratio_out[i] = out_ratio;
-        if (out.weight_q) {
-            const double *xq = log_weight_q + from;
-            double most = xq[0];
-            for (int64_t s = 1; s < states; ++s) most = xq[s] > most ? xq[s] : most;
-            const double kq = power(most);
-            for (int64_t s = 0; s < states; ++s) {
-                const double each = reduced(xq[s], kq);
-                out.weight_q[to + s] = each < low ? low : each;
-            }
-            for (int64_t s = states; s < padded; ++s) out.weight_q[to + s] = 0.0;
-            out.exponent_q[i] = int64_t(kq);
-        }
     }
-    const auto exponentials = [&](double *values) {
-        int64_t i = 0;
-        for (; i + native <= count * padded; i += native) store<native>(values + i, exp_of<native>(load<native>(values + i)));
-        for (; i < count * padded; ++i) values[i] = exp_of<2>(V<2>{values[i], values[i]})[0];
-        for (int64_t row = 0; row < count; ++row)
-            for (int64_t s = states; s < padded; ++s) values[row * padded + s] = 0.0;
-    };
-    exponentials(out.weight);
-    if (out.weight_q) exponentials(out.weight_q);
+    int64_t i = 0;
+    for (; i + native <= count * padded; i += native) store<native>(out.weight + i, exp_of<native>(load<native>(out.weight + i)));
+    for (; i < count * padded; ++i) out.weight[i] = exp_of<2>(V<2>{out.weight[i], out.weight[i]})[0];
+    for (int64_t row = 0; padded > states && row < count; ++row)
+        for (int64_t s = states; s < padded; ++s) out.weight[row * padded + s] = 0.0;
     return outcome;
 }
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.layout import Layout
-from hidiv.recursions.tables import Tables
-from hidiv.recursions.upward import Upward, conditional_rows, root_law, upward
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.layout import Layout, Places
+from hidiv.recursions.tables import Law, Tables
+from hidiv.recursions.upward import conditional_rows, root_law, upward
 
 Array = NDArray[np.float64]
 
@@ -26,11 +27,19 @@ class Marginals:
 
 def smooth(tables: Tables, layout: Layout, with_pairs: bool = True) -> Marginals:
     """P(S_u = s | E) and P(S_parent = r, S_u = s | E) for every node."""
+    value, marginals, pairs, failed = smoothed(layout.n_nodes, layout.places, tables.arrays, with_pairs)
+    return Marginals(value, marginals, pairs) if failed < 0 else Marginals(-np.inf, marginals[:0], None, failed)
+
+
+@kernel
+def smoothed(n_nodes: int, places: Places, law: Law, with_pairs: bool) -> tuple[float, Array, Array | None, int]:
+    """(log-likelihood, marginals (n, K), pairs (n, K, K) or None, failing node or -1)."""
+    tables, layout = Tables(*law), Layout(n_nodes, *places)
     up = upward(tables, layout)
-    if up.impossible is not None:
-        return Marginals(-np.inf, up.log_own, None, up.impossible)
-    n, k = up.log_own.shape
+    n, k = n_nodes, tables.n_states
     marginals = np.zeros((n, k))
+    if up.impossible is not None:
+        return -np.inf, marginals, None, up.impossible
     pairs = np.zeros((n, k, k)) if with_pairs else None
     marginals[0] = root_law(tables, up)
     for nodes in layout.downward(k * k):
@@ -38,15 +47,23 @@ def smooth(tables: Tables, layout: Layout, with_pairs: bool = True) -> Marginals
         marginals[nodes] = joint.sum(axis=1)
         if pairs is not None:
             pairs[nodes] = joint
-    return Marginals(up.log_likelihood, marginals, pairs)
+    return up.log_likelihood, marginals, pairs, -1
 
 
-def entropy_profile(tables: Tables, layout: Layout) -> tuple[Array, Upward]:
-    """(n,): H(S_u | S_parent, E), the root's own entropy at 0; sums to H(S | E)."""
+def entropy_profile(tables: Tables, layout: Layout) -> tuple[Array, int | None]:
+    """(n,): H(S_u | S_parent, E), the root's own entropy at 0; sums to H(S | E). And the failing node or None."""
+    profile, failed = entropies(layout.n_nodes, layout.places, tables.arrays)
+    return profile, None if failed < 0 else failed
+
+
+@kernel
+def entropies(n_nodes: int, places: Places, law: Law) -> tuple[Array, int]:
+    """(profile (n,), failing node or -1)."""
+    tables, layout = Tables(*law), Layout(n_nodes, *places)
     up = upward(tables, layout)
+    n, k = n_nodes, tables.n_states
     if up.impossible is not None:
-        return np.zeros(0), up
-    n, k = up.log_own.shape
+        return np.zeros(n), up.impossible
     marginals, profile = np.zeros((n, k)), np.zeros(n)
     marginals[0] = root_law(tables, up)
     profile[0] = entropy(marginals[0])
@@ -55,7 +72,7 @@ def entropy_profile(tables: Tables, layout: Layout) -> tuple[Array, Upward]:
         weight = marginals[layout.parents(nodes)]
         profile[nodes] = (weight * entropy(rows)).sum(axis=1)
         marginals[nodes] = (weight[:, :, None] * rows).sum(axis=1)
-    return profile, up
+    return profile, -1
 
 
 def entropy(p: Array) -> Array:

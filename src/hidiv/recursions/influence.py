@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.layout import Layout, add_to_parents
-from hidiv.recursions.tables import Tables
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.layout import Layout, Places, add_to_parents
+from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.terms import phi
 from hidiv.recursions.upward import Upward, log_of, log_sum, upward
 
@@ -15,16 +16,24 @@ Array = NDArray[np.float64]
 
 def influence(tables: Tables, layout: Layout, unseen: Array) -> tuple[Array, int | None]:
     """unseen (R, K): log weights left when X_j is not seen, 0 or -inf by allowed state -> ((n,), impossible node or None)."""
+    values, failed = influences(layout.n_nodes, layout.places, tables.arrays, np.ascontiguousarray(unseen))
+    return (values, None) if failed < 0 else (values[:0], failed)
+
+
+@kernel
+def influences(n_nodes: int, places: Places, law: Law, unseen: Array) -> tuple[Array, int]:
+    """(influence of every node (n,), failing node or -1)."""
+    tables, layout = Tables(*law), Layout(n_nodes, *places)
     up = upward(tables, layout)
     if up.impossible is not None:
-        return np.zeros(0), up.impossible
+        return np.zeros(n_nodes), up.impossible
     outside = outside_messages(tables, layout, up)
     nodes = np.arange(layout.n_nodes)
     rows = layout.rows(nodes)
     seen, left = tables.log_weight[rows], unseen[rows]
     below = up_without_weight(tables, layout, up)
     with_x, without_x = outside + below + seen, outside + below + left
-    return node_divergence(with_x, without_x, left - np.where(seen > -np.inf, seen, 0.0)), None
+    return node_divergence(with_x, without_x, left - np.where(seen > -np.inf, seen, 0.0)), -1
 
 
 def node_divergence(log_g: Array, log_h: Array, ratio: Array) -> Array:

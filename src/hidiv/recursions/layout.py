@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
 Indices = NDArray[np.int32] | NDArray[np.int64]
+Places = tuple[IntArray | None, IntArray | None, Indices | None]  # parent, transition_of, row_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +25,10 @@ class Layout:
     parent: IntArray | None = None
     transition_of: IntArray | None = None
     row_of: Indices | None = None
+
+    @property
+    def places(self) -> Places:
+        return self.parent, self.transition_of, self.row_of
 
     def rows(self, nodes: IntArray) -> IntArray:
         return nodes if self.row_of is None else self.row_of[nodes].astype(np.int64)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
-from hidiv.recursions.layout import Indices, IntArray, Layout, add_to_parents
+from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.support import Bools, first_gap, posterior_support, upward_support
-from hidiv.recursions.tables import PairTables, Tables
+from hidiv.recursions.tables import Law, PairTables, Tables
 from hidiv.recursions.terms import phi
 from hidiv.recursions.upward import log_of, log_sum
 
@@ -75,17 +75,14 @@ def compare_rows(log_row: Array, log_row_q: Array, row_ratio: Array, log_z: Arra
     return Rows(log_mass, ratio_up, np.where(alive, local, 0.0), total, own, log_mass_q)
 
 
-Law = tuple[Array, Array, Array]  # initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three
-Places = tuple[IntArray | None, IntArray | None, Indices | None]  # parent, transition_of, row_of
 Found = tuple[float, float, float, Array | None, tuple[int, int, int], int, int]
 
 
 def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Posterior:
     """Value, log-likelihoods and, when asked for, the profile; compiled where there is a compiled kernel."""
-    p, q = (packed(law.initial, law.transition, law.log_weight) for law in (pair.p, pair.q))
-    ratio = packed(pair.initial_ratio, pair.transition_ratio, pair.weight_ratio)
-    places = layout.parent, layout.transition_of, layout.row_of
-    found = posterior_value(layout.n_nodes, places, p, q, ratio, pair.residual, by_node)
+    found = posterior_value(
+        layout.n_nodes, layout.places, pair.p.arrays, pair.q.arrays, pair.ratios, pair.residual, by_node
+    )  # fmt: skip
     value, log_p, log_q, profile, gap, failed_p, failed_q = found
     if failed_p >= 0 or failed_q >= 0:
         return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
@@ -94,14 +91,9 @@ def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Poster
     return Posterior(value, log_p, log_q, profile)
 
 
-def packed(initial: Array, transition: Array, log_weight: Array) -> Law:
-    """Contiguous, as the kernels ask for."""
-    return np.ascontiguousarray(initial), np.ascontiguousarray(transition), np.ascontiguousarray(log_weight)
-
-
 @kernel
 def posterior_value(
-    n_nodes: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, by_node: bool
+    n_nodes: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, by_node: bool, threads: int = 0
 ) -> Found:
     """(value, log-likelihoods of p and q, profile or None, infinite place, failing nodes of p and q); -1 where there is none."""
     layout = Layout(n_nodes, *places)

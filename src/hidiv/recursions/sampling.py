@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.layout import IntArray, Layout
-from hidiv.recursions.tables import Tables
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.layout import IntArray, Layout, Places
+from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import conditional_rows, root_law, upward
 
 Array = NDArray[np.float64]
@@ -14,18 +15,26 @@ Array = NDArray[np.float64]
 
 def sample_states(tables: Tables, layout: Layout, uniform: Array) -> tuple[IntArray, int | None]:
     """uniform (size, n) in [0, 1) -> (states (size, n), impossible node or None); weights of zero logarithm give the prior."""
+    states, failed = drawn_states(layout.n_nodes, layout.places, tables.arrays, uniform)
+    return (states, None) if failed < 0 else (states[:0], failed)
+
+
+@kernel
+def drawn_states(n_nodes: int, places: Places, law: Law, uniform: Array) -> tuple[IntArray, int]:
+    """(states (size, n), failing node or -1)."""
+    tables, layout = Tables(*law), Layout(n_nodes, *places)
     up = upward(tables, layout)
     size, n = uniform.shape
     states = np.zeros((size, n), dtype=np.int64)
     if up.impossible is not None:
-        return states[:0], up.impossible
+        return states, up.impossible
     k = tables.n_states
     states[:, 0] = pick(np.cumsum(root_law(tables, up)), uniform[:, 0])
     for nodes in layout.downward(k * k + k * size):
         cumulative = np.cumsum(conditional_rows(tables, layout, up, nodes), axis=2)
         chosen = cumulative[np.arange(nodes.size), states[:, layout.parents(nodes)]]
         states[:, nodes] = pick(chosen, uniform[:, nodes])
-    return states, None
+    return states, -1
 
 
 def pick(cumulative: Array, uniform: Array) -> IntArray:

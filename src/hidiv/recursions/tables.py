@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Law = tuple[Array, Array, Array]  # initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,10 @@ class Tables:
     @property
     def n_states(self) -> int:
         return int(self.initial.shape[0])
+
+    @property
+    def arrays(self) -> Law:
+        return packed(self.initial, self.transition, self.log_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +42,12 @@ class PairTables:
     transition_ratio: Array
     weight_ratio: Array
     residual: Array | None = None
+
+    @property
+    def ratios(self) -> Law:
+        return packed(self.initial_ratio, self.transition_ratio, self.weight_ratio)
+
+
+def packed(initial: Array, transition: Array, log_weight: Array) -> Law:
+    """Contiguous, as the kernels ask for."""
+    return np.ascontiguousarray(initial), np.ascontiguousarray(transition), np.ascontiguousarray(log_weight)

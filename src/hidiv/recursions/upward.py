@@ -8,9 +8,10 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.layout import IntArray, Layout, add_to_parents
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.layout import IntArray, Layout, Places, add_to_parents
 from hidiv.recursions.support import upward_support
-from hidiv.recursions.tables import Tables
+from hidiv.recursions.tables import Law, Tables
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,19 @@ def log_of(values: Array) -> Array:
     """Logarithms of probabilities, -inf at zero."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values))
+
+
+def log_likelihood(tables: Tables, layout: Layout) -> tuple[float, int | None]:
+    """log P(E), and the first node in upward order where the evidence fails (log P is -inf then) or None."""
+    value, failed = likelihood_value(layout.n_nodes, layout.places, tables.arrays)
+    return (value, None) if failed < 0 else (-np.inf, failed)
+
+
+@kernel
+def likelihood_value(n_nodes: int, places: Places, law: Law) -> tuple[float, int]:
+    """(log P(E), failing node or -1)."""
+    up = upward(Tables(*law), Layout(n_nodes, *places))
+    return up.log_likelihood, -1 if up.impossible is None else up.impossible
 
 
 def upward(tables: Tables, layout: Layout) -> Upward:

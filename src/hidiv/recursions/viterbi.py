@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.layout import IntArray, Layout, add_to_parents
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.layout import IntArray, Layout, Places, add_to_parents
 from hidiv.recursions.support import upward_support
-from hidiv.recursions.tables import Tables
+from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import log_of
 
 Array = NDArray[np.float64]
@@ -15,10 +16,18 @@ Array = NDArray[np.float64]
 
 def viterbi(tables: Tables, layout: Layout) -> tuple[IntArray, float, int | None]:
     """(states (n,), log P(states, E), impossible node or None); among equals the lowest state wins."""
-    n, k = layout.n_nodes, tables.n_states
+    states, value, failed = best_states(layout.n_nodes, layout.places, tables.arrays)
+    return (states, value, None) if failed < 0 else (states[:0], -np.inf, failed)
+
+
+@kernel
+def best_states(n_nodes: int, places: Places, law: Law) -> tuple[IntArray, float, int]:
+    """(states (n,), log P(states, E), failing node or -1)."""
+    tables, layout = Tables(*law), Layout(n_nodes, *places)
+    n, k = n_nodes, tables.n_states
     _, failed = upward_support(tables, layout)
     if failed is not None:
-        return np.zeros(0, dtype=np.int64), -np.inf, failed
+        return np.zeros(n, dtype=np.int64), -np.inf, failed
     log_transition = log_of(tables.transition)
     best = np.zeros((n, k), dtype=np.longdouble)
     choice = np.zeros((n, k), dtype=np.int64)
@@ -36,4 +45,4 @@ def viterbi(tables: Tables, layout: Layout) -> tuple[IntArray, float, int | None
     states[0] = last.argmax()
     for nodes in layout.downward(k * k):
         states[nodes] = choice[nodes, states[layout.parents(nodes)]]
-    return states, float(total + last.max()), None
+    return states, float(total + last.max()), -1

@@ -17,7 +17,8 @@ Array = NDArray[np.float64]
 
 WORD_LIMIT = 2 * 10**7
 CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
-_PREFIXES = 1 << 14  # words carried at once
+NEAR = 0.05  # relative differences below this are summed to second order, without cancellation
+_PREFIXES = 1 << 12  # words carried at once
 
 
 class Enumerated(NamedTuple):
@@ -59,7 +60,7 @@ def enumerate_chain(p: FiniteChain, q: FiniteChain, length: int, limit: int = WO
         totals.append(divergence)
         if following is not None:
             blocks = range(0, len(following.weight), _PREFIXES)
-            stack.extend((_Front(*(None if a is None else a[i : i + _PREFIXES] for a in following)), position + 1) for i in blocks)
+            stack.extend((_taken(following, slice(i, i + _PREFIXES)), position + 1) for i in blocks)
     return Enumerated(fsum(totals), words)
 
 
@@ -73,38 +74,53 @@ def check_words(n_symbols: int, n_nodes: int, limit: int) -> int:
 
 
 def _advance(front: _Front, steps_p: Array, steps_q: Array, last: bool) -> tuple[float, _Front | None]:
-    """One symbol more: the expected divergence of its two predictive laws, and the words that go on."""
-    ahead_p = np.matmul(front.p[None], steps_p)  # (M, B, K)
-    ahead_q = np.matmul(front.q[None], steps_q)
-    next_p, next_q = ahead_p.sum(axis=-1), ahead_q.sum(axis=-1)  # (M, B)
-    moved = None
-    if front.apart is None:
-        local = row_divergence(next_p.T, next_q.T)
-    else:
-        moved = np.matmul(front.apart[None], steps_q) + np.matmul(front.p[None], steps_q - steps_p)
-        local = _from_differences(next_p, next_q, moved.sum(axis=-1))
-    if not np.isfinite(local[front.weight > 0]).all():
+    """One symbol more: the expected divergence of its two predictive laws, and the words that go on.
+
+    steps (M, K, K); a product with all symbols side by side is one large matrix product.
+    """
+    next_p, next_q = front.p @ steps_p.sum(axis=2).T, front.q @ steps_q.sum(axis=2).T  # (B, M)
+    apart = None
+    if front.apart is not None:
+        apart = front.apart @ steps_q.sum(axis=2).T + front.p @ (steps_q - steps_p).sum(axis=2).T
+    local = row_divergences(next_p, next_q, next_q - next_p if apart is None else apart)
+    if not np.isfinite(local).all():
         refuse(OutOfRange, "q", "gives a word a probability that no double can hold")
-    divergence = float(front.weight @ np.where(front.weight > 0, local, 0.0))
+    divergence = float(front.weight @ local)
     if last:
         return divergence, None
-    weight = (front.weight * next_p).ravel()
-    going = np.flatnonzero(weight > 0)
-    over_p, over_q = next_p.reshape(-1, 1)[going], next_q.reshape(-1, 1)[going]
-    filter_p = ahead_p.reshape(-1, ahead_p.shape[-1])[going] / over_p
-    filter_q = ahead_q.reshape(-1, ahead_q.shape[-1])[going] / over_q
-    apart = None
-    if moved is not None:
-        change = moved.reshape(-1, moved.shape[-1])[going]
-        apart = (change - filter_p * change.sum(axis=-1, keepdims=True)) / over_q
-    return divergence, _Front(weight[going], filter_p, filter_q, apart)
+    weight = (front.weight[:, None] * next_p).ravel()
+    over_p, over_q = next_p.reshape(-1, 1), next_q.reshape(-1, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):  # words p cannot emit are dropped below
+        filter_p, filter_q = _all_symbols(front.p, steps_p) / over_p, _all_symbols(front.q, steps_q) / over_q
+        if front.apart is not None:
+            change = _all_symbols(front.apart, steps_q) + _all_symbols(front.p, steps_q - steps_p)
+            apart = (change - filter_p * change.sum(axis=1, keepdims=True)) / over_q
+    following = _Front(weight, filter_p, filter_q, apart)
+    return divergence, following if (weight > 0).all() else _taken(following, np.flatnonzero(weight > 0))
 
 
-def _from_differences(p: Array, q: Array, apart: Array) -> Array:
-    """KL along the first axis from p, q and q - p, the last known better than by subtraction."""
+def _all_symbols(vectors: Array, steps: Array) -> Array:
+    """(B M, K): every vector (B, K) through the step (K, K) of every symbol."""
+    n_symbols, n_states, _ = steps.shape
+    side_by_side = steps.transpose(1, 0, 2).reshape(n_states, n_symbols * n_states)
+    return np.asarray((vectors @ side_by_side).reshape(-1, n_states))
+
+
+def _taken(front: _Front, which: slice | NDArray[np.int64]) -> _Front:
+    """Some of the words."""
+    return _Front(*(None if part is None else part[which] for part in front))
+
+
+def row_divergences(p: Array, q: Array, apart: Array) -> Array:
+    """(B,): KL of the rows of p and q (B, M), `apart` being q - p or something nearer to it; +inf where p > 0 = q."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        terms = p * h(apart / p)
-        far = p * (np.log(p) - np.log(q)) + (q - p)
-    terms = np.where(np.abs(apart) <= 0.5 * p, terms, far)
-    terms = np.where(p == 0, q, np.where(q == 0, inf, terms))
-    return np.asarray(terms.sum(axis=0))
+        change = apart / p
+        terms = p * (change - np.log(q / p))
+        near = np.abs(change) < NEAR
+        if near.any():
+            terms[near] = p[near] * h(change[near])
+    ordinary = np.isfinite(terms)
+    if not ordinary.all():
+        odd = ~ordinary.all(axis=1)
+        terms[odd, 0], terms[odd, 1:] = row_divergence(p[odd], q[odd]), 0.0
+    return np.asarray(terms.sum(axis=1))

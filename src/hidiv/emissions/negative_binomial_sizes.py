@@ -1,0 +1,111 @@
+"""Two negative binomial laws of different sizes: no closed form, sums over the counts.
+
+From p the size is changed first, at p's mean, then the mean: the KL is the sum of the KLs of the two steps, and the
+log-ratio of each step is of the size of the step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions import bits
+from hidiv.emissions.bits import Bits
+from hidiv.emissions.deviance import deviance, products
+from hidiv.emissions.geometric import kl_failures
+from hidiv.emissions.quadrature import FARTHEST, Laws, divergence, log_power, peak, total
+from hidiv.emissions.quadrature import renyi as renyi_sum
+from hidiv.emissions.stirling import change, factorial_remainder, log_step, panel_rule, remainder
+
+Array = NDArray[np.float64]
+
+CHUNK = 4096  # counts at a time
+
+
+def log_pmf(x: Array, size: Array, trial: Bits) -> Array:
+    """log of Gamma(size+x) / (Gamma(size) x!) one^size zero^x, as deviances: large counts keep their digits."""
+    with np.errstate(invalid="ignore"):
+        n = x + size
+        off = size * trial.zero - x * trial.one  # expected failures out of n, less x
+        binomial = deviance(x, n * trial.zero, off) + deviance(size, n * trial.one, -off)
+        return np.asarray(remainder(n) - remainder(size) - factorial_remainder(x) - binomial)
+
+
+class Between(NamedTuple):
+    """The law of q's size and p's mean."""
+
+    mean: Array
+    trial: Bits
+    step: Array  # from its probability of success to q's
+
+
+def between(r: Array, p: Bits, s: Array, q: Bits) -> Between:
+    """r, s: the sizes of p and q."""
+    mean = r * (p.zero / p.one)
+    # q's mean less p's, from differences of the parameters.
+    further = products(s - r, q.zero * p.one, r, bits.step(p, q)) / (p.one * q.one)
+    n = s + mean
+    return Between(mean, Bits(s / n, mean / n), -further * q.one / n)
+
+
+def kl_sizes(r: Array, p: Bits, s: Array, q: Bits) -> float:
+    """KL of size r and trial p from size s and trial q, each one number; +inf where q is sure to be 0 and p is not."""
+    if p.zero == 0:
+        return float(-s * bits.log_bits(q).one)
+    if q.zero == 0:
+        return math.inf
+    mid = between(r, p, s, q)
+    laws = Laws(lambda x: log_pmf(x, r, p), lambda x: log_pmf(x, s, mid.trial), lambda x: size_ratio(x, r, s, mid.mean))
+    by_size = divergence(laws, lambda f: total(f, [mode(r, p), mode(s, mid.trial)]))
+    return by_size + float(s * kl_failures(mid.trial, q, mid.step))
+
+
+def renyi_sizes(r: Array, p: Bits, s: Array, q: Bits, alpha: float) -> float:
+    """Renyi divergence of order alpha, each argument one number; +inf where the sum diverges or supports ask for it."""
+    if p.zero == 0:
+        return float(-s * bits.log_bits(q).one)
+    if q.zero == 0:
+        return math.inf if alpha > 1 else float(alpha * r * bits.log_bits(p).one) / (alpha - 1.0)
+    # Terms go like x^(power-1) e^(decay x).
+    decay, power = float(bits.log_powers(p, q, alpha).zero), float(alpha * r + (1.0 - alpha) * s)
+    if decay > 0 or (decay == 0 and power >= 0):
+        return math.inf
+    laws = Laws(lambda x: log_pmf(x, r, p), lambda x: log_pmf(x, s, q), lambda x: ratio_sizes(x, r, p, s, q))
+    edges = np.concatenate([[0.0], 2.0 ** np.arange(math.log2(FARTHEST) + 1)])
+    top = peak(lambda x: log_power(laws, alpha, x), edges)
+    centres = [mode(r, p), mode(s, q), int(top.at)]
+    return renyi_sum(laws, alpha, lambda f: total(f, centres), top.height)
+
+
+def mode(size: Array, trial: Bits) -> int:
+    """A most probable count."""
+    return int(min(max(float(size) - 1.0, 0.0) * float(trial.zero / trial.one), FARTHEST))
+
+
+def ratio_sizes(x: Array, r: Array, p: Bits, s: Array, q: Bits) -> Array:
+    """log q/p at counts x of any shape, r, s and the trials one number each."""
+    if p.zero == 0 or q.zero == 0:
+        log_p, log_q = log_pmf(x, r, p), log_pmf(x, s, q)
+        with np.errstate(invalid="ignore"):
+            return np.where(log_p == log_q, 0.0, log_q - log_p)
+    mid = between(r, p, s, q)
+    slope = log_step(mid.trial.zero, q.zero, -mid.step)
+    return size_ratio(x, r, s, mid.mean) + (x - mid.mean) * slope - s * kl_failures(mid.trial, q, mid.step)
+
+
+def size_ratio(x: Array, r: Array, s: Array, mean: Array) -> Array:
+    """log-ratio of size s to size r at one mean: the integral over the size n from r to s of
+    G'(x+n) - G'(n) - h((x-mean)/(n+mean)), with G of stirling.py and h(v) = v - log1p(v).
+    """
+    length = log_step(r, s, s - r)
+    nodes, weights = panel_rule(abs(float(length)))
+    sizes = r * np.exp(length * nodes)
+    flat, value = x.reshape(-1), np.empty(x.size)
+    for start in range(0, x.size, CHUNK):
+        at = flat[start : start + CHUNK, None]
+        off = deviance(np.ones_like(at), (at + sizes) / (sizes + mean), (at - mean) / (sizes + mean))
+        value[start : start + CHUNK] = (sizes * off) @ (length * weights)
+    return change(x + r, x + s, np.full_like(x, s - r)) - change(r, s, s - r) - value.reshape(x.shape)

@@ -1,0 +1,33 @@
+// Transitions as the lanes read them: by rows, not padded.
+#pragma once
+
+#include <math.h>
+
+#include <vector>
+
+#include "inference.hpp"
+#include "posterior_steps.hpp"
+
+namespace hidiv {
+
+struct LaneTables {
+    explicit LaneTables(const LawPair &pair) : quotient(size_t(pair.transitions * pair.states * pair.states)) {
+        for (int64_t s = 0; s < pair.states; ++s) positive = positive && pair.p.initial[s] > 0 && pair.q.initial[s] > 0;
+        double reach = 0.0;
+        for (size_t i = 0; i < quotient.size(); ++i) {
+            const double p = pair.p.transition[i], q = pair.q.transition[i];
+            positive = positive && p > 0 && q > 0 && isfinite(pair.transition_ratio[i]);
+            quotient[i] = q / p;
+            reach = fmax(reach, fabs(pair.transition_ratio[i]));
+        }
+        view = {pair.states, pair.states, pair.p.transition, pair.transition_ratio, nullptr, pair.q.transition, quotient.data(), reach};
+    }
+    LaneTables(const LaneTables &) = delete;
+    LaneTables &operator=(const LaneTables &) = delete;
+
+    std::vector<double> quotient;
+    StepTables view;
+    bool positive = true;  // no zeros
+};
+
+}  // namespace hidiv

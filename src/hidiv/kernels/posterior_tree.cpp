@@ -1,0 +1,142 @@
+#include "posterior_tree.hpp"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "lane_tables.hpp"
+#include "parallel.hpp"
+#include "posterior_wide.hpp"
+#include "prepared_rows.hpp"
+#include "targets.hpp"
+
+namespace hidiv {
+namespace {
+
+constexpr int64_t at_once = 1024;      // nodes whose weights are made ready together
+constexpr int64_t piece_size = 16384;  // nodes one thread does at a time
+
+struct Free {
+    void operator()(void *p) const { free(p); }
+};
+
+struct TreeSweep {
+    const LawPair &pair;
+    const Places &places;
+    const StepTables &tables;
+    double *record;
+    int64_t records;
+
+    // Nodes first..last; false when doubles do not suffice or a zero was met.
+    bool range(PreparedRows &rows, int64_t first, int64_t last, Gathered &gathered) const {
+        std::vector<int32_t> row(static_cast<size_t>(at_once));
+        for (int64_t u = first; u >= last; u -= at_once) {
+            const int64_t low = std::max(last, u - at_once + 1);
+            if (rows.block(u, u - low + 1, row.data(), gathered) != weights_done) return false;
+            TreeSums sums{0, 0.0, 0.0};
+            const TreeNodes nodes{places.parent, places.transition_of, row.data(), record, records};
+            if (!table().posterior_nodes(tables, rows.view(), nodes, u, low, sums)) return false;
+            gathered.exponent += sums.exponent;
+            gathered.ratio.add(sums.ratio);
+            gathered.value.add(sums.value);
+        }
+        return true;
+    }
+};
+
+// Cuts of 1..n-1 into stretches that do not wait for each other, levels of a tree listed level by level; empty otherwise.
+std::vector<int64_t> level_starts(const Places &places) {
+    std::vector<int64_t> starts;
+    if (places.n < 4 * piece_size) return starts;
+    for (int64_t u = 2; u < places.n; ++u)
+        if (places.parent[u] < places.parent[u - 1]) return starts;
+    int64_t start = 1;
+    while (start < places.n) {
+        starts.push_back(start);
+        // The first node whose parent lies in this level opens the next one.
+        start = std::lower_bound(places.parent + start, places.parent + places.n, start) - places.parent;
+    }
+    starts.push_back(places.n);
+    return starts;
+}
+
+}  // namespace
+
+Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads, Divergence &result, bool &declined) {
+    declined = true;
+    if (pair.states < 2 || pair.states > most_lane_states) return Status::done;
+    try {
+        const LaneTables tables(pair);
+        if (!tables.positive) return Status::done;
+        int64_t records = 1;
+        for (int64_t u = 1; u < places.n; ++u) records = std::max(records, places.parent[u] + 1);
+        const int64_t stride = lane_record(pair.states);
+        const std::unique_ptr<double, Free> memory(static_cast<double *>(calloc(size_t(records * stride + 8), sizeof(double))));
+        if (!memory) return Status::no_memory;
+        double *record = reinterpret_cast<double *>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t(63));
+        const TreeSweep sweep{pair, places, tables.view, record, records};
+        Gathered gathered;
+        bool good = true;
+        const std::vector<int64_t> starts = level_starts(places);
+        if (starts.empty() || starts.size() > 64) {
+            PreparedRows rows(pair, places, pair.states, at_once);
+            if (rows.zero()) return Status::done;
+            for (int64_t first = places.n - 1; first > 0 && good; first -= piece_size) {
+                good = sweep.range(rows, first, std::max<int64_t>(1, first - piece_size + 1), gathered);
+                if (interrupted()) return Status::interrupted;
+            }
+        } else {
+            for (size_t level = starts.size() - 1; level > 0 && good; --level) {
+                // Pieces end where the parent changes, so that no two of them write to one parent.
+                std::vector<int64_t> cuts{starts[level - 1]};
+                while (cuts.back() < starts[level]) {
+                    int64_t next = std::min(cuts.back() + piece_size, starts[level]);
+                    while (next < starts[level] && places.parent[next] == places.parent[next - 1]) ++next;
+                    cuts.push_back(next);
+                }
+                std::vector<Gathered> parts(cuts.size());
+                std::vector<char> fine(cuts.size(), 1);
+                const Status status = parallel(int64_t(cuts.size()) - 1, usable_threads(threads), [&](int64_t piece) {
+                    const size_t i = size_t(piece);
+                    PreparedRows rows(pair, places, pair.states, at_once);
+                    fine[i] = !rows.zero() && sweep.range(rows, cuts[i + 1] - 1, cuts[i], parts[i]);
+                    return Status::done;
+                });
+                if (status != Status::done) return status;
+                for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+                    good = good && fine[i];
+                    gathered.exponent += parts[i].exponent;
+                    gathered.ratio.add(parts[i].ratio.value());
+                    gathered.value.add(parts[i].value.value());
+                }
+            }
+        }
+        if (!good) return Status::done;
+        // The root in numbers with exponents: one node, and it may carry any zero's worth of range.
+        const double *lw = pair.p.log_weight + places.row(0) * pair.states, *lr = pair.weight_ratio + places.row(0) * pair.states;
+        for (int64_t s = 0; s < pair.states; ++s)
+            if (!isfinite(lw[s]) || !isfinite(lr[s]) || (pair.residual && !isfinite(pair.residual[places.row(0) * pair.states + s])))
+                return Status::done;
+        Inbox inbox(pair.states);
+        for (int64_t i = 0; i < pair.states; ++i) {
+            const size_t s = size_t(i);
+            if (record[0] == 0.0) continue;
+            inbox.b[s] = Wide(record[i]);
+            inbox.ratio[s] = record[pair.states + i];
+            inbox.inward[s] = record[2 * pair.states + i];
+        }
+        WideStep step(pair, places, nullptr);
+        result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};
+        step.root(inbox, gathered, result, nullptr, nullptr, nullptr);
+        declined = false;
+        return Status::done;
+    } catch (const std::bad_alloc &) {
+        return Status::no_memory;
+    }
+}
+
+}  // namespace hidiv
