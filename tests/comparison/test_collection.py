@@ -159,7 +159,7 @@ def test_a_file_names_itself_once(tmp_path: Path) -> None:
 
 def test_one_pass_over_many_models(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
-    m, k = 20_000, 4
+    m, k = 5_000, 4
     arrays = {
         "format": np.array("hidiv.collection"), "version": np.array(1),
         "initial": rng.dirichlet(np.ones(k), m), "transition": rng.dirichlet(np.ones(k), (m, 1, k)),

@@ -38,7 +38,7 @@ def written(arrays: dict[str, np.ndarray]) -> bytes:
 STACKED = hd.Collection([models()["groups"], models()["groups"]]).to_arrays()
 COLLECTION = written(STACKED)
 NAMES = ["other", "emission.0.poisson.rate", "emission.9.x", "end", "name", "emission.", "emission.0.product.0.beta.a"]
-FUZZ = settings(FUZZ, max_examples=150)
+FUZZ = settings(FUZZ, max_examples=100)
 
 
 def test_arrays_come_back_and_numpy_reads_them_too() -> None:

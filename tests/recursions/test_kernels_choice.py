@@ -43,13 +43,17 @@ def test_python_is_forced():
 
 @pytest.mark.parametrize("wish", [None, "", "auto"])
 def test_the_extension_is_taken_where_there_is_one(wish):
-    expected = f"compiled, {compiled.targets()[0]}\n" if compiled else "python (no compiled extension in this install)\n"
+    expected = (
+        f"compiled, {compiled.targets()[0]}\n" if compiled else "python (no compiled extension in this install)\n"
+    )
     assert run(wish, DESCRIBE).stdout == expected
 
 
 def test_compiled_without_an_extension_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "hidiv._kernels", None)
-    with pytest.raises(HidivError, match="^HIDIV_KERNELS=compiled: no compiled extension in this install; reinstall .*$"):
+    with pytest.raises(
+        HidivError, match="^HIDIV_KERNELS=compiled: no compiled extension in this install; reinstall .*$"
+    ):
         chosen("compiled")
     assert chosen("auto") == (None, "python (no compiled extension in this install)")
 

@@ -77,20 +77,21 @@ def test_an_unknown_target_raises(name):
 
 
 LONG = {
-    "level_visits": "k.level_visits(np.full(200, 0.005), np.full((200, 200), 0.005), np.ones(10**6))",
-    "inward": "k.inward(np.arange(-1, 10**6 - 1), np.zeros(10**6, dtype=int), np.full((1, 50, 50), 0.02), np.ones((1, 50)), np.ones(50))",
+    "level_visits": "k.level_visits(np.full(200, 1 / 200), np.full((200, 200), 1 / 200), np.ones(10**6))",
+    "inward": "k.inward(np.arange(-1, 99_999), np.zeros(10**5, int), np.ones((1, 150, 150)), np.ones((1, 150)), np.ones(150))",
 }
 
 
-@pytest.mark.parametrize("call", [LONG[name] for name in LONG] if compiled else [], ids=list(LONG) if compiled else [])
-def test_ctrl_c_stops_a_kernel(call):
-    code = f"import numpy as np; from hidiv import _kernels as k; print('ready', flush=True); {call}; print('finished')"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-        assert run.stdout.readline() == "ready\n"
+@pytest.mark.parametrize("name", LONG if compiled else [])
+def test_ctrl_c_stops_a_kernel(name):
+    code = f"import numpy as np; from hidiv import _kernels as k; print('go', flush=True); {LONG[name]}; print('end')"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True) as run:
+        assert run.stdout.readline() == "go\n"
         time.sleep(0.3)
         run.send_signal(signal.SIGINT)
         asked = time.monotonic()
         out, err = run.communicate(timeout=60)
     assert "KeyboardInterrupt" in err
     assert out == ""
-    assert time.monotonic() - asked < 3.0
+    assert time.monotonic() - asked < 5.0  # either call takes longer than that to finish

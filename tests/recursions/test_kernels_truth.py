@@ -50,15 +50,21 @@ def test_kernels_agree_with_fractions(kernels, kind, states, groups):
     group, transition, initial, own, root = (given[key] for key in ("group", "transition", "initial", "own", "root"))
 
     np.testing.assert_array_equal(kernels.levels(parent), truth.levels(parent))
-    assert close(kernels.inward(parent, group, transition, own, root), truth.inward(parent, group, transition, own, root))
-    assert close(kernels.downward(initial, parent, group, transition), truth.downward(initial, parent, group, transition))
+    assert close(
+        kernels.inward(parent, group, transition, own, root), truth.inward(parent, group, transition, own, root)
+    )
+    assert close(
+        kernels.downward(initial, parent, group, transition), truth.downward(initial, parent, group, transition)
+    )
     edges, nodes = kernels.visits(initial, parent, group, transition)
     true_edges, true_nodes = truth.visits(initial, parent, group, transition)
     assert close(edges, true_edges)
     assert close(nodes, true_nodes)
 
     allowed, start = transition > 0.2, initial > 0.2
-    np.testing.assert_array_equal(kernels.reach(start, parent, group, allowed), truth.reach(start, parent, group, allowed))
+    np.testing.assert_array_equal(
+        kernels.reach(start, parent, group, allowed), truth.reach(start, parent, group, allowed)
+    )
 
 
 @pytest.mark.parametrize("states", [1, 2, 3, 6])

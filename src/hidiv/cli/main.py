@@ -50,8 +50,14 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=show_version,
-              help="Show the version and which kernels run.")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version and which kernels run.",
+)
 def commands() -> None:
     """Divergences of hidden Markov models on chains and trees."""
 

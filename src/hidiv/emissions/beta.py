@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.deviance import deviance, products, times
+from hidiv.emissions.deviance import cross, deviance, times
 from hidiv.emissions.exponential_family import renyi_between, second_order
 from hidiv.emissions.family import Family, Statistics, add_columns, check_between, check_density
 from hidiv.emissions.parameters import positive, same_shape, wide
@@ -121,7 +121,7 @@ def mean_part(p: Array, q: Array, step: Array) -> Array:
     """(2, K, F) -> (K, F): the KL of one trial of success a/(a+b), from q's to p's, times a + b of q."""
     (a, b), (c, d) = p, q
     s, t = a + b, c + d
-    off = products(a, step[1], step[0], b) / s  # (a d - c b) / s
+    off = cross(p, q, step) / s  # (a d - c b) / s
     return deviance(c, t * (a / s), off) + deviance(d, t * (b / s), -off)
 
 
@@ -132,7 +132,7 @@ def kl_natural(p: Array, q: Array, step: Array) -> Array:
     and G''(s) (u b - v a)^2 / (a b): non-negative terms only.
     """
     u, v = step[0][..., None], step[1][..., None]
-    across = products(p[0], step[1], step[0], p[1])[..., None]
+    across = cross(p, q, step)[..., None]
 
     def form(z: Array) -> Array:
         a, b = z

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.emissions.stirling import log_step
 from hidiv.recursions.terms import h, phi
 
 Array = NDArray[np.float64]
@@ -26,17 +27,17 @@ def deviance(x: Array, y: Array, step: Array | None = None) -> Array:
 def power_gap(x: Array, y: Array, step: Array, alpha: float) -> Array:
     """alpha x + (1-alpha) y - x^alpha y^(1-alpha), step = y - x: >= 0 for alpha < 1, <= 0 above, relatively accurate.
 
-    Near equality x [c h(v) - phi(c log1p(v))] with c = 1 - alpha, v = step/x (definitions, section 4), which cancels
+    It is x [c h(v) - phi(c log1p(v))] with c = 1 - alpha, v = step/x (definitions, section 4), which cancels
     as c -> 1: below alpha = 1/2 the two change places. -inf where alpha > 1 and x > 0 = y.
     """
     if alpha < 0.5:
         return power_gap(y, x, -step, 1.0 - alpha)
     rest = 1.0 - alpha
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        v = step / x
-        near = x * (rest * h(v) - phi(rest * np.log1p(v)))
+        v, log = step / x, log_step(x, y, step)
+        value = x * (rest * np.where(v >= -0.5, h(v), v - log) - phi(rest * log))
         far = x + rest * step - np.exp(alpha * np.log(x) + rest * np.log(y))
-    value = np.where(np.abs(step) <= 0.5 * x, near, far)
+    value = np.where(np.isfinite(value), value, far)
     value = np.where(y == 0, alpha * x if alpha < 1 else -np.inf, value)
     return np.where(x == 0, rest * y, value)
 
@@ -45,6 +46,12 @@ def times(count: Array, log: Array) -> Array:
     """count * log with 0 * inf = 0: what a probability raised to a count adds to a log-probability."""
     with np.errstate(invalid="ignore", over="ignore"):
         return np.where(count == 0, 0.0, count * log)
+
+
+def cross(p: Array, q: Array, step: Array) -> Array:
+    """p_0 q_1 - p_1 q_0 for two pairs of positive numbers, (2, ...) -> (...); step = q - p, better known near equality."""
+    near = (np.abs(step) <= 0.5 * p).all(axis=0)
+    return np.where(near, products(p[0], step[1], step[0], p[1]), products(p[0], q[1], q[0], p[1]))
 
 
 def products(a: Array, b: Array, c: Array, d: Array) -> Array:

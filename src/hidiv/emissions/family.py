@@ -73,6 +73,13 @@ class Family(Protocol):
         index = np.asarray(states)
         return type(self)(**{key: value[index] for key, value in self.parameters().items()})
 
+    def select(self, columns: ArrayLike) -> Self:
+        """The family of some of the columns; a family of one column is returned as it is."""
+        if self.n_features <= 1:
+            return self
+        index = np.asarray(columns)
+        return type(self)(**{key: value[:, index] for key, value in self.parameters().items()})
+
     def log_prob(self, x: ArrayLike) -> Array:
         """(n, K): log-probability (density) of each observation in each state; NaN entries are marginalised."""
         return self.log_weight(columns(x, self))

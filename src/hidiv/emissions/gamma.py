@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.deviance import deviance, products, times
+from hidiv.emissions.deviance import cross, deviance, times
 from hidiv.emissions.exponential import Exponential
 from hidiv.emissions.exponential_family import renyi_between
 from hidiv.emissions.family import Family, Statistics, add_columns, check_between, check_density
@@ -110,7 +110,7 @@ def kl_natural(p: Array, q: Array, step: Array) -> Array:
     - a log a + a between the shapes: nothing cancels, neither near equality nor for large shapes.
     """
     (a, b), (c, d) = p, q
-    across = products(a, step[1], step[0], b)  # a d - c b
+    across = cross(p, q, step)  # a d - c b
     with np.errstate(over="ignore"):
         return np.asarray(deviance(c, a * (d / b), across / b) + bregman(a, c, step[0]))
 
@@ -127,8 +127,9 @@ def renyi(p: Gamma, q: Gamma, alpha: float) -> Array:
 
 def log_ratio(p: Gamma, q: Gamma, x: Array) -> Array:
     """About p's mean, first the shape at equal means, then the mean: no large terms that cancel."""
-    (a, b), (c, d) = natural(p), natural(q)
-    step, across = c - a, products(a, d - b, c - a, b)
+    first, second = natural(p), natural(q)
+    (a, b), (c, d) = first, second
+    step, across = c - a, cross(first, second, second - first)
     at = x[:, None, :] * b / a  # over p's mean
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         off = deviance(np.ones_like(at), at, at - 1.0)

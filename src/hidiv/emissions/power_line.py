@@ -54,6 +54,8 @@ def line_renyi(line: Line, alpha: float) -> float:
         top = peak(lambda t, point=point: log_power(both, alpha, point(t)) + t, edges)  # type: ignore[misc]
         refined.append(around(top, edges))
         heights.append(top.height)
+    if max(heights) > 1e14:  # the width of the peak does not show beside its height
+        return max(heights) / -rest
     return renyi(both, alpha, over(line, refined), max(heights))
 
 

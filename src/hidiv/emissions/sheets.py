@@ -52,7 +52,7 @@ def sheets(p: Any, q: Any, lower: Array, upper: Array) -> list[Sheet]:
     if names <= {"gaussian", "laplace"}:
         return [_line(p, q, lower, upper, upper - lower)]
     if names <= {"exponential", "gamma"}:
-        return [_half_line(log_p, ratio, _log_peak(p), *_logs(lower, upper))]
+        return [_half_line(p, q, log_p, ratio, *_logs(lower, upper))]
     if names == {"von_mises"}:
         return _turns(log_p, ratio, float(np.ravel(p.mean)[0]), float(np.ravel(p.concentration)[0]), lower, upper)
     if names == {"beta"}:
@@ -120,10 +120,16 @@ def _centre(law: Any) -> tuple[float, float]:
     return float(np.ravel(law.mean)[0]), float(law.deviation[0, 0])
 
 
-def _half_line(log_p: Function, ratio: Function, peak: float, low: Array, high: Array, width: Array) -> Sheet:
+def _half_line(p: Any, q: Any, log_p: Function, ratio: Function, low: Array, high: Array, width: Array) -> Sheet:
     """x = e^y."""
+    (shape_p, shape_q), (rate_p, rate_q) = ([float(np.ravel(getattr(f, key, 1.0))[0]) for f in (p, q)] for key in ("shape", "rate"))
+
+    def moving(y: Array) -> Array:
+        return np.asarray((shape_q - shape_p) * y - (rate_q - rate_p) * np.exp(np.minimum(y, MOST)))
+
     return Sheet(
-        _continued(lambda y: log_p(np.exp(y)) + y), _continued(lambda y: ratio(np.exp(y))), low, high, width, peak, 1.0,
+        _continued(lambda y: log_p(np.exp(y)) + y), _continued(lambda y: ratio(np.exp(y))), low, high, width,
+        math.log(shape_p) - math.log(rate_p), 1.0, moving=moving,
     )  # fmt: skip
 
 
@@ -142,16 +148,6 @@ def _continued(f: Function) -> Function:
     return each
 
 
-def _log_peak(p: Any) -> float:
-    """Where x times the density is largest, in log x."""
-    if p.name == "exponential":
-        return -math.log(np.ravel(p.rate)[0])
-    if p.name == "gamma":
-        return math.log(np.ravel(p.shape)[0]) - math.log(np.ravel(p.rate)[0])
-    scale, shape = np.ravel(p.scale)[0], np.ravel(p.shape)[0]
-    return float(math.log(scale) - math.log(shape) / shape)
-
-
 def _side(p: Any, q: Any, log_p: Function, ratio: Function, sign: float, low: Array, high: Array, width: Array) -> Sheet:
     """x = sign e^y, for pairs with a generalised Gaussian law."""
     kinks: list[float] = []
@@ -159,7 +155,8 @@ def _side(p: Any, q: Any, log_p: Function, ratio: Function, sign: float, low: Ar
         if law.name == "laplace" and sign * _centre(law)[0] > 0:
             kinks.append(math.log(sign * _centre(law)[0]))
     if p.name == "generalized_gaussian":
-        peak = _log_peak(p)
+        scale, shape = float(np.ravel(p.scale)[0]), float(np.ravel(p.shape)[0])
+        peak = math.log(scale) - math.log(shape) / shape  # where |x| times the density is largest
     else:
         centre, scale = _centre(p)
         centre *= sign
@@ -232,6 +229,13 @@ def _odds(p: Any, q: Any, log_p: Function, ratio: Function, lower: Array, upper:
         y_low, y_high = np.log(low) - np.log1p(-low), np.log(high) - np.log1p(-high)
         short = (low > 0) & (high < 1) & (high - low < 0.5 * np.minimum(low, 1.0 - high))
         width = np.where(short, np.log1p((high - low) / low) + np.log1p((high - low) / (1.0 - high)), y_high - y_low)
-    peak = math.log(np.ravel(p.a)[0]) - math.log(np.ravel(p.b)[0])
+    (a_p, b_p), (a_q, b_q) = ((float(np.ravel(f.a)[0]), float(np.ravel(f.b)[0])) for f in (p, q))
+
+    def moving(y: Array) -> Array:
+        return np.asarray((a_p - a_q) * np.logaddexp(0.0, -y) + (b_p - b_q) * np.logaddexp(0.0, y))
+
     density = both(log_p, back_p)
-    return Sheet(lambda y: density(y) + log_slope(y), both(ratio, back_ratio), y_low, y_high, width, peak, 1.0)
+    return Sheet(
+        lambda y: density(y) + log_slope(y), both(ratio, back_ratio), y_low, y_high, width, math.log(a_p) - math.log(b_p), 1.0,
+        moving=moving,
+    )  # fmt: skip

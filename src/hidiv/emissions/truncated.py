@@ -18,7 +18,7 @@ from hidiv.recursions.terms import phi
 
 Array = NDArray[np.float64]
 
-PANELS, NODES, GRADING = 6, 16, 4  # points of a stretch: panels in the 4th root of the distance from the peak
+PANELS, NODES, GRADING = 8, 16, 3  # points of a stretch: panels in the cube root of the distance from the peak
 DEEP = 64.0  # e^-64 of the peak: p is cut there
 NEAR = 1e-3  # below this a KL is a sum of second-order terms, above it a difference keeps its digits
 AGREE = 1e-13  # of the log-masses: q's mass as the points see it, and as it is

@@ -19,7 +19,7 @@ _ROOM = 1e-9  # added on both sides of an interval, far above the rounding of it
 _MARGINS = [(Fraction(0), Fraction(0))] + [
     (Fraction(a, 2**k), Fraction(b, 2**k)) for k in range(3, 45, 3) for a, b in ((8, 8), (8, 1), (1, 8), (64, 1), (1, 64)) if k > 6 or max(a, b) == 8
 ]
-_SMALLEST = 0.05  # half-length of an interval at least: a point would make the slope of polynomials arbitrary
+_SMALLEST = 0.1  # half-length of an interval at least: polynomials on a point could do anything beside it
 
 
 class Filter(NamedTuple):
@@ -43,6 +43,12 @@ class Filter(NamedTuple):
         """t after x; a Moebius map of e^t, monotone in t and never steeper than one."""
         odds, m = np.exp(t), self.steps[x]
         return np.asarray(np.log((odds * m[0, 0] + m[1, 0]) / (odds * m[0, 1] + m[1, 1])))
+
+    def steepness(self, x: int) -> float:
+        """The largest slope of t after x, in [0, 1]: tanh of a quarter of the log of the cross-ratio."""
+        m = self.steps[x]
+        one, other = np.sqrt(m[0, 0]) * np.sqrt(m[1, 1]), np.sqrt(m[0, 1]) * np.sqrt(m[1, 0])
+        return float(abs(one - other) / (one + other)) if one + other > 0 else 1.0
 
     def log_predictive(self, x: int, t: Array) -> Array:
         """log q(x | t)."""
@@ -83,7 +89,7 @@ def domain(weights: Array, q: FiniteChain, start: tuple[Array, Array] | None = N
         lower, upper = _closed(found, weights, hull)
         if np.isfinite(lower).all() and np.isfinite(upper).all():
             widest = np.maximum(np.abs(lower), np.abs(upper)).max()
-            room = _ROOM * (1.0 + widest) + max(0.0, _SMALLEST - (upper - lower).max() / 2)
+            room = _ROOM * (1.0 + widest) + max(0.0, _SMALLEST - (upper - lower).min() / 2)
             if widest + room > LARGEST:
                 raise NotApplicable(f"log-odds of the filter reach {widest:.0f}")
             return Domain(found, lower - room, upper + room)

@@ -135,11 +135,13 @@ class Operator:
         """On the ellipse of a chart inside |Im t| <= angle < pi: its rho, |cost| <= (states,), and growth (states, K, n).
 
         |cost + L V - V| <= cost + sum of growth |series|. With c = cos(angle/2), |m e^t + m'| lies between c and 1 times its
-        value at Re t for m, m' >= 0, so that |q(x | t)| is within a factor c of that at Re t and Re f_x(t) within -log c.
+        value at Re t for m, m' >= 0, so that |q(x | t)| is within a factor c of that at Re t, Re f_x(t) within -log c of
+        f_x(Re t), |Im f_x(t)| <= angle, and both within steepness angle / c^2.
         """
-        shift = -np.log(np.cos(angle / 2.0)) * (1.0 + 1e-9)
-        height = angle / chart.half
-        rho = (height + np.sqrt(1.0 + height * height)) * (1.0 - 1e-12)
+        cosine = np.cos(angle / 2.0) * (1.0 - 1e-9)
+        shift = -np.log(cosine)
+        axis = angle / chart.half
+        rho = (axis + np.sqrt(1.0 + axis * axis)) * (1.0 - 1e-12)
         ends = chart.t(np.array([-1.0, 1.0]) * (rho + 1.0 / rho) / 2.0 * (1.0 + 1e-9))
         cost = np.zeros(len(chart.states))
         growth = np.zeros((len(chart.states), self.n_states, n))
@@ -148,11 +150,14 @@ class Operator:
             size = np.abs(self.filter.log_predictive(x, ends)).max() + shift
             cost += self.emitted[x, chart.states] * np.hypot(size, angle)
             after = self.filter.update(x, ends)
+            steep = (self.filter.steepness(x) + 1e-9) * angle / cosine**2
+            height = min(angle, steep)
+            far_out = np.array([after.min(), after.max()]) + min(shift, steep) * np.array([-1.0, 1.0])
             for target in self.charts:
                 flows = self.weights[x][np.ix_(chart.states, target.states)]
                 if flows.any():
-                    far = (np.array([after.min() - shift, after.max() + shift]) - target.middle) / target.half
-                    reach = ellipse_parameter(float(np.abs(far).max()), angle / target.half)
+                    far = float(np.abs(far_out - target.middle).max()) / target.half * (1.0 + 1e-9)
+                    reach = ellipse_parameter(far, height / target.half)
                     growth[:, target.states] += flows[:, :, None] * reach ** np.arange(n)
         return float(rho), cost, growth
 
