@@ -26,7 +26,8 @@ def rows() -> Iterator[Row]:
     own, root = rng.random((100, 2)), rng.random(2)
     yield interleaved(
         f"upward kernel, quad-tree of {tree.n_nodes} nodes, 100 random groups, K=2", lambda: inward(parent, group, transition, own, root),
-        "level-vectorised numpy", lambda: plain_inward(parent, tree.level, group, transition, own, root), goal=0.1, rounds=5,
+        "level-vectorised numpy", lambda: plain_inward(parent, tree.level, group, transition, own, root),
+        goal=0.1, rounds=5,
     )  # fmt: skip
     yield interleaved(
         "the same", lambda: inward(parent, group, transition, own, root),
@@ -44,7 +45,9 @@ def plain_inward(parent, level, group, transition, own, root):  # type: ignore[n
         out[nodes] = own[group[nodes]] + np.einsum("nrs,ns->nr", transition[group[nodes]], below[nodes])
         above = slice(bounds[top - 1], bounds[top])
         for s in range(k):
-            below[above, s] = np.bincount(parent[nodes] - bounds[top - 1], out[nodes, s], minlength=bounds[top] - bounds[top - 1])
+            below[above, s] = np.bincount(
+                parent[nodes] - bounds[top - 1], out[nodes, s], minlength=bounds[top] - bounds[top - 1]
+            )
     out[0] = root + below[0]
     return out
 

@@ -20,7 +20,9 @@ hd.joint_kl(p, q, 100)
 def rows() -> Iterator[Row]:
     hidiv = str(Path(sys.executable).with_name("hidiv"))
     python = python_running
-    yield interleaved("fresh process, one joint_kl", python(ONE_CALL), "import numpy", python("import numpy"), goal=1.5, rounds=15)
+    yield interleaved(
+        "fresh process, one joint_kl", python(ONE_CALL), "import numpy", python("import numpy"), goal=1.5, rounds=15
+    )
     yield interleaved("import hidiv", python("import hidiv"), "bare interpreter", python("pass"), rounds=15)
     yield interleaved("hidiv --help", process([hidiv, "--help"]), "bare interpreter", python("pass"), rounds=15)
 

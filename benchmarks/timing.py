@@ -24,14 +24,21 @@ class Row:
 
     def line(self) -> str:
         goal = "" if self.goal is None else f"<= {self.goal:.4g} {'met' if self.ratio <= self.goal else 'MISSED'}"
-        return f"| {self.work} | {self.against} | {_shown(self.seconds)} | {_shown(self.peer_seconds)} | {self.ratio:.3g} | {goal} |"
+        times = f"{_shown(self.seconds)} | {_shown(self.peer_seconds)}"
+        return f"| {self.work} | {self.against} | {times} | {self.ratio:.3g} | {goal} |"
 
 
 HEADER = "| work | against | time | its time | ratio | goal |\n|---|---|---|---|---|---|"
 
 
 def interleaved(
-    work: str, run: Callable[[], object], against: str, peer: Callable[[], object], goal: float | None = None, rounds: int = 7, repeat: int = 1
+    work: str,
+    run: Callable[[], object],
+    against: str,
+    peer: Callable[[], object],
+    goal: float | None = None,
+    rounds: int = 7,
+    repeat: int = 1,
 ) -> Row:
     """Median times of `rounds` alternations, each piece run `repeat` times a round; one round of warming up."""
     run()

@@ -16,7 +16,13 @@ def hidiv(*words: str, stdin: str | None = None, env: dict[str, str] | None = No
     """`hidiv WORDS`, with what it printed and its exit code."""
     command = str(Path(sys.executable).with_name("hidiv"))
     return subprocess.run(
-        [command, *words], input=stdin, capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **(env or {})}
+        [command, *words],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **(env or {})},
     )
 
 

@@ -15,9 +15,18 @@ def test_prints_the_joint_divergence_with_its_parts() -> None:
     done = hidiv("compare", *CHAINS, "--tree", "chain:10")
     assert done.returncode == 0
     assert done.stderr == ""
-    lines = dict(line.rsplit("  ", 2)[:2] for line in done.stdout.splitlines() if "nats" in line and "divergence" in line)
+    lines = dict(
+        line.rsplit("  ", 2)[:2] for line in done.stdout.splitlines() if "nats" in line and "divergence" in line
+    )
     assert float(lines["joint divergence    "]) == 5.662866895
-    for label in ("initial law", "transition rows", "from state 1", "emission states", "per node", "rate of a long chain"):
+    for label in (
+        "initial law",
+        "transition rows",
+        "from state 1",
+        "emission states",
+        "per node",
+        "rate of a long chain",
+    ):
         assert label in done.stdout
 
 
@@ -57,14 +66,18 @@ def test_a_tree_too_large_for_the_value_gives_it_per_node() -> None:
 
 def test_reads_standard_input_and_tree_files(tmp_path: Path) -> None:
     hd.save(hd.Tree([-1, 0, 0, 1]), tmp_path / "tree.json")
-    done = hidiv("compare", "-", CHAINS[1], "--tree", str(tmp_path / "tree.json"), "--json", stdin=Path(CHAINS[0]).read_text())
+    done = hidiv(
+        "compare", "-", CHAINS[1], "--tree", str(tmp_path / "tree.json"), "--json", stdin=Path(CHAINS[0]).read_text()
+    )
     p, q = (hd.load(path) for path in CHAINS)
     assert json.loads(done.stdout)["joint"]["value"] == hd.joint_kl(p, q, hd.Tree([-1, 0, 0, 1])).value
 
 
 def test_with_data_and_montecarlo(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("x\n0\n\n2\n1\n")
-    told = json.loads(hidiv("compare", *CHAINS, "--data", str(tmp_path / "x.csv"), "--montecarlo", "2000", "--json").stdout)
+    told = json.loads(
+        hidiv("compare", *CHAINS, "--data", str(tmp_path / "x.csv"), "--montecarlo", "2000", "--json").stdout
+    )
     p, q = (hd.load(path) for path in CHAINS)
     assert told["posterior"]["value"] == hd.posterior_kl(p, q, [0, float("nan"), 2, 1]).value
     for name in ("joint", "posterior"):

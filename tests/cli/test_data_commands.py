@@ -80,4 +80,6 @@ def test_bad_data_is_one_sentence(tmp_path: Path, text: str, part: str) -> None:
 
 
 def test_wrong_length_is_one_sentence(data: str) -> None:
-    assert "must describe the 4 nodes of the tree, got 5" in refusal("posterior", *CHAINS, "--data", data, "--tree", "chain:4")
+    assert "must describe the 4 nodes of the tree, got 5" in refusal(
+        "posterior", *CHAINS, "--data", data, "--tree", "chain:4"
+    )

@@ -12,7 +12,12 @@ from tests.cli.running import hidiv
 
 
 def test_help_imports_no_numpy() -> None:
-    code = "import sys\nfrom hidiv.cli.main import commands\ntry:\n commands(['--help'])\nexcept SystemExit: pass\nsys.exit('numpy' in sys.modules)"
+    code = (
+        "import sys\n"
+        "from hidiv.cli.main import commands\n"
+        "commands(['--help'], standalone_mode=False)\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "compare" in done.stdout

@@ -78,7 +78,7 @@ def test_an_unknown_target_raises(name):
 
 LONG = {
     "level_visits": "k.level_visits(np.full(200, 1 / 200), np.full((200, 200), 1 / 200), np.ones(10**6))",
-    "inward": "k.inward(np.arange(-1, 99_999), np.zeros(10**5, int), np.ones((1, 150, 150)), np.ones((1, 150)), np.ones(150))",
+    "inward": "k.inward(np.arange(-1, 99_999), np.zeros(10**5, int), *map(np.ones, [(1, 150, 150), (1, 150), 150]))",
 }
 
 

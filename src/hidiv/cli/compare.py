@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hidiv.cli.inputs import json_option, montecarlo_option, read_data, read_model, read_tree_for, tree_option, unit_option
+from hidiv.cli.inputs import (
+    json_option,
+    montecarlo_option,
+    read_data,
+    read_model,
+    read_tree_for,
+    tree_option,
+    unit_option,
+)
 from hidiv.cli.tables import Row, table
 from hidiv.errors import OutOfRange
 
@@ -28,7 +36,14 @@ if TYPE_CHECKING:
 @unit_option
 @click.option("--fail-above", type=float, metavar="VALUE", help="Exit with 1 if the joint divergence is above VALUE.")
 def compare(
-    p: str, q: str, tree_text: str | None, data: str | None, montecarlo: int | None, as_json: bool, unit: str, fail_above: float | None
+    p: str,
+    q: str,
+    tree_text: str | None,
+    data: str | None,
+    montecarlo: int | None,
+    as_json: bool,
+    unit: str,
+    fail_above: float | None,
 ) -> None:
     """Compare two models: D(A || B) of the joint law of states and observations; with --data the posterior one too.
 
@@ -40,7 +55,9 @@ def compare(
 
     first, second = read_model(p), read_model(q)
     values = None if data is None else read_data(data)
-    tree = Tree.chain(len(values)) if tree_text is None and values is not None else read_tree_for(tree_text, first, second)
+    tree = (
+        Tree.chain(len(values)) if tree_text is None and values is not None else read_tree_for(tree_text, first, second)
+    )
     results = comparison(first, second, tree, unit, values, montecarlo)
     if as_json:
         click.echo(json.dumps(to_json(first, second, unit, results), indent=2))
@@ -50,7 +67,9 @@ def compare(
         sys.exit(1)
 
 
-def comparison(p: Model, q: Model, tree: Any, unit: str, values: Any = None, montecarlo: int | None = None) -> dict[str, Divergence]:
+def comparison(
+    p: Model, q: Model, tree: Any, unit: str, values: Any = None, montecarlo: int | None = None
+) -> dict[str, Divergence]:
     """The joint divergence, the same per node, the rate where there is one, the posterior one where there are data.
 
     An estimate stands under the name of its exact value with "_montecarlo" behind it.
@@ -71,7 +90,9 @@ def comparison(p: Model, q: Model, tree: Any, unit: str, values: Any = None, mon
     if values is not None:
         results["posterior"] = posterior_kl(p, q, values, tree)
         if montecarlo is not None:
-            results["posterior_montecarlo"] = estimate(p, q, tree, quantity="posterior", evidence=values, samples=montecarlo, seed=0)
+            results["posterior_montecarlo"] = estimate(
+                p, q, tree, quantity="posterior", evidence=values, samples=montecarlo, seed=0
+            )
     return {name: result.to(unit) for name, result in results.items()}
 
 
@@ -84,7 +105,13 @@ def to_json(p: Model, q: Model, unit: str, results: dict[str, Divergence]) -> di
 def in_words(p: Model, q: Model, results: dict[str, Divergence]) -> str:
     """The results as a table, what is infinite and why below it."""
     joint = results.get("joint", results["joint_per_node"])
-    rows: list[Row] = [("joint divergence" if "joint" in results else "joint divergence per node", joint.value, f"{joint.unit}, {joint.status}")]
+    rows: list[Row] = [
+        (
+            "joint divergence" if "joint" in results else "joint divergence per node",
+            joint.value,
+            f"{joint.unit}, {joint.status}",
+        )
+    ]
     rows += estimate_rows(results, "joint")
     if joint.parts is not None:
         rows += part_rows(p, joint.parts)
@@ -93,10 +120,17 @@ def in_words(p: Model, q: Model, results: dict[str, Divergence]) -> str:
     if "joint_rate" in results:
         rows.append(("rate of a long chain", results["joint_rate"].value, f"{joint.unit} per step"))
     if "posterior" in results:
-        rows.append(("posterior divergence", results["posterior"].value, f"{joint.unit}, {results['posterior'].status}"))
+        rows.append(
+            ("posterior divergence", results["posterior"].value, f"{joint.unit}, {results['posterior'].status}")
+        )
         rows += estimate_rows(results, "posterior")
     lines = [joint.subject, "", table(rows)]
-    lines += [f"infinite because {reason}" for result in results.values() for reason in result.infinite if result.status == "exact"]
+    lines += [
+        f"infinite because {reason}"
+        for result in results.values()
+        for reason in result.infinite
+        if result.status == "exact"
+    ]
     lines += ["", "joint: states and observations together, states paired by their labels"]
     if "posterior" in results:
         lines.append("posterior: the hidden states given the data")

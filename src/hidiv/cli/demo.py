@@ -43,11 +43,21 @@ def demo() -> None:
     chains = comparison(p, q, Tree.chain(10), "nats")
     joint = chains["joint"]
     assert joint.parts is not None
-    named = {"the initial law": joint.parts.initial, "the transitions": joint.parts.transition, "the emissions": joint.parts.emission}
+    named = {
+        "the initial law": joint.parts.initial,
+        "the transitions": joint.parts.transition,
+        "the emissions": joint.parts.emission,
+    }
     click.echo(CHAINS)
     click.echo(in_words(p, q, chains) + "\n")
-    click.echo(CHAINS_MEANING.format(
-        joint=joint.value, factor=2.718281828459045**joint.value, largest=max(named, key=lambda n: named[n]), rate=chains["joint_rate"].value))
+    click.echo(
+        CHAINS_MEANING.format(
+            joint=joint.value,
+            factor=2.718281828459045**joint.value,
+            largest=max(named, key=lambda n: named[n]),
+            rate=chains["joint_rate"].value,
+        )
+    )
 
     p, q = (packaged_model(f"tree_{side}.json") for side in "pq")
     trees = comparison(p, q, Tree.regular(2, 3), "nats")

@@ -29,7 +29,13 @@ def influence(model: str, data: str, tree_text: str | None, as_json: bool, unit:
     values = read_data(data)
     found = influence_of(read_model(model), values, None if tree_text is None else read_tree(tree_text)) * UNITS[unit]
     if as_json:
-        click.echo(json.dumps({"format": "hidiv.influence", "version": 1, "unit": unit, "by_node": found.tolist()}, indent=2))
+        click.echo(
+            json.dumps({"format": "hidiv.influence", "version": 1, "unit": unit, "by_node": found.tolist()}, indent=2)
+        )
         return
     title = f"influence of each of {len(found)} observations" + (", the largest" if len(found) > 20 else "")
-    click.echo("\n".join([title, "", largest(found, unit), "", "D( states given all || states given all but this one ), exact"]))
+    click.echo(
+        "\n".join(
+            [title, "", largest(found, unit), "", "D( states given all || states given all but this one ), exact"]
+        )
+    )

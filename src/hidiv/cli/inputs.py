@@ -19,9 +19,21 @@ if TYPE_CHECKING:
 
 tree_option = click.option("--tree", "tree_text", metavar="TREE", help="chain:N, regular:CxN or a tree file.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
-data_option = click.option("--data", required=True, metavar="X.csv", help="Observations: one row a node, one column a feature, empty = missing.")
-montecarlo_option = click.option("--montecarlo", type=click.IntRange(min=2), metavar="N", help="A Monte Carlo estimate of N draws beside the exact value.")
-unit_option = click.option("--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of the divergences.")
+data_option = click.option(
+    "--data",
+    required=True,
+    metavar="X.csv",
+    help="Observations: one row a node, one column a feature, empty = missing.",
+)
+montecarlo_option = click.option(
+    "--montecarlo",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="A Monte Carlo estimate of N draws beside the exact value.",
+)
+unit_option = click.option(
+    "--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of the divergences."
+)
 
 
 def read_model(path: str) -> Model:

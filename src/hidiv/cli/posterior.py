@@ -7,7 +7,16 @@ import json
 import click
 
 from hidiv.cli.compare import estimate_rows
-from hidiv.cli.inputs import data_option, json_option, montecarlo_option, read_data, read_model, read_tree, tree_option, unit_option
+from hidiv.cli.inputs import (
+    data_option,
+    json_option,
+    montecarlo_option,
+    read_data,
+    read_model,
+    read_tree,
+    tree_option,
+    unit_option,
+)
 from hidiv.cli.tables import Row, largest, table
 
 
@@ -16,12 +25,19 @@ from hidiv.cli.tables import Row, largest, table
 @click.argument("q", metavar="B.json")
 @data_option
 @tree_option
-@click.option("--target", type=click.Choice(["states", "unobserved"]), default="states", show_default=True,
-              help="Compare the hidden states, or all that is not known (missing values too).")
+@click.option(
+    "--target",
+    type=click.Choice(["states", "unobserved"]),
+    default="states",
+    show_default=True,
+    help="Compare the hidden states, or all that is not known (missing values too).",
+)
 @montecarlo_option
 @json_option
 @unit_option
-def posterior(p: str, q: str, data: str, tree_text: str | None, target: str, montecarlo: int | None, as_json: bool, unit: str) -> None:
+def posterior(
+    p: str, q: str, data: str, tree_text: str | None, target: str, montecarlo: int | None, as_json: bool, unit: str
+) -> None:
     """Compare the hidden states of two models given data: D( A(states | data) || B(states | data) ).
 
     \b
@@ -36,8 +52,15 @@ def posterior(p: str, q: str, data: str, tree_text: str | None, target: str, mon
     result = posterior_kl(first, second, values, tree, target=target).to(unit)  # type: ignore[arg-type]
     beside = None
     if montecarlo is not None:
-        beside = estimate(first, second, tree if tree is not None else len(values), quantity="posterior", evidence=values,
-                          samples=montecarlo, seed=0).to(unit)
+        beside = estimate(
+            first,
+            second,
+            tree if tree is not None else len(values),
+            quantity="posterior",
+            evidence=values,
+            samples=montecarlo,
+            seed=0,
+        ).to(unit)
     if as_json:
         described = result.to_dict() | {"by_node": None if result.by_node is None else result.by_node.tolist()}
         click.echo(json.dumps(described if beside is None else described | {"montecarlo": beside.to_dict()}, indent=2))
@@ -45,7 +68,13 @@ def posterior(p: str, q: str, data: str, tree_text: str | None, target: str, mon
     rows: list[Row] = [("posterior divergence", result.value, f"{unit}, {result.status}")]
     if beside is not None:
         rows += estimate_rows({"posterior_montecarlo": beside}, "posterior")
-    lines = [result.subject, "", table(rows), *(f"infinite because {reason}" for reason in result.infinite), *result.notes]
+    lines = [
+        result.subject,
+        "",
+        table(rows),
+        *(f"infinite because {reason}" for reason in result.infinite),
+        *result.notes,
+    ]
     if result.by_node is not None and not result.infinite:
         lines += ["", "by node" + (", the largest" if len(result.by_node) > 20 else ""), largest(result.by_node, unit)]
     lines += ["", "posterior: the hidden states given the data, states paired by their labels"]

@@ -12,7 +12,9 @@ from hidiv.cli.inputs import read_model, read_tree_for, tree_option
 @tree_option
 @click.option("--seed", type=int, help="Seed, for the same draw again.")
 @click.option("--states", is_flag=True, help="Write the hidden states too, in a column that --data ignores.")
-@click.option("-o", "--out", default="-", show_default=True, metavar="FILE", help="CSV file to write; - is standard output.")
+@click.option(
+    "-o", "--out", default="-", show_default=True, metavar="FILE", help="CSV file to write; - is standard output."
+)
 def sample(model: str, tree_text: str | None, seed: int | None, states: bool, out: str) -> None:
     """Draw one tree of observations, one row a node.
 

@@ -14,7 +14,9 @@ def table(rows: Iterable[Row]) -> str:
     lines = list(rows)
     numbers = shown([number for _, number, _ in lines])
     label, width = max(len(row[0]) for row in lines), max(len(number) for number in numbers)
-    return "\n".join(f"{row[0]:<{label}}  {number:>{width}}  {row[2]}".rstrip() for row, number in zip(lines, numbers, strict=True))
+    return "\n".join(
+        f"{row[0]:<{label}}  {number:>{width}}  {row[2]}".rstrip() for row, number in zip(lines, numbers, strict=True)
+    )
 
 
 def largest(by_node: Any, unit: str, most: int = 20) -> str:

@@ -65,7 +65,7 @@ def align(p: Any, q: Any, tree: Tree | int | UntilEnd) -> Alignment:
 
 @dataclass(frozen=True, eq=False)
 class _Costs:
-    """D(p || q in an order) up to a constant: linear (K, K) at (s, order s) plus, by group, weights x logs(order, order)."""
+    """D(p || q in an order) up to a constant: linear at (s, order s) plus, by group, weights x logs(order, order)."""
 
     linear: Array  # (K, K)
     weights: Array  # (G, K, K) expected transitions of p
@@ -121,7 +121,10 @@ def _search(costs: _Costs) -> Order:
     weights = costs.weights.sum(axis=0)
     logs = np.minimum(costs.logs.mean(axis=0), 1e3)  # a start, not a value: zeros only have to look bad
     starts = [np.arange(len(weights)), linear_sum_assignment(costs.linear)[1]]
-    starts += [quadratic_assignment(weights, logs, options={"rng": np.random.default_rng(seed), "P0": "randomized"})["col_ind"] for seed in range(4)]
+    starts += [
+        quadratic_assignment(weights, logs, options={"rng": np.random.default_rng(seed), "P0": "randomized"})["col_ind"]
+        for seed in range(4)
+    ]
     improved = [_exchange(costs, np.asarray(start, dtype=np.int64)) for start in starts]
     return min(improved, key=lambda pair: pair[1])[0]
 

@@ -70,14 +70,18 @@ def _regular(p: Model, tree: Tree, local: Local) -> Array:
     bound = local.states[-1]
     for level in range(tree.depth - 1, 0, -1):
         d, transition = (table[level if len(table) > 1 else 0] for table in (local.rows, p.transitions))
-        bound = local.states[level - 1 if len(local.states) > 1 else 0] + (tree.children or 1) * (d + transition @ bound)
+        bound = local.states[level - 1 if len(local.states) > 1 else 0] + (tree.children or 1) * (
+            d + transition @ bound
+        )
     return np.asarray(bound)
 
 
 def _listed(p: Model, tree: Tree, local: Local) -> Array:
     """His tree recursion on any tree: bound_u = e_u + sum over children c of (d_c + T_c bound_c)."""
     group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else tree.group
-    rows, states, transitions = (group if len(table) > 1 else np.zeros_like(group) for table in (local.rows, local.states, p.transitions))
+    rows, states, transitions = (
+        group if len(table) > 1 else np.zeros_like(group) for table in (local.rows, local.states, p.transitions)
+    )
     bound = local.states[states]
     for nodes in reversed(by_level(tree.level)[1:]):
         nodes = nodes[np.argsort(tree.parent[nodes], kind="stable")]

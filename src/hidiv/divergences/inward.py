@@ -45,7 +45,9 @@ def _regular(p: Model, tree: Tree, local: Local) -> Array:
     rows = np.zeros((tree.depth, p.n_states))
     below = np.zeros(p.n_states)
     for level in range(tree.depth - 1, -1, -1):
-        d, e, transition = (table[level if len(table) > 1 else 0] for table in (local.rows, local.states, p.transitions))
+        d, e, transition = (
+            table[level if len(table) > 1 else 0] for table in (local.rows, local.states, p.transitions)
+        )
         with np.errstate(over="ignore", invalid="ignore"):
             rows[level] = e + below if level == 0 else d + transition @ (e + below)
             below = (tree.children or 1) * rows[level]
@@ -58,7 +60,13 @@ def _infinite(p: Model, tree: Tree, local: Local) -> NDArray[np.bool_]:
     """Which inward quantities are infinite: the same recursion in booleans."""
     regular = tree.kind == "regular"
     parent = np.arange(-1, tree.depth - 1) if regular else tree.parent
-    group = np.arange(tree.depth) if regular else tree.group if tree.group is not None else np.zeros(len(parent), dtype=np.int64)
+    group = (
+        np.arange(tree.depth)
+        if regular
+        else tree.group
+        if tree.group is not None
+        else np.zeros(len(parent), dtype=np.int64)
+    )
     d, e, allowed = (
         table[group if len(table) > 1 else np.zeros_like(group)]
         for table in (np.isinf(local.rows), np.isinf(local.states), p.transitions > 0)

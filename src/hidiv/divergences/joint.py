@@ -21,9 +21,9 @@ from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
-from hidiv.recursions.laws import downward
 from hidiv.recursions.gth import cesaro_law
 from hidiv.recursions.inward import inward
+from hidiv.recursions.laws import downward
 
 Array = NDArray[np.float64]
 
@@ -72,15 +72,22 @@ def joint_kl_rate(p: Any, q: Any) -> Divergence:
     check_same_states(p, q, "joint")
     check_length(p, q, until_end=False)
     if p.n_groups > 1 or q.n_groups > 1:
-        refuse(IncompatibleModels, "rate", "needs models with one group, the same at every step", f"{max(p.n_groups, q.n_groups)} groups",
-               "use hd.joint_kl on a tree")
+        refuse(
+            IncompatibleModels,
+            "rate",
+            "needs models with one group, the same at every step",
+            f"{max(p.n_groups, q.n_groups)} groups",
+            "use hd.joint_kl on a tree",
+        )
     local = local_divergences(p, q)
     reasons: list[str] = []
     if not local.is_finite:
         places = first_levels(p, None)
         reasons, local = infinite_places(p, q, local, places), places.reached(local)
     law = cesaro_law(p.initial, p.transitions[0])[None, :]
-    parts = weighted(Local(inf if isinf(local.initial) else 0.0, local.rows, local.states), Visits(1.0, 1.0, law, law), 1.0)
+    parts = weighted(
+        Local(inf if isinf(local.initial) else 0.0, local.rows, local.states), Visits(1.0, 1.0, law, law), 1.0
+    )
     return Divergence(
         inf if reasons else total(parts), "joint", infinite=reasons, per="step", subject=f"{subject(p, q)} rate",
         detail=Detail(lambda: parts),

@@ -48,14 +48,22 @@ def _emission_divergence(p: Family, q: Family) -> Array:
     if np.isinf(value).any():
         for state, gap in enumerate(p.gaps(q)):
             if gap is None and np.isinf(value[state]):
-                refuse(OutOfRange, "emission", f"the divergence in state {state} is finite but beyond the range of doubles",
-                       remedy="rescale the observations")
+                refuse(
+                    OutOfRange,
+                    "emission",
+                    f"the divergence in state {state} is finite but beyond the range of doubles",
+                    remedy="rescale the observations",
+                )
     return value
 
 
 def with_end(model: Model) -> Array:
     """Transition rows (G, K, K), with the end probability as a last column where there is one."""
-    return model.transitions if model.end is None else np.concatenate([model.transitions, model.end[None, :, None]], axis=2)
+    return (
+        model.transitions
+        if model.end is None
+        else np.concatenate([model.transitions, model.end[None, :, None]], axis=2)
+    )
 
 
 def by_family(p: Model, q: Model, compare: Callable[[Family, Family], Array]) -> Array:

@@ -33,9 +33,16 @@ Z95 = 1.959963984540054  # two-sided 95 % of a normal law
 
 
 def montecarlo(
-    p: Any, q: Any, tree: Any, *, quantity: Quantity = "joint", evidence: Any = None, samples: int = 1000, seed: Seed = None
+    p: Any,
+    q: Any,
+    tree: Any,
+    *,
+    quantity: Quantity = "joint",
+    evidence: Any = None,
+    samples: int = 1000,
+    seed: Seed = None,
 ) -> Divergence:
-    """Mean of log p/q over draws from p, with standard error and 95 % interval: an estimate, whatever its number of draws.
+    """Mean of log p/q over draws from p, with standard error and 95 % interval; always an estimate.
 
     joint: states and observations drawn together; posterior: states drawn given `evidence`; observed: observations
     drawn, states summed out. +inf as soon as one draw is impossible under q.
@@ -70,7 +77,17 @@ def estimate(quantity: Quantity, draws: Array, about: str) -> Divergence:
     count = len(draws)
     if np.isinf(draws).any():
         at = int(np.argmax(np.isinf(draws)))
-        return Divergence(inf, quantity, "estimate", inf, inf, None, count, infinite=[f"draw {at} from p is impossible under q"], subject=about)
+        return Divergence(
+            inf,
+            quantity,
+            "estimate",
+            inf,
+            inf,
+            None,
+            count,
+            infinite=[f"draw {at} from p is impossible under q"],
+            subject=about,
+        )
     mean = float(draws.mean())
     error = float(draws.std(ddof=1)) / sqrt(count) if count > 1 else inf
     return Divergence(mean, quantity, "estimate", mean - Z95 * error, mean + Z95 * error, error, count, subject=about)
@@ -84,7 +101,11 @@ def _joint(p: Model, q: Model, tree: Tree, count: int, rng: np.random.Generator)
         total = _path_ratio(p, q, tree, states)
         for g in range(max(len(p.emissions), len(q.emissions))):
             a, b = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
-            nodes = np.arange(tree.n_nodes) if len(p.emissions) == len(q.emissions) == 1 else np.flatnonzero(tree.group == g)
+            nodes = (
+                np.arange(tree.n_nodes)
+                if len(p.emissions) == len(q.emissions) == 1
+                else np.flatnonzero(tree.group == g)
+            )
             if nodes.size and a.n_features:
                 ratios = a.log_ratio(b, x[:, nodes].reshape(size * nodes.size, -1))
                 own = np.take_along_axis(ratios, states[:, nodes].reshape(-1, 1), axis=1)
@@ -100,7 +121,9 @@ def _path_ratio(p: Model, q: Model, tree: Tree, states: IntArray) -> Array:
     return np.asarray(log_ratio(p.initial, q.initial)[states[:, 0]] + steps.sum(axis=1))
 
 
-def _posterior(p: Model, q: Model, tree: Any, evidence: Any, count: int, rng: np.random.Generator) -> tuple[Tree, Iterator[Array]]:
+def _posterior(
+    p: Model, q: Model, tree: Any, evidence: Any, count: int, rng: np.random.Generator
+) -> tuple[Tree, Iterator[Array]]:
     """log p(S | E) / q(S | E) of draws from p's posterior."""
     check_posterior(p, q, "states", None)
     pair, layout, on = pair_tables(p, q, evidence, tree, "states", None)

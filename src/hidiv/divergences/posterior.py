@@ -32,7 +32,9 @@ Array = NDArray[np.float64]
 Target = Literal["states", "unobserved"]
 
 
-def posterior_kl(p: Any, q: Any, evidence: Any, tree: Any = None, *, target: Target = "states", evidence_q: Any = None) -> Divergence:
+def posterior_kl(
+    p: Any, q: Any, evidence: Any, tree: Any = None, *, target: Target = "states", evidence_q: Any = None
+) -> Divergence:
     """D of the hidden states given the evidence, exact on any chain or tree (definitions, section 2).
 
     target="unobserved" compares everything that is not known, unseen observations included; `evidence_q` gives q
@@ -54,7 +56,9 @@ def posterior_kl(p: Any, q: Any, evidence: Any, tree: Any = None, *, target: Tar
     return Divergence(
         found.value, "posterior", infinite=reasons, subject=subject(p, q, tree),
         detail=Detail(by_node=partial(_profile, pair, layout)),
-        notes=[f"log-likelihood of the evidence: {found.log_likelihood_p!r} under p, {found.log_likelihood_q!r} under q"],
+        notes=[] if reasons else [
+            f"log-likelihood of the evidence: {found.log_likelihood_p!r} under p, {found.log_likelihood_q!r} under q"
+        ],
     )  # fmt: skip
 
 
@@ -66,7 +70,12 @@ def check_posterior(p: Model, q: Model, target: str, evidence_q: Any) -> None:
     if evidence_q is not None and target != "states":
         refuse(HidivError, "evidence_q", 'two evidences leave only the states to compare, target="states"', target)
     if (p.end is None) != (q.end is None):
-        refuse(IncompatibleModels, "end", "one model has end probabilities and the other has none", remedy="give both or neither an end")
+        refuse(
+            IncompatibleModels,
+            "end",
+            "one model has end probabilities and the other has none",
+            remedy="give both or neither an end",
+        )
 
 
 def refuse_if_impossible(p: Model, q: Model, found: Posterior) -> None:
@@ -77,7 +86,9 @@ def refuse_if_impossible(p: Model, q: Model, found: Posterior) -> None:
         refuse_impossible(model, node, side if model.name is None else f"{side} ({model.name!r})")
 
 
-def pair_tables(p: Model, q: Model, evidence: Any, tree: Any, target: str, evidence_q: Any) -> tuple[PairTables, Layout, Tree]:
+def pair_tables(
+    p: Model, q: Model, evidence: Any, tree: Any, target: str, evidence_q: Any
+) -> tuple[PairTables, Layout, Tree]:
     """Both models' tables on the evidence with accurate log-ratios, and how the nodes use them."""
     known, on_tree = evidence_and_tree(evidence, tree)
     for model, who in ((p, "p"), (q, "q")):
@@ -97,7 +108,9 @@ def pair_tables(p: Model, q: Model, evidence: Any, tree: Any, target: str, evide
         # With evidence of its own q has rows of its own: one a node for both.
         rows_q = with_last_row(lay_out(evidence_and_tree(evidence_q, on_tree)[0], on_tree, more_families), q)
         weights_q = log_weights(q, rows_q, on_tree)
-        weights_p, weights_q = (w if r.row_of is None else w[r.row_of] for w, r in ((weights_p, rows), (weights_q, rows_q)))
+        weights_p, weights_q = (
+            w if r.row_of is None else w[r.row_of] for w, r in ((weights_p, rows), (weights_q, rows_q))
+        )
         rows = replace(rows, row_of=None)
         with np.errstate(invalid="ignore"):
             ratio = np.where(weights_p == weights_q, 0.0, weights_q - weights_p)

@@ -131,7 +131,8 @@ class Divergence:
         described: dict[str, Any] = {"format": "hidiv.divergence", "version": 1}
         keys = ("subject", "quantity", "status", "value", "lower", "upper", "std_error", "n_samples", "unit", "per")
         described |= {key: plain(getattr(self, key)) for key in keys}
-        described |= {"infinite": list(self.infinite), "certificate": plain(self.certificate), "notes": list(self.notes)}
+        described |= {"infinite": list(self.infinite), "certificate": plain(self.certificate)}
+        described["notes"] = list(self.notes)
         described["parts"] = None if self.parts is None else self.parts.to_dict()
         return described
 
@@ -139,12 +140,14 @@ class Divergence:
     def from_dict(cls, described: Mapping[str, Any]) -> Divergence:
         """A result as it was saved; what `to_dict` cannot have written is refused."""
         check_saved(described)
-        parts = described["parts"]
-        known = None if parts is None else Parts(number(parts["initial"]), _array(parts["rows"]), _array(parts["states"]))
+        parts, known = described["parts"], None
+        if parts is not None:
+            known = Parts(number(parts["initial"]), _array(parts["rows"]), _array(parts["states"]))
         numbers = {key: described[key] for key in ("value", "lower", "upper", "std_error")}
         return cls(
             **{key: None if value is None else number(value) for key, value in numbers.items()},  # type: ignore[arg-type]
-            **{key: described[key] for key in ("quantity", "status", "n_samples", "unit", "per", "certificate", "subject")},
+            **{key: described[key] for key in ("quantity", "status", "n_samples", "unit", "per")},
+            **{key: described[key] for key in ("certificate", "subject")},
             infinite=list(described["infinite"]),
             notes=list(described["notes"]),
             detail=Detail(lambda: known),

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.until_end import UntilEnd
-from hidiv.recursions.laws import visits
 from hidiv.recursions.gth import reaches, visits_until_end
+from hidiv.recursions.laws import visits
 from hidiv.recursions.levels import level_visits
 from hidiv.recursions.powers import mean_law
 
@@ -106,8 +106,12 @@ def _until_end(p: Model) -> Visits:
     reached = closure[p.initial > 0].any(axis=0)
     stuck = reached & ~(closure[:, p.end > 0].any(axis=1))
     if stuck.any():
-        refuse(InvalidModel, f"state {int(np.argmax(stuck))}", "is reached and can never end, so the length is infinite",
-               remedy="give an end probability to a state it leads to, or compare on a chain of fixed length without end")
+        refuse(
+            InvalidModel,
+            f"state {int(np.argmax(stuck))}",
+            "is reached and can never end, so the length is infinite",
+            remedy="give an end probability to a state it leads to, or compare on a chain of fixed length without end",
+        )
     live = np.flatnonzero(reached)
     counts = np.zeros(p.n_states)
     counts[live] = visits_until_end(p.initial[live], p.transitions[0][np.ix_(live, live)], p.end[live])

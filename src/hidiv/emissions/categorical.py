@@ -111,8 +111,12 @@ def gaps(p: Categorical, q: Categorical) -> list[str | None]:
 
 def check_alphabets(p: Categorical, q: Categorical) -> None:
     if p.n_symbols != q.n_symbols:
-        refuse(IncompatibleModels, "emission", f"p has {p.n_symbols} symbols and q has {q.n_symbols}",
-               remedy="give the smaller alphabet symbols of probability 0")
+        refuse(
+            IncompatibleModels,
+            "emission",
+            f"p has {p.n_symbols} symbols and q has {q.n_symbols}",
+            remedy="give the smaller alphabet symbols of probability 0",
+        )
 
 
 register(Categorical, Categorical, Pair(kl, renyi, ratio, gaps))

@@ -28,7 +28,12 @@ def emission_from_dict(described: Any, place: str) -> Family:
     given = {key: value for key, value in described.items() if key != "family"}
     for key in given:
         if key not in known:
-            refuse(InvalidModel, f"{place}.{shown(str(key))}", f"is not a parameter of {name}", remedy="known are " + ", ".join(known))
+            refuse(
+                InvalidModel,
+                f"{place}.{shown(str(key))}",
+                f"is not a parameter of {name}",
+                remedy="known are " + ", ".join(known),
+            )
     for key, parameter in known.items():
         if parameter.default is parameter.empty and key not in given:
             refuse(InvalidModel, f"{place}.{key}", f"is missing, {name} needs it")

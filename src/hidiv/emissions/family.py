@@ -85,7 +85,7 @@ class Family(Protocol):
         return self.log_weight(columns(x, self))
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
-        """(n, K): log w_u(s) of definitions, section 1. x (n, F); where x is NaN, [lower, upper] counts, infinite = open."""
+        """(n, K): log w_u(s) of definitions, section 1; where x (n, F) is NaN, [lower, upper] counts, infinite = open."""
         self.check(x)
         seen = ~np.isnan(x)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -120,11 +120,17 @@ class Family(Protocol):
 
 def columns(x: ArrayLike, family: Family) -> Array:
     """Observations as (n, F) floats; a vector is taken as one column."""
-    values = np.ma.filled(np.ma.asarray(x).astype(np.float64), np.nan) if isinstance(x, np.ma.MaskedArray) else np.asarray(x, dtype=np.float64)
+    values = (
+        np.ma.filled(np.ma.asarray(x).astype(np.float64), np.nan)
+        if isinstance(x, np.ma.MaskedArray)
+        else np.asarray(x, dtype=np.float64)
+    )
     if values.ndim == 1 and family.n_features == 1:
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] != family.n_features:
-        refuse(InvalidEvidence, "x", f"must have shape (n, {family.n_features}) for {family.name} emissions", values.shape)
+        refuse(
+            InvalidEvidence, "x", f"must have shape (n, {family.n_features}) for {family.name} emissions", values.shape
+        )
     return values
 
 
@@ -135,8 +141,12 @@ def check_whole(x: Array, family: str, highest: float = np.inf) -> None:
     if bad.any():
         node, column = (int(i) for i in np.argwhere(bad)[0])
         top = "" if highest == np.inf else f" to {highest:.0f}"
-        refuse(InvalidEvidence, f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
-               f"{family} observations are whole numbers from 0{top}", float(x[node, column]))
+        refuse(
+            InvalidEvidence,
+            f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
+            f"{family} observations are whole numbers from 0{top}",
+            float(x[node, column]),
+        )
 
 
 def check_between(x: Array, family: str, low: float, high: float = np.inf) -> None:
@@ -145,18 +155,32 @@ def check_between(x: Array, family: str, low: float, high: float = np.inf) -> No
         bad = ~np.isnan(x) & ((x < low) | (x > high) | np.isinf(x))
     if bad.any():
         node, column = (int(i) for i in np.argwhere(bad)[0])
-        span = "finite" if low == -np.inf else f"at least {low:g} and finite" if high == np.inf else f"between {low:g} and {high:g}"
-        refuse(InvalidEvidence, f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
-               f"{family} observations are {span}", float(x[node, column]))
+        span = (
+            "finite"
+            if low == -np.inf
+            else f"at least {low:g} and finite"
+            if high == np.inf
+            else f"between {low:g} and {high:g}"
+        )
+        refuse(
+            InvalidEvidence,
+            f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
+            f"{family} observations are {span}",
+            float(x[node, column]),
+        )
 
 
 def check_density(x: Array, infinite: NDArray[np.bool_], family: str) -> None:
     """Refuse values where a density is infinite: no weight for a recursion."""
     if infinite.any():
         node, column = (int(i) for i in np.argwhere(infinite)[0])
-        refuse(InvalidEvidence, f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
-               f"{family} laws with a shape below 1 have an infinite density there", float(x[node, column]),
-               "give the interval it was rounded from")
+        refuse(
+            InvalidEvidence,
+            f"x[{node}]" + (f"[{column}]" if x.shape[1] > 1 else ""),
+            f"{family} laws with a shape below 1 have an infinite density there",
+            float(x[node, column]),
+            "give the interval it was rounded from",
+        )
 
 
 def add_columns(terms: Array, x: Array) -> Array:

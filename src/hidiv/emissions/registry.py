@@ -72,14 +72,28 @@ def pair(p: Family, q: Family) -> Pair:
     """How p and q compare; refuses pairs nobody registered and different numbers of states or features."""
     how = _PAIRS.get((type(p), type(q)))
     if how is None:
-        refuse(IncompatibleModels, "emission", f"{type(p).__name__} and {type(q).__name__} laws cannot be compared in closed form",
-               remedy="use one family for both, or the observed divergence by Monte Carlo")
+        refuse(
+            IncompatibleModels,
+            "emission",
+            f"{type(p).__name__} and {type(q).__name__} laws cannot be compared in closed form",
+            remedy="use one family for both, or the observed divergence by Monte Carlo",
+        )
     if p.n_features != q.n_features:
-        raise IncompatibleModels(sentence("emission", f"p has {p.n_features} columns and q has {q.n_features}",
-                                          remedy="compare models of the same observations"))
+        raise IncompatibleModels(
+            sentence(
+                "emission",
+                f"p has {p.n_features} columns and q has {q.n_features}",
+                remedy="compare models of the same observations",
+            )
+        )
     if p.n_states != q.n_states:
-        raise IncompatibleModels(sentence("emission", f"p has {p.n_states} states and q has {q.n_states}",
-                                          remedy="take() the states to compare, or use the observed divergence"))
+        raise IncompatibleModels(
+            sentence(
+                "emission",
+                f"p has {p.n_states} states and q has {q.n_states}",
+                remedy="take() the states to compare, or use the observed divergence",
+            )
+        )
     return how
 
 

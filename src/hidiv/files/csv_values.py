@@ -49,7 +49,9 @@ def values_from_text(text: str, place: str) -> NDArray[np.float64]:
         if len(row) != width and row != [""]:
             refuse(InvalidFile, f"{place}, line {number}", f"must have {width} fields like the first line", len(row))
         fields = row if len(row) == width else [""] * width
-        rows.append([_number(f"{place}, line {number}", fields[i]) for i in (keep if header is not None else range(width))])
+        rows.append(
+            [_number(f"{place}, line {number}", fields[i]) for i in (keep if header is not None else range(width))]
+        )
     if not rows[0]:
         refuse(InvalidFile, place, "holds no column of observations", ", ".join(header or []))
     return np.array(rows, dtype=np.float64)

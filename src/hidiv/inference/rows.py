@@ -53,12 +53,16 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> Rows:
     """Rows of knowledge for a model: one for each symbol or small count where that says it all, else one a node."""
     group = tree.group if len(model.emissions) > 1 else None
     x = _columns(evidence, tree, model)
-    plain = evidence.allowed is None and evidence.symbols is None and not evidence.symbol_sets and not evidence.state_sets
+    plain = (
+        evidence.allowed is None and evidence.symbols is None and not evidence.symbol_sets and not evidence.state_sets
+    )
     if plain and evidence.lower is None and x.shape[1] == 1:
         shared = _shared(x[:, 0], group)
         if shared is not None:
             return shared
-    lower, upper = (_padded(bound, tree.n_nodes, fill) for bound, fill in ((evidence.lower, -np.inf), (evidence.upper, np.inf)))
+    lower, upper = (
+        _padded(bound, tree.n_nodes, fill) for bound, fill in ((evidence.lower, -np.inf), (evidence.upper, np.inf))
+    )
     return Rows(
         np.asarray(x, dtype=np.float64), lower, upper,
         evidence.symbols if evidence.symbols is not None else dict(evidence.symbol_sets) or None,
@@ -71,7 +75,12 @@ def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
     """(n, F) values for the model's observations; evidence that holds no number fits any model."""
     x = evidence.x
     if x.shape[1] != model.n_features and evidence.has_numbers:
-        refuse(InvalidEvidence, "x", f"must have {model.n_features} column{'s' if model.n_features != 1 else ''} for {model.title}", x.shape[1])
+        refuse(
+            InvalidEvidence,
+            "x",
+            f"must have {model.n_features} column{'s' if model.n_features != 1 else ''} for {model.title}",
+            x.shape[1],
+        )
     if x.shape[1] != model.n_features or len(x) < tree.n_nodes:
         wide = np.full((tree.n_nodes, model.n_features), np.nan)
         if x.shape[1] == model.n_features:
@@ -103,7 +112,13 @@ def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> Rows | None:
     if low < 0 or count * groups > max(64, len(x) // 8):
         return None
     unseen = count - 1
-    row_of: Any = x if x.dtype in (np.int32, np.int64) else np.where(np.isnan(x), unseen, x).astype(np.int32) if not whole else x.astype(np.int32)
+    row_of: Any = (
+        x
+        if x.dtype in (np.int32, np.int64)
+        else np.where(np.isnan(x), unseen, x).astype(np.int32)
+        if not whole
+        else x.astype(np.int32)
+    )
     values = np.append(np.arange(count - 1, dtype=np.float64), np.nan)
     if group is not None:
         row_of = row_of + count * group

@@ -38,7 +38,12 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
         drawn = [_until_end(model, rng) for _ in range(count)]
         return drawn[0] if size is None else ([states for states, _ in drawn], [x for _, x in drawn])
     if model.end is not None:
-        refuse(IncompatibleModels, model.title, "has end probabilities and chooses its own length", remedy="use tree=hd.UNTIL_END")
+        refuse(
+            IncompatibleModels,
+            model.title,
+            "has end probabilities and chooses its own length",
+            remedy="use tree=hd.UNTIL_END",
+        )
     on = as_tree(tree)
     check_groups(model, on, "model")
     states = draw_states(model, on, count, rng)
@@ -46,11 +51,15 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
     return (states[0], x[0]) if size is None else (states, x)
 
 
-def sample_posterior(model: Any, evidence: Any, tree: Any = None, size: int | None = None, seed: Seed = None) -> IntArray:
+def sample_posterior(
+    model: Any, evidence: Any, tree: Any = None, size: int | None = None, seed: Seed = None
+) -> IntArray:
     """States drawn given the evidence: (n,), or (size, n)."""
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
-    states, impossible = sample_states(tables, layout, np.random.default_rng(seed).random((check_size(size), layout.n_nodes)))
+    states, impossible = sample_states(
+        tables, layout, np.random.default_rng(seed).random((check_size(size), layout.n_nodes))
+    )
     if impossible is not None:
         refuse_impossible(model, impossible)
     return states[0] if size is None else states
@@ -60,10 +69,13 @@ def draw_states(model: Model, tree: Tree, count: int, rng: np.random.Generator) 
     """(count, n): hidden states of independent trees."""
     tables = Tables(model.initial, model.transitions, np.zeros((1, model.n_states)))
     transition_of = tree.group if len(model.transitions) > 1 else None
-    layout = Layout(tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, np.zeros(tree.n_nodes, dtype=np.int64))
+    layout = Layout(
+        tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, np.zeros(tree.n_nodes, dtype=np.int64)
+    )
     at_once = max(1, BLOCK // tree.n_nodes)
     blocks = [
-        sample_states(tables, layout, rng.random((min(at_once, count - start), tree.n_nodes)))[0] for start in range(0, count, at_once)
+        sample_states(tables, layout, rng.random((min(at_once, count - start), tree.n_nodes)))[0]
+        for start in range(0, count, at_once)
     ]
     return np.concatenate(blocks)
 
@@ -77,7 +89,11 @@ def draw_observations(model: Model, tree: Tree, states: IntArray, rng: np.random
         mine = states[:, nodes]
         if family.n_features and mine.size:
             x[:, nodes] = family.draw(mine.ravel(), rng).reshape(*mine.shape, columns)
-    return x[:, :, 0] if all(family.is_scalar or not family.n_features for family in model.emissions) and columns == 1 else x
+    return (
+        x[:, :, 0]
+        if all(family.is_scalar or not family.n_features for family in model.emissions) and columns == 1
+        else x
+    )
 
 
 def check_size(size: int | None) -> int:
@@ -90,10 +106,17 @@ def check_size(size: int | None) -> int:
 def _until_end(model: Model, rng: np.random.Generator) -> tuple[IntArray, Array]:
     """One chain that stops by itself."""
     if model.end is None:
-        refuse(IncompatibleModels, model.title, "has no end probabilities", remedy="give the number of nodes instead of UNTIL_END")
+        refuse(
+            IncompatibleModels,
+            model.title,
+            "has no end probabilities",
+            remedy="give the number of nodes instead of UNTIL_END",
+        )
     rows = np.cumsum(np.column_stack([model.transitions[0], model.end]), axis=1)
     states = [int(np.searchsorted(np.cumsum(model.initial), rng.random(), side="right"))]
-    while (following := int(np.searchsorted(rows[states[-1]], rng.random() * rows[states[-1], -1], side="right"))) < model.n_states:
+    while (
+        following := int(np.searchsorted(rows[states[-1]], rng.random() * rows[states[-1], -1], side="right"))
+    ) < model.n_states:
         states.append(following)
     path = np.array(states)
     return path, model.emissions[0].sample(path, rng)

@@ -31,7 +31,11 @@ def tables_of(model: Model, evidence: Any, tree: Any) -> tuple[Tables, Layout, R
     check_groups(model, on, "model")
     check_end(model, on)
     rows = with_last_row(lay_out(known, on, model), model)
-    return Tables(model.initial, model.transitions, log_weights(model, rows, on)), layout_of(len(model.transitions), on, rows), rows
+    return (
+        Tables(model.initial, model.transitions, log_weights(model, rows, on)),
+        layout_of(len(model.transitions), on, rows),
+        rows,
+    )
 
 
 def layout_of(transition_groups: int, tree: Tree, rows: Rows) -> Layout:
@@ -107,7 +111,13 @@ def symbol_sets(family: Family, rows: Rows, where: Any) -> Flags | None:
 
 def _need_categorical(family: Family, place: str) -> None:
     if not isinstance(family, Categorical):
-        refuse(InvalidEvidence, place, "a set of symbols needs categorical emissions", family.name, "use an interval, or a value")
+        refuse(
+            InvalidEvidence,
+            place,
+            "a set of symbols needs categorical emissions",
+            family.name,
+            "use an interval, or a value",
+        )
 
 
 def allowed_states(model: Model, rows: Rows) -> Flags | None:
@@ -136,7 +146,12 @@ def flags(what: str, listed: dict[int, tuple[int, ...]], nodes: IntArray, count:
 def check_end(model: Model, tree: Tree) -> None:
     """End probabilities make sense on chains, where the last node is the end."""
     if model.end is not None and not tree.is_chain:
-        refuse(IncompatibleModels, model.title, "has end probabilities, which need a chain", f"a tree of {tree.n_nodes} nodes")
+        refuse(
+            IncompatibleModels,
+            model.title,
+            "has end probabilities, which need a chain",
+            f"a tree of {tree.n_nodes} nodes",
+        )
 
 
 def with_last_row(rows: Rows, model: Model) -> Rows:

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <optional>
@@ -13,9 +14,7 @@
 
 #include "bindings_inference.hpp"
 #include "one_model.hpp"
-#include "posterior_chain.hpp"
-#include "posterior_tree.hpp"
-#include "posterior_wide.hpp"
+#include "posterior_batch.hpp"
 
 namespace nb = nanobind;
 
@@ -27,6 +26,7 @@ using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 using Vector = In<double, 1>;
 using Rows = In<double, 2>;
 using Cube = In<double, 3>;
+using Vector64 = In<int64_t, 1>;
 using Indices = std::optional<In<int64_t, 1>>;
 using AnyIndices = std::optional<nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::ro>>;
 
@@ -114,15 +114,6 @@ LawPair check_pair(const LawArrays &p, const LawArrays &q, const LawArrays &rati
     return pair;
 }
 
-Status any_posterior(const LawPair &pair, const Places &places, int64_t threads, Divergence &result, double *profile) {
-    if (!profile) {
-        bool declined = true;
-        const Status status = places.parent ? posterior_tree(pair, places, threads, result, declined) : posterior_chain(pair, places, result, declined);
-        if (status != Status::done || !declined) return status;
-    }
-    return posterior_wide(pair, places, result, profile);
-}
-
 // An array the kernel fills and numpy owns afterwards; None when not wanted.
 template <typename T>
 class Filled {
@@ -172,6 +163,31 @@ nb::tuple posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, con
     return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, profile.array(),
                           nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]), result.impossible_p,
                           result.impossible_q);
+}
+
+nb::tuple posterior_sequences(const Vector64 &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
+                              const LawArrays &ratio, const std::optional<Rows> &residual, int64_t threads) {
+    const LawPair pair = check_pair(p, q, ratio, residual);
+    require(start.shape(0) > 0, "start must not be empty");
+    const size_t sequences = start.shape(0) - 1;
+    const int64_t *first = start.data();
+    const Places places = check_places(first[sequences], nodes, pair.transitions, pair.rows);
+    require(!places.parent, "sequences are chains and have no parents");
+    bool good = first[0] == 0;
+    for (size_t i = 0; i < sequences; ++i) good &= first[i] < first[i + 1];
+    require(good, "start must begin with 0 and increase");
+    std::vector<Divergence> results(sequences);
+    unlocked([&] { return posterior_batch(pair, places, first, int64_t(sequences), threads, results.data()); });
+    Filled<double> values({sequences, 3});
+    Filled<int64_t> places_found({sequences, 5});
+    for (size_t i = 0; i < sequences; ++i) {
+        const Divergence &each = results[i];
+        const double numbers[3] = {each.value, each.log_likelihood_p, each.log_likelihood_q};
+        const int64_t where[5] = {each.infinite[0], each.infinite[1], each.infinite[2], each.impossible_p, each.impossible_q};
+        std::copy(numbers, numbers + 3, values.data() + 3 * i);
+        std::copy(where, where + 5, places_found.data() + 5 * i);
+    }
+    return nb::make_tuple(values.array(), places_found.array());
 }
 
 nb::tuple likelihood_value(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
@@ -233,6 +249,8 @@ void bind_inference(nb::module_ &m) {
     const auto array = [](const char *name) { return nb::arg(name).noconvert(); };
     m.def("posterior_value", &posterior, nb::arg("n_nodes"), array("places"), array("p"), array("q"), array("ratio"),
           array("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
+    m.def("posterior_sequences", &posterior_sequences, array("start"), array("places"), array("p"), array("q"), array("ratio"),
+          array("residual").none(), nb::arg("threads") = 0);
     m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), array("places"), array("law"));
     m.def("smoothed", &smoothed, nb::arg("n_nodes"), array("places"), array("law"), nb::arg("with_pairs"));
     m.def("entropies", &entropies, nb::arg("n_nodes"), array("places"), array("law"));

@@ -95,8 +95,9 @@ void WideStep::message(int64_t u, const Inbox &in, Inbox &out, Gathered &gathere
     }
 }
 
-void WideStep::root(const Inbox &in, Gathered &gathered, Divergence &result, double *own_terms, Wide *z, Wide *mass) {
-    weigh(0, in, gathered, z);
+void WideStep::root(const Inbox &in, Gathered &gathered, Divergence &result, double *own_terms, Wide *z, Wide *mass,
+                    int64_t u) {
+    weigh(u, in, gathered, z);
     const Row top = row(pair_.p.initial, pair_.q.initial, pair_.initial_ratio);
     gathered.ratio.add(top.ratio);
     gathered.value.add(top.inward);

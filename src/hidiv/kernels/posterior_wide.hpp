@@ -31,7 +31,7 @@ public:
     // The message of node u from its inbox, into out; own_terms (K), z (K) and mass (K) may be null.
     void message(int64_t u, const Inbox &in, Inbox &out, Gathered &, double *own_terms, Wide *z, Wide *mass);
     // The root: completes the gathered sums into the result.
-    void root(const Inbox &in, Gathered &, Divergence &, double *own_terms, Wide *z, Wide *mass);
+    void root(const Inbox &in, Gathered &, Divergence &, double *own_terms, Wide *z, Wide *mass, int64_t u = 0);
 
 private:
     void weigh(int64_t u, const Inbox &in, Gathered &, Wide *z);

@@ -27,13 +27,20 @@ def read_transition(transition: Any, end: ArrayLike | None) -> tuple[Array, NDAr
     if not present.any():
         refuse(InvalidModel, "transition", "at least one group needs a matrix", "null for every group")
     if end is not None and len(groups) > 1:
-        refuse(InvalidModel, "end", "end probabilities belong to a chain with a single transition", f"{len(groups)} groups")
+        refuse(
+            InvalidModel, "end", "end probabilities belong to a chain with a single transition", f"{len(groups)} groups"
+        )
     places = ["transition"] if len(groups) == 1 else [f"transition[{g}]" for g in range(len(groups))]
     matrices = [None if t is None else _read_matrix(place, t, end) for place, t in zip(places, groups, strict=True)]
     first = next(m for m in matrices if m is not None)
     for place, matrix in zip(places, matrices, strict=True):
         if matrix is not None and matrix.shape != first.shape:
-            refuse(InvalidModel, place, f"must be {first.shape[0]} x {first.shape[0]} like the group before it", matrix.shape)
+            refuse(
+                InvalidModel,
+                place,
+                f"must be {first.shape[0]} x {first.shape[0]} like the group before it",
+                matrix.shape,
+            )
     stack = np.stack([np.zeros_like(first) if m is None else m for m in matrices])
     if end is None:
         return frozen(stack), frozen(present), None
@@ -62,15 +69,29 @@ def read_initial(initial: ArrayLike | str, transitions: Array, end: Array | None
         if initial != "stationary":
             refuse(InvalidModel, "initial", 'must be a list of probabilities or "stationary"', initial)
         if len(transitions) > 1 or end is not None:
-            refuse(InvalidModel, "initial", "only a model with one transition and no end has a stationary law", remedy="give the probabilities")
+            refuse(
+                InvalidModel,
+                "initial",
+                "only a model with one transition and no end has a stationary law",
+                remedy="give the probabilities",
+            )
         classes = closed_classes(transitions[0])
         if len(classes) > 1:
-            refuse(InvalidModel, "initial", f"the chain has {len(classes)} closed classes and so no single stationary law",
-                   remedy="give the probabilities")
+            refuse(
+                InvalidModel,
+                "initial",
+                f"the chain has {len(classes)} closed classes and so no single stationary law",
+                remedy="give the probabilities",
+            )
         return frozen(cesaro_law(np.full(n_states, 1.0 / n_states), transitions[0]))
     law = distributions("initial", initial, (1,))
     if law.shape[0] != n_states:
-        refuse(InvalidModel, "initial", f"needs one probability for each of the {n_states} states of the transition", law.shape[0])
+        refuse(
+            InvalidModel,
+            "initial",
+            f"needs one probability for each of the {n_states} states of the transition",
+            law.shape[0],
+        )
     return law
 
 
@@ -83,22 +104,41 @@ def read_emission(emission: Any, n_states: int) -> tuple[Family, ...]:
     for g, family in enumerate(families):
         place = "emission" if len(families) == 1 else f"emission[{g}]"
         if not (hasattr(family, "log_density") and hasattr(family, "n_states")):
-            refuse(InvalidModel, place, "must be an emission family such as hd.Categorical or hd.Gaussian", type(family).__name__,
-                   "hd.Model.from_dict reads families written as dicts")
+            refuse(
+                InvalidModel,
+                place,
+                "must be an emission family such as hd.Categorical or hd.Gaussian",
+                type(family).__name__,
+                "hd.Model.from_dict reads families written as dicts",
+            )
         if family.n_states != n_states:
             refuse(InvalidModel, place, f"needs {n_states} states like the transition", family.n_states)
         # Silent groups observe nothing; all others must describe the same kind of row.
         columns = columns or family.n_features
         if family.n_features not in (0, columns):
-            refuse(InvalidModel, place, f"needs observations of {columns} columns like the groups before it", family.n_features)
+            refuse(
+                InvalidModel,
+                place,
+                f"needs observations of {columns} columns like the groups before it",
+                family.n_features,
+            )
     return families
 
 
 def read_names(place: str, given: Any, count: int) -> tuple[str, ...]:
     """`count` different pieces of text."""
-    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != count or not all(isinstance(n, str) for n in given):
-        refuse(InvalidModel, place, "must be text" if place == "name" else f"needs a list of {count} texts, one a state",
-               given[0] if place == "name" else given)
+    if (
+        isinstance(given, str)
+        or not isinstance(given, Sequence)
+        or len(given) != count
+        or not all(isinstance(n, str) for n in given)
+    ):
+        refuse(
+            InvalidModel,
+            place,
+            "must be text" if place == "name" else f"needs a list of {count} texts, one a state",
+            given[0] if place == "name" else given,
+        )
     if len(set(given)) != count:
         refuse(InvalidModel, place, "must all differ", list(given))
     return tuple(given)

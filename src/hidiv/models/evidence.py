@@ -19,7 +19,7 @@ Sets = Mapping[int, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
-    """Node by node: X_u = x, or X_u in a set of symbols, or X_u in an interval, or nothing; and which states are allowed.
+    """Node by node: X_u = x, X_u in a set of symbols, X_u in an interval, or nothing; and which states are allowed.
 
     `x` (n,) or (n, F), NaN or masked entries are not seen; `missing` (n,) hides whole nodes; `allowed` (n, K) states;
     `symbols` (n, M) sets of symbols; `lower`, `upper` (n,) or (n, F) closed intervals, infinite = unbounded.
@@ -48,10 +48,17 @@ class Evidence:
         upper: ArrayLike | None = None,
     ) -> None:
         values = None if x is None else _numbers("x", x)
-        low, high = (None if bound is None else _bounds(place, bound) for place, bound in (("lower", lower), ("upper", upper)))
-        states, sets = (None if table is None else _flags(place, table, 2) for place, table in (("allowed", allowed), ("symbols", symbols)))
+        low, high = (
+            None if bound is None else _bounds(place, bound) for place, bound in (("lower", lower), ("upper", upper))
+        )
+        states, sets = (
+            None if table is None else _flags(place, table, 2)
+            for place, table in (("allowed", allowed), ("symbols", symbols))
+        )
         hidden = None if missing is None else _flags("missing", missing, 1)
-        n = _common_length({"x": values, "lower": low, "upper": high, "allowed": states, "symbols": sets, "missing": hidden})
+        n = _common_length(
+            {"x": values, "lower": low, "upper": high, "allowed": states, "symbols": sets, "missing": hidden}
+        )
         shape = next((table.shape for table in (values, low, high) if table is not None), (n, 1))
         if values is None:
             values = np.full(shape, np.nan)
@@ -64,12 +71,17 @@ class Evidence:
         if sets is not None:
             both = ~np.isnan(values).all(axis=1) & ~sets.all(axis=1)
             if both.any():
-                refuse(InvalidEvidence, f"node {int(np.argmax(both))}", "has a value and a set of symbols", remedy="give one of the two")
+                refuse(
+                    InvalidEvidence,
+                    f"node {int(np.argmax(both))}",
+                    "has a value and a set of symbols",
+                    remedy="give one of the two",
+                )
         self._set(values, low, high, states, sets, {}, {}, False)
 
     @classmethod
     def from_list(cls, nodes: Sequence[Any]) -> Evidence:
-        """One item a node: None | {"x": v} | {"in": [symbols]} | {"between": [lo, hi]}, with or without {"states": [allowed]}.
+        """One item a node: None | {"x": v} | {"in": [symbols]} | {"between": [lo, hi]}, each also with {"states": [...]}.
 
         `v`, `lo` and `hi` may be lists with one entry a column, None where it is not known or not bounded.
         """
@@ -79,7 +91,9 @@ class Evidence:
         rows = [(u, key, item[key]) for u, item in enumerate(items) for key in ("x", "between") if key in item]
         widths = {len(value if key == "x" else value[0]) for _, key, value in rows}
         if len(widths) > 1:
-            refuse(InvalidEvidence, "evidence", "values must have the same number of columns at every node", sorted(widths))
+            refuse(
+                InvalidEvidence, "evidence", "values must have the same number of columns at every node", sorted(widths)
+            )
         shape = (len(items), widths.pop() if widths else 1)
         x, low, high = np.full(shape, np.nan), np.full(shape, -np.inf), np.full(shape, np.inf)
         for u, key, value in rows:
@@ -88,7 +102,9 @@ class Evidence:
             else:
                 low[u], high[u] = value
         _check_intervals(x, low, high)
-        symbol_sets, state_sets = ({u: item[key] for u, item in enumerate(items) if key in item} for key in ("in", "states"))
+        symbol_sets, state_sets = (
+            {u: item[key] for u, item in enumerate(items) if key in item} for key in ("in", "states")
+        )
         evidence = cls.__new__(cls)
         bounded = any(key == "between" for _, key, _ in rows)
         evidence._set(x, low if bounded else None, high if bounded else None, None, None, symbol_sets, state_sets, True)
@@ -119,7 +135,7 @@ class Evidence:
 
 
 def as_evidence(evidence: Any) -> Evidence:
-    """Evidence as it is; a plain array is the values, an integer one read where it lies (a long sequence is not copied)."""
+    """Evidence as it is; a plain array is the values, read where it lies if it holds integers (it may be long)."""
     if isinstance(evidence, Evidence):
         return evidence
     if type(evidence) is np.ndarray and evidence.dtype.kind in "iu" and evidence.ndim == 1 and evidence.size:
@@ -150,7 +166,12 @@ def _bounds(place: str, value: ArrayLike) -> Array:
     array = _numbers(place, value)
     if np.isnan(array).any():
         where = np.argwhere(np.isnan(array))[0]
-        refuse(InvalidEvidence, f"{place}[{int(where[0])}]", "a bound cannot be NaN", remedy="use an infinite bound for none")
+        refuse(
+            InvalidEvidence,
+            f"{place}[{int(where[0])}]",
+            "a bound cannot be NaN",
+            remedy="use an infinite bound for none",
+        )
     return array
 
 
@@ -174,7 +195,12 @@ def _common_length(tables: Mapping[str, NDArray[Any] | None]) -> int:
     widths = {place: given[place].shape[1] for place in ("x", "lower", "upper") if place in given}
     for place, width in widths.items():
         if width != next(iter(widths.values())):
-            refuse(InvalidEvidence, place, f"must have {next(iter(widths.values()))} columns like {next(iter(widths))}", width)
+            refuse(
+                InvalidEvidence,
+                place,
+                f"must have {next(iter(widths.values()))} columns like {next(iter(widths))}",
+                width,
+            )
     return n
 
 
@@ -210,10 +236,22 @@ def _item(u: int, node: Any) -> dict[str, Any]:
         low, high = _row(u, ends[0], -np.inf), _row(u, ends[1], np.inf)
         width = max(len(low), len(high))
         if {len(low), len(high)} - {1, width}:
-            refuse(InvalidEvidence, f"node {u}", '"between" needs ends with the same number of columns', f"{len(low)} and {len(high)}")
-        item["between"] = tuple(end * width if len(end) == 1 and ends[i] is None else end for i, end in enumerate((low, high)))
+            refuse(
+                InvalidEvidence,
+                f"node {u}",
+                '"between" needs ends with the same number of columns',
+                f"{len(low)} and {len(high)}",
+            )
+        item["between"] = tuple(
+            end * width if len(end) == 1 and ends[i] is None else end for i, end in enumerate((low, high))
+        )
         if len(item["between"][0]) != len(item["between"][1]):
-            refuse(InvalidEvidence, f"node {u}", '"between" needs ends with the same number of columns', f"{len(low)} and {len(high)}")
+            refuse(
+                InvalidEvidence,
+                f"node {u}",
+                '"between" needs ends with the same number of columns',
+                f"{len(low)} and {len(high)}",
+            )
     return item
 
 

@@ -20,16 +20,29 @@ def check_groups(model: Model, tree: Tree, who: str) -> None:
             continue
         if tree.kind == "regular":
             if count != tree.depth:
-                refuse(IncompatibleModels, f"{who}.{part}", f"has {count} groups, a regular tree of {tree.depth} levels needs one a level",
-                       remedy="group by level or use one group")
+                refuse(
+                    IncompatibleModels,
+                    f"{who}.{part}",
+                    f"has {count} groups, a regular tree of {tree.depth} levels needs one a level",
+                    remedy="group by level or use one group",
+                )
             continue
         group = tree.group
         if group is None:
-            refuse(IncompatibleModels, f"{who}.{part}", f"has {count} groups but the tree has none", remedy="give the tree a group for each node")
+            refuse(
+                IncompatibleModels,
+                f"{who}.{part}",
+                f"has {count} groups but the tree has none",
+                remedy="give the tree a group for each node",
+            )
         if int(group.max()) >= count:
             node = int(np.argmax(group >= count))
-            refuse(IncompatibleModels, f"{who}.{part}", f"has {count} groups, node {node} of the tree is in group {int(group[node])}",
-                   remedy=f"groups count from 0 to {count - 1}")
+            refuse(
+                IncompatibleModels,
+                f"{who}.{part}",
+                f"has {count} groups, node {node} of the tree is in group {int(group[node])}",
+                remedy=f"groups count from 0 to {count - 1}",
+            )
     if not model.has_transition.all() and tree.depth > 1:
         _check_none(model, tree, who)
 
@@ -43,5 +56,9 @@ def _check_none(model: Model, tree: Tree, who: str) -> None:
         used = np.unique(tree.group[1:])
     for g in used:
         if not model.has_transition[g]:
-            refuse(IncompatibleModels, f"{who}.transition[{int(g)}]", "is null but nodes other than the root are in this group",
-                   remedy="give it a matrix")
+            refuse(
+                IncompatibleModels,
+                f"{who}.transition[{int(g)}]",
+                "is null but nodes other than the root are in this group",
+                remedy="give it a matrix",
+            )

@@ -53,7 +53,12 @@ class Model:
         n_states = int(transitions.shape[-1])
         emissions = read_emission(emission, n_states)
         if 1 not in (len(present), len(emissions)) and len(present) != len(emissions):
-            refuse(InvalidModel, "emission", f"needs one family or one for each of the {len(present)} transition groups", len(emissions))
+            refuse(
+                InvalidModel,
+                "emission",
+                f"needs one family or one for each of the {len(present)} transition groups",
+                len(emissions),
+            )
         fields = {
             "initial": read_initial(initial, transitions, end_law),
             "transitions": transitions,
@@ -109,7 +114,10 @@ class Model:
             refuse(InvalidModel, "perm", f"must be a permutation of 0..{self.n_states - 1}", order.tolist())
         return Model(
             self.initial[order],
-            [t[np.ix_(order, order)] if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)],
+            [
+                t[np.ix_(order, order)] if there else None
+                for t, there in zip(self.transitions, self.has_transition, strict=True)
+            ],
             [family.take(order) for family in self.emissions],
             name=self.name,
             state_names=None if self.state_names is None else [self.state_names[i] for i in order],
@@ -126,7 +134,9 @@ class Model:
         described["initial"] = self.initial.tolist()
         transition = self.transition
         described["transition"] = (
-            [None if t is None else t.tolist() for t in transition] if isinstance(transition, list) else transition.tolist()
+            [None if t is None else t.tolist() for t in transition]
+            if isinstance(transition, list)
+            else transition.tolist()
         )
         if self.end is not None:
             described["end"] = self.end.tolist()
@@ -137,7 +147,12 @@ class Model:
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Model:
         """A model from the form of `to_dict`; format and version may be left out, and are checked when present."""
-        check_keys(InvalidModel, described, ("initial", "transition", "emission"), ("format", "version", "name", "state_names", "end"))
+        check_keys(
+            InvalidModel,
+            described,
+            ("initial", "transition", "emission"),
+            ("format", "version", "name", "state_names", "end"),
+        )
         check_format(InvalidModel, described, "hidiv.model")
         emission = described["emission"]
         if isinstance(emission, list):
@@ -162,4 +177,6 @@ class Model:
     def __repr__(self) -> str:
         groups = f", {self.n_groups} groups" if self.n_groups > 1 else ""
         kinds = "/".join(dict.fromkeys(family.name for family in self.emissions))
-        return f"{self.title.capitalize()}: {self.n_states} states, {kinds} emission{groups}" + (", with end" if self.end is not None else "")
+        return f"{self.title.capitalize()}: {self.n_states} states, {kinds} emission{groups}" + (
+            ", with end" if self.end is not None else ""
+        )

@@ -35,20 +35,20 @@ def levels(parent: IntArray) -> IntArray:
 
 
 def by_level(level: IntArray, parent: IntArray | None = None) -> list[IntArray]:
-    """The nodes of each level, root first; sorted by their parents if those are given, so that siblings stand together."""
+    """The nodes of each level, root first; with parents given, sorted by those, so that siblings stand together."""
     order = np.argsort(level, kind="stable") if parent is None else np.lexsort((parent, level))
     return np.split(order, np.cumsum(np.bincount(level))[:-1])
 
 
 def blocks(parent: IntArray, n_states: int) -> list[IntArray]:
-    """The nodes below the root in blocks of one level that fit the cache: parents before children, siblings together."""
+    """The nodes below the root in cache-sized blocks of one level: parents before children, siblings together."""
     size = max(1, _CELLS // n_states**2)
     lines = by_level(levels(parent), parent)[1:]
     return [nodes[i : i + size] for nodes in lines for i in range(0, len(nodes), size)]
 
 
 def level_laws(initial: Array, transition: Array, n_levels: int) -> Array:
-    """(L, K): initial T^l for l < L, by doubling: rows m..2m-1 are the first m times T^m, each rescaled to sum to one."""
+    """(L, K): initial T^l for l < L, by doubling: rows m..2m-1 are the first m times T^m, rescaled to sum to one."""
     laws, power = (initial / initial.sum())[None, :], stochastic(transition)
     while len(laws) < n_levels:
         laws = np.concatenate([laws, stochastic(laws[: n_levels - len(laws)] @ power)])

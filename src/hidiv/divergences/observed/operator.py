@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.chebyshev import (
-    Sampling, coefficients, ellipse_parameter, rounding, sampling, slope_bound, values, zeros,
+    Sampling, ellipse_parameter, rounding, sampling, slope_bound, values, zeros,
 )  # fmt: skip
 from hidiv.divergences.observed.interval import UNIT, NotApplicable
 from hidiv.divergences.observed.log_odds import Domain
@@ -106,10 +106,6 @@ class Operator:
                     for j, to in enumerate(target.states):
                         step[s, :, to, :] += flows[i, j] * table
         return cost, step
-
-    def interpolation(self, n: int) -> Array:
-        """(n, n): from values at the zeros of T_n to series."""
-        return coefficients(n)
 
     def error(self, series: Array) -> Array:
         """(K, B): bound of the rounding of cost + L V - V' at a sample, where |V'| has the same size as V."""

@@ -52,18 +52,26 @@ def _mixed(row_p: Array, row_q: Array, v: Array) -> Array:
 
 
 def _messages(transition_p: Array, transition_q: Array, v: Array, v_self: Array) -> tuple[Array, Array]:
-    """M(a, b) of p against q and of p against itself, for stacks of nodes: transitions (..., K, K), v (..., K_p, K_q)."""
+    """M(a, b) of p against q and of p against itself, for stacks of transitions (..., K, K) and v (..., K_p, K_q)."""
     rows_p, rows_q = transition_p[..., :, None, :], transition_q[..., None, :, :]
-    against = _mixed(np.broadcast_to(rows_p, (*v.shape[:-2], v.shape[-2], v.shape[-1], v.shape[-2])), rows_q, v[..., None, None, :, :])
+    against = _mixed(
+        np.broadcast_to(rows_p, (*v.shape[:-2], v.shape[-2], v.shape[-1], v.shape[-2])),
+        rows_q,
+        v[..., None, None, :, :],
+    )
     rows_self = transition_p[..., None, :, :]
-    own = _mixed(np.broadcast_to(rows_p, (*v_self.shape[:-2], *(v_self.shape[-1],) * 3)), rows_self, v_self[..., None, None, :, :])
+    own = _mixed(
+        np.broadcast_to(rows_p, (*v_self.shape[:-2], *(v_self.shape[-1],) * 3)),
+        rows_self,
+        v_self[..., None, None, :, :],
+    )
     diagonal = np.diagonal(own, axis1=-2, axis2=-1)
     with np.errstate(invalid="ignore"):
         return against - diagonal[..., :, None], own - diagonal[..., :, None]
 
 
 def _by_level(p: Model, q: Model, tree: Tree, pairs: Array, selves: Array) -> tuple[Array, Array]:
-    """Chains and regular trees: all nodes of a level are alike; a long chain is cut short once it only adds the same."""
+    """Chains and regular trees, level by level; a long chain is cut short once every step adds the same."""
     children, depth = tree.children or 1, tree.depth
     v, v_self = pairs[-1], selves[-1]
     before: tuple[Array, Array] | None = None
@@ -95,7 +103,9 @@ def _listed(p: Model, q: Model, tree: Tree, pairs: Array, selves: Array) -> tupl
     v, v_self = pairs[group if len(pairs) > 1 else zero], selves[group if len(selves) > 1 else zero]
     of_p, of_q = (group if len(m.transitions) > 1 else zero for m in (p, q))
     for nodes in reversed(by_level(tree.level, tree.parent)[1:]):
-        message, message_self = _messages(p.transitions[of_p[nodes]], q.transitions[of_q[nodes]], v[nodes], v_self[nodes])
+        message, message_self = _messages(
+            p.transitions[of_p[nodes]], q.transitions[of_q[nodes]], v[nodes], v_self[nodes]
+        )
         parents, starts = np.unique(tree.parent[nodes], return_index=True)
         v[parents] += np.add.reduceat(message, starts, axis=0)
         v_self[parents] += np.add.reduceat(message_self, starts, axis=0)

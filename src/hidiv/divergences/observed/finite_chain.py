@@ -1,0 +1,216 @@
+"""Certified observed divergences of chains of N symbols against two-state filters (definitions, section 5)."""
+
+from __future__ import annotations
+
+from math import fsum, inf, log2
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, difference, outward
+from hidiv.divergences.observed.chebyshev import coefficients, values
+from hidiv.divergences.observed.log_odds import LARGEST, Domain, domain
+from hidiv.divergences.observed.operator import Operator
+from hidiv.divergences.observed.rates import reached
+from hidiv.divergences.observed.support import forbidden_word
+from hidiv.recursions.powers import power, stochastic, summed_powers
+
+Array = NDArray[np.float64]
+
+STEPS = 20_000  # at most this many steps of the recursion; what follows is bounded by the last increment
+_NODES = (12, 18, 27, 40, 60, 90, 135, 200, 300, 450)
+_TRIAL = 30  # steps on which the number of nodes is chosen
+_LOOK = 8  # steps between two looks at the increments
+_BATCH = 256
+_WARM_UP = 4
+
+
+def observed_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
+    """Bounds of D_X on a chain of `length` symbols, p and q of at most two states; +inf where p emits a word q cannot."""
+    word = forbidden_word(p, q, length)
+    if word is not None:
+        return Interval(inf, inf, {"method": "support of words", "word": list(word)})
+    return difference(cross_entropy_chain(p, q, length), cross_entropy_chain(p, p, length))
+
+
+class _Start(NamedTuple):
+    """Filters b (n, 2) of q after some symbols, p's weights beside them (n, K), and the cost of those symbols."""
+
+    filters: Array
+    weights: Array
+    cost: float
+    symbols: int
+
+
+def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
+    """Bounds of -E_p log q(x_1..N), q with at most two states that it can be in, any p (definitions, section 5).
+
+    V_m = cost + L V_{m-1} on polynomials in the log-odds, the defect of every step bounded everywhere and summed:
+    L is Markov, so that an error never grows. Once the increments are flat the rest is theirs. NotApplicable where
+    zeros of q leave no finite interval of log-odds.
+    """
+    p, q = reached(p), _two_states(reached(q))
+    weights = p.steps()
+    start, found = _warm_up(p, q, length, weights)
+    if found is None:
+        return _rounded(start.cost, p, start.symbols, {"method": "enumeration of the first symbols"})
+    operator = Operator(weights, found)
+    lower, upper, how = _values(operator, start, found, length - start.symbols)
+    return _rounded_ends(start.cost + lower, start.cost + upper, p, start.symbols, how)
+
+
+def _two_states(q: FiniteChain) -> FiniteChain:
+    """A chain of one state written with two that are alike."""
+    if q.n_states > 2:
+        raise NotApplicable(f"the filter of q has {q.n_states} states, not two")
+    if q.n_states == 2:
+        return q
+    return FiniteChain(np.full(2, 0.5), np.full((2, 2), 0.5), np.repeat(q.probabilities, 2, axis=0))
+
+
+def _warm_up(p: FiniteChain, q: FiniteChain, length: int, weights: Array) -> tuple[_Start, Domain | None]:
+    """Symbols one by one until all filters lie in a domain; None instead of it when the chain ends before."""
+    start = _seen(_Start(q.initial[None, :], p.initial[None, :], 0.0, 0), _own(p), _own(q))
+    reason = ""
+    for _ in range(_WARM_UP):
+        if start.symbols == length:
+            return start, None
+        try:
+            found = domain(weights, q, (start.filters, start.weights))
+        except NotApplicable as error:
+            reason = str(error)
+        else:
+            if np.abs(found.filter.start(start.filters)).max() < LARGEST:
+                return start, found
+        start = _seen(start, weights, q.steps())
+    if start.symbols == length:
+        return start, None
+    raise NotApplicable(reason)
+
+
+def _own(chain: FiniteChain) -> Array:
+    """(M, K, K): the first symbol, which no transition comes before."""
+    return np.asarray(chain.probabilities.T[:, None, :] * np.eye(chain.n_states))
+
+
+def _seen(start: _Start, steps_p: Array, steps_q: Array) -> _Start:
+    """One more symbol: every filter updated by every symbol p can emit there; equal filters are one."""
+    filters = np.concatenate(start.filters[None] @ steps_q)
+    weights = np.concatenate(start.weights[None] @ steps_p)
+    there = weights.any(axis=1)
+    filters, weights = filters[there], weights[there]
+    totals = filters.sum(axis=1)
+    if not (totals > 0).all():
+        raise NotApplicable("q cannot emit what p does")
+    cost = fsum([start.cost, *(-weights.sum(axis=1) * np.log(totals)).tolist()])
+    filters = filters / totals[:, None]
+    kinds, member = np.unique(filters, axis=0, return_inverse=True)
+    merged = np.zeros((len(kinds), weights.shape[1]))
+    np.add.at(merged, member.ravel(), weights)
+    return _Start(kinds, merged, cost, start.symbols + 1)
+
+
+def _values(operator: Operator, start: _Start, found: Domain, steps: int) -> tuple[float, float, dict[str, Any]]:
+    """Bounds of sum over filters and states of weight V_steps(s, t), with as many nodes as a short trial asks for."""
+    best, nodes = inf, _NODES[0]
+    for n in _NODES:
+        lower, upper, how = _bounds(operator, *_recursion(operator, n, min(steps, _TRIAL)), min(steps, _TRIAL), start, found)
+        better = upper - lower < 0.7 * best
+        if upper - lower < best:
+            best, nodes = upper - lower, n
+        if (not better and best < 1e-6) or best <= 6.0 * how["rounding"] * min(steps, _TRIAL):
+            break
+    lower, upper, how = _bounds(operator, *_recursion(operator, nodes, steps), steps, start, found)
+    return lower, upper, how | {"nodes": nodes}
+
+
+def _recursion(operator: Operator, n: int, steps: int) -> tuple[Array, Array]:
+    """Series (m+1, K, n) of V_0..V_m without its level, and the levels taken off (m,); m < steps once increments are flat."""
+    k = operator.n_states
+    cost, step = operator.matrix(n)
+    fit = coefficients(n)
+    step = np.einsum("ab,sbtc->satc", fit, step).reshape(k * n, k * n)
+    cost = (cost @ fit.T).ravel()
+    current = np.zeros(k * n)
+    history, constants = [current], []
+    for done in range(1, min(steps, STEPS) + 1):
+        new = cost + step @ current
+        level = float(new[::n].mean())
+        new[::n] -= level
+        constants.append(level)
+        history.append(new)
+        change, current = (new - current).reshape(k, n), new
+        if done % _LOOK == 0:
+            # Flat in t beside every state is enough: the levels of the states are followed exactly afterwards.
+            error = operator.error(new.reshape(k, n, 1))
+            if (np.abs(change[:, 1:]).sum(axis=1) <= 0.1 * error[:, 0]).all():
+                break
+    return np.array(history).reshape(-1, k, n), np.array(constants)
+
+
+def _bounds(
+    operator: Operator, history: Array, constants: Array, steps: int, start: _Start, found: Domain
+) -> tuple[float, float, dict[str, Any]]:
+    """The recursion with its defects summed, the rest by the last increment, and the value at the start filters."""
+    done = len(constants)
+    low, high, rounding, counts = [], [], 0.0, {}
+    for i in range(0, done, _BATCH):
+        old, new = (np.moveaxis(history[j : j + _BATCH][: done - i], 0, 2) for j in (i, i + 1))
+        lower, upper, counts = operator.defects(old, new, constants[i : i + _BATCH])
+        low.extend(lower.min(axis=0).tolist())
+        high.extend(upper.max(axis=0).tolist())
+        rounding = max(rounding, counts["rounding"])
+    last = history[-1]
+    levels = fsum(constants.tolist())
+    beyond = steps - done
+    ends = []
+    for signs, off in ((-1.0, fsum(low)), (1.0, fsum(high))):
+        level = np.full(operator.n_states, off)
+        if beyond:
+            lower, upper, _ = operator.defects(last[:, :, None], last[:, :, None], np.zeros(1))
+            level = level + _later(operator.moves, (lower if signs < 0 else upper)[:, 0], beyond, signs)
+        ends.append(levels + _at_start(operator, start, found, last, level, signs))
+    slack = 4.0 * UNIT * (abs(ends[0]) + abs(ends[1]))
+    how = {
+        "method": "recursion in the log-odds of the filter", "steps": done, "bounded_steps": beyond,
+        "samples": int(counts.get("samples", 0)), "degree": int(counts.get("degree", 0)), "rounding": rounding,
+        "margin": list(operator.filter.margin),
+    }  # fmt: skip
+    return ends[0] - slack, ends[1] + slack, how
+
+
+def _later(moves: Array, increment: Array, terms: int, sign: float) -> Array:
+    """(K,): the increments (K,) of `terms` further steps, (I + P + ... + P^(terms-1)) increment, moved outward by rounding."""
+    transition = stochastic(moves)
+    middle = float(increment.mean())
+    rest = summed_powers(transition, increment - middle, terms)
+    off = UNIT * (16.0 * len(moves) * (log2(terms) + 2.0) * terms * float(np.abs(increment - middle).max()) + 4.0 * terms * abs(middle))
+    return np.asarray(terms * middle + rest + sign * off)
+
+
+def _at_start(operator: Operator, start: _Start, found: Domain, series: Array, level: Array, sign: float) -> float:
+    """sum over start filters and states of weight (V(s, t) + level(s)), moved outward by the rounding."""
+    t = found.filter.start(start.filters)
+    total, off = [], 0.0
+    size = np.abs(series).sum(axis=1)
+    error = operator.error(series[:, :, None])[:, 0]
+    for chart in operator.charts:
+        for s in chart.states:
+            there = start.weights[:, s] > 0
+            points = np.clip((t[there] - chart.middle) / chart.half, -1.0, 1.0)
+            weights = start.weights[there, s]
+            total.extend((weights * (values(points, series.shape[1]) @ series[s] + level[s])).tolist())
+            off += float(weights.sum() * (error[s] + 8.0 * UNIT * (size[s] + abs(level[s]))))
+    return fsum(total) + sign * off
+
+
+def _rounded(value: float, p: FiniteChain, symbols: int, how: dict[str, Any]) -> Interval:
+    """A value found by enumeration with its rounding."""
+    return _rounded_ends(value, value, p, symbols, how | {"rounding": 0.0})
+
+
+def _rounded_ends(lower: float, upper: float, p: FiniteChain, symbols: int, how: dict[str, Any]) -> Interval:
+    """Bounds moved outward by the rounding of the first symbols, which are costed one by one."""
+    off = UNIT * symbols * (8.0 * p.n_states + 2.0 * p.n_symbols + 40.0) * (1.0 + max(abs(lower), abs(upper)))
+    return outward(lower - off, upper + off, how | {"first_symbols": symbols})

@@ -1,0 +1,201 @@
+#include "posterior_batch.hpp"
+
+#include <math.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "lane_tables.hpp"
+#include "parallel.hpp"
+#include "posterior_chain.hpp"
+#include "posterior_tree.hpp"
+#include "posterior_wide.hpp"
+#include "prepared_rows.hpp"
+#include "targets.hpp"
+
+namespace hidiv {
+namespace {
+
+constexpr int64_t piece_size = 64;  // sequences one thread does at a time
+
+// Sequence by sequence in the lanes of a vector; a lane that is done takes the next one.
+class LaneSweep {
+public:
+    LaneSweep(const LawPair &pair, const Places &places, const StepTables &tables, const int64_t *start, Divergence *results)
+        : pair_(pair), places_(places), tables_(tables), start_(start), results_(results), width_(table().lane_count()),
+          rows_(pair, places, pair.states, steps_at_once * width_), step_(pair, places, nullptr), row_(size_t(steps_at_once * width_)) {}
+
+    // Sequences first..end-1; those that need more care are put into left.
+    void run(int64_t first, int64_t end, std::vector<int64_t> &left) {
+        next_ = first;
+        while (true) {
+            int64_t active = -1, count = steps_at_once;
+            for (int64_t l = 0; l < width_; ++l) {
+                refill(l, end, left);
+                if (lane_[l].sequence < 0) continue;
+                active = active < 0 ? l : active;
+                count = std::min(count, lane_[l].left);
+            }
+            if (active < 0) return;
+            if (prepare(count, left)) advance(active, count, left);
+        }
+    }
+
+private:
+    struct Lane {
+        int64_t sequence = -1, node = 0, left = 0;  // the next node, and how many before the root
+        Gathered gathered;
+    };
+
+    void refill(int64_t l, int64_t end, std::vector<int64_t> &left) {
+        Lane &lane = lane_[l];
+        while (lane.sequence < 0 || lane.left == 0) {
+            if (lane.sequence >= 0) finish(l, left);
+            lane = Lane();
+            if (next_ >= end) return;
+            lane.sequence = next_++;
+            lane.node = start_[lane.sequence + 1] - 1;
+            lane.left = lane.node - start_[lane.sequence];
+            for (int64_t s = 0; s < pair_.states; ++s) {
+                state_.b[s][l] = 1.0;
+                state_.ratio[s][l] = state_.inward[s][l] = 0.0;
+            }
+        }
+    }
+    void give_up(Lane &lane, std::vector<int64_t> &left) {
+        left.push_back(lane.sequence);
+        lane = Lane();
+    }
+    void finish(int64_t l, std::vector<int64_t> &left) {
+        Lane &lane = lane_[l];
+        int32_t row;
+        Gathered unused;
+        if (rows_.block(lane.node, 1, &row, unused, l * steps_at_once) == weights_zero) return give_up(lane, left);
+        Inbox inbox(pair_.states);
+        for (int64_t s = 0; s < pair_.states; ++s) {
+            inbox.b[size_t(s)] = Wide(state_.b[s][l]);
+            inbox.ratio[size_t(s)] = state_.ratio[s][l];
+            inbox.inward[size_t(s)] = state_.inward[s][l];
+        }
+        Divergence &result = results_[lane.sequence];
+        result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};
+        step_.root(inbox, lane.gathered, result, nullptr, nullptr, nullptr, lane.node);
+    }
+    bool prepare(int64_t count, std::vector<int64_t> &left) {
+        int32_t row[steps_at_once];
+        bool good = true;
+        for (int64_t l = 0; l < width_; ++l) {
+            Lane &lane = lane_[l];
+            if (lane.sequence < 0) continue;
+            taken_[l] = Gathered();
+            if (rows_.block(lane.node, count, row, taken_[l], l * steps_at_once) != weights_done) {
+                give_up(lane, left);
+                good = false;
+                continue;
+            }
+            for (int64_t i = 0; i < count; ++i) row_[size_t(i * width_ + l)] = row[i];
+        }
+        return good;
+    }
+    void advance(int64_t active, int64_t count, std::vector<int64_t> &left) {
+        for (int64_t l = 0; l < width_; ++l) {
+            state_.exponent[l] = 0;
+            state_.ratio_out[l] = 0.0;
+            if (lane_[l].sequence >= 0) continue;
+            // An empty lane repeats one that is not.
+            for (int64_t s = 0; s < pair_.states; ++s) {
+                state_.b[s][l] = state_.b[s][active];
+                state_.ratio[s][l] = state_.ratio[s][active];
+                state_.inward[s][l] = state_.inward[s][active];
+            }
+            for (int64_t i = 0; i < count; ++i) row_[size_t(i * width_ + l)] = row_[size_t(i * width_ + active)];
+        }
+        const bool good = table().posterior_lanes(tables_, rows_.view(), row_.data(), nullptr, count, state_);
+        for (int64_t l = 0; l < width_; ++l) {
+            Lane &lane = lane_[l];
+            if (lane.sequence < 0) continue;
+            if (!good) {
+                give_up(lane, left);
+                continue;
+            }
+            lane.node -= count;
+            lane.left -= count;
+            lane.gathered.exponent += state_.exponent[l] + taken_[l].exponent;
+            lane.gathered.ratio.add(state_.ratio_out[l] + taken_[l].ratio.value());
+            double least = state_.inward[0][l];
+            for (int64_t s = 1; s < pair_.states; ++s) least = std::min(least, state_.inward[s][l]);
+            for (int64_t s = 0; s < pair_.states; ++s) state_.inward[s][l] -= least;
+            lane.gathered.value.add(least);
+        }
+    }
+
+    const LawPair &pair_;
+    const Places &places_;
+    const StepTables &tables_;
+    const int64_t *start_;
+    Divergence *results_;
+    int64_t width_, next_ = 0;
+    PreparedRows rows_;
+    WideStep step_;
+    LaneState state_{};
+    Lane lane_[most_lanes];
+    Gathered taken_[most_lanes];
+    std::vector<int32_t> row_;
+};
+
+// One sequence as a chain of its own.
+Status alone(const LawPair &pair, const Places &places, int64_t start, int64_t end, Divergence &result) {
+    LawPair part = pair;
+    Places nodes = places;
+    nodes.n = end - start;
+    if (places.transition_of) nodes.transition_of += start;
+    if (places.row_of_32) nodes.row_of_32 += start;
+    if (places.row_of_64) nodes.row_of_64 += start;
+    if (!places.row_of_32 && !places.row_of_64) {
+        part.rows = nodes.n;
+        part.p.log_weight += start * pair.states;
+        part.q.log_weight += start * pair.states;
+        part.weight_ratio += start * pair.states;
+        if (part.residual) part.residual += start * pair.states;
+    }
+    return any_posterior(part, nodes, 1, result, nullptr);
+}
+
+}  // namespace
+
+Status any_posterior(const LawPair &pair, const Places &places, int64_t threads, Divergence &result, double *profile) {
+    if (!profile) {
+        bool declined = true;
+        const Status status = places.parent ? posterior_tree(pair, places, threads, result, declined)
+                                            : posterior_chain(pair, places, result, declined);
+        if (status != Status::done || !declined) return status;
+    }
+    return posterior_wide(pair, places, result, profile);
+}
+
+Status posterior_batch(const LawPair &pair, const Places &places, const int64_t *start, int64_t sequences, int64_t threads,
+                       Divergence *results) {
+    try {
+        const LaneTables tables(pair);
+        const bool lanes = tables.positive && pair.states >= 2 && pair.states <= most_lane_states && !places.transition_of;
+        return parallel((sequences + piece_size - 1) / piece_size, usable_threads(threads), [&](int64_t piece) {
+            const int64_t first = piece * piece_size, end = std::min(sequences, first + piece_size);
+            std::vector<int64_t> left;
+            if (lanes) {
+                LaneSweep(pair, places, tables.view, start, results).run(first, end, left);
+            } else {
+                for (int64_t i = first; i < end; ++i) left.push_back(i);
+            }
+            for (int64_t i : left) {
+                const Status status = alone(pair, places, start[i], start[i + 1], results[i]);
+                if (status != Status::done) return status;
+            }
+            return Status::done;
+        });
+    } catch (const std::bad_alloc &) {
+        return Status::no_memory;
+    }
+}
+
+}  // namespace hidiv
