@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 # Few examples and always the same: the laws run at every commit.
 PHASES = (Phase.explicit, Phase.generate, Phase.shrink)
-LAW = settings(max_examples=25, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck))
+LAW = settings(max_examples=15, deadline=None, derandomize=True, phases=PHASES, suppress_health_check=list(HealthCheck))
 
 FAMILIES = [
     "categorical", "bernoulli", "gaussian", "gaussian_var", "gaussian_diagonal", "gaussian_full",

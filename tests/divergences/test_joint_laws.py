@@ -140,6 +140,8 @@ def test_per_node_divides_by_the_number_of_nodes(pair, shape):
     result = hd.joint_kl(p, q, shape, per_node=True)
     assert within(result.value, hd.joint_kl(p, q, shape).value / shape.n_nodes, 1e-13)
     check_parts(result)
+    if result.by_node is not None:
+        assert within(np.sum(result.by_node), result.value, 1e-12)
 
 
 @LAW

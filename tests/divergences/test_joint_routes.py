@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import hidiv as hd
 from hidiv.errors import OutOfRange
 from tests.loading import tree, within
-from tests.strategies import LAW, listed_trees, models, pairs, regular_trees
+from tests.strategies import LAW, listed_trees, models, near_pairs, pairs, regular_trees
 
 
 def built(pair):
@@ -61,6 +61,20 @@ def test_one_group_is_the_same_group_for_every_node(pair, shape):
     assert within(value([pair[0], everywhere[1]], one_per_node), exact, 1e-13)
     assert within(value([everywhere[0], pair[1]], one_per_node), exact, 1e-13)
     assert within(value(pair, one_per_node), exact, 1e-13)
+
+
+@LAW
+@given(near_pairs(), st.sampled_from([(1, 40), (2, 6), (4, 3)]))
+def test_routes_agree_for_near_identical_models(pair, shape):
+    """Closed form, level counts and upward kernel keep the same digits of values of 1e-10 to 1e-16."""
+    regular = hd.Tree.regular(*shape)
+    exact = value(pair, regular)
+    levels = [int(level) for level in regular.level]
+    everywhere = [grouped(model, regular.depth) for model in pair]
+    assert within(value(pair, hd.Tree(regular.parent)), exact, 1e-13)
+    assert within(value(everywhere, regular), exact, 1e-13)
+    assert within(value(everywhere, hd.Tree(regular.parent, levels)), exact, 1e-13)
+    assert within(float(hd.do_bound(*built(everywhere), hd.Tree(regular.parent, levels))), exact, 1e-13)
 
 
 @LAW
@@ -184,7 +198,21 @@ def test_a_deep_tree_of_one_model_with_itself(model):
     assert hd.joint_kl(p, p, hd.Tree.regular(4, 2000), per_node=True).value == 0
 
 
-def test_chain_of_any_length_costs_nothing():
-    tree = hd.Tree.chain(10**12)
-    assert tree.n_nodes == 10**12
-    assert hd.Tree.regular(3, 100).n_nodes == (3**100 - 1) // 2
+@LAW
+@given(pairs(["categorical"]))
+def test_the_largest_tree_a_double_can_hold(pair):
+    """2^1000 nodes fit; so do 10^15 of a chain, by either name."""
+    p, q = built(pair)
+    deep = hd.Tree.regular(2, 1000)
+    assert within(hd.joint_kl(p, q, deep).value, hd.joint_kl(p, q, deep, per_node=True).value * float(2**1000), 1e-12)
+    assert within(value(pair, hd.Tree.regular(1, 10**15)), value(pair, 10**15), 1e-13)
+
+
+def test_a_profile_is_for_trees_one_can_list():
+    p = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.25, 0.75]], hd.Bernoulli([0.25, 0.5]))
+    q = hd.Model([0.5, 0.5], [[0.25, 0.75], [0.5, 0.5]], hd.Bernoulli([0.5, 0.5]))
+    listed = hd.joint_kl(p, q, 10**4)
+    assert listed.by_node.shape == (10**4,)
+    assert within(listed.by_node.sum(), listed.value, 1e-12)
+    assert hd.joint_kl(p, q, 10**12).by_node is None
+    assert hd.joint_kl(p, q, hd.Tree.regular(2, 500)).by_node is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .arithmetic import mp
 from .evidence import weights
 from .laws import law
+from .trees import parents
 
 
 def conditional_law(model, tree, evidence):
@@ -29,7 +30,11 @@ def conditional_law(model, tree, evidence):
 def marginals(model, tree, evidence):
     """P(S_u = s | E) for every node."""
     root, rows, _ = conditional_law(model, tree, evidence)
-    parent = law(model, tree).parent
+    return downward(root, rows, parents(tree))
+
+
+def downward(root, rows, parent):
+    """Node marginals from the root law and the rows below it."""
     result = [root]
     for u in range(1, len(rows)):
         result.append([mp.zero] * len(root))
@@ -43,8 +48,8 @@ def posterior_by_recursion(p, q, tree, evidence, evidence_q=None):
     """D( p(S|E) || q(S|E) ): root term, then every row weighted by the parent's marginal under p."""
     root_p, rows_p, _ = conditional_law(p, tree, evidence)
     root_q, rows_q, _ = conditional_law(q, tree, evidence if evidence_q is None else evidence_q)
-    at = marginals(p, tree, evidence)
-    parent = law(p, tree).parent
+    parent = parents(tree)
+    at = downward(root_p, rows_p, parent)
     total = divergence(root_p, root_q)
     for u in range(1, len(rows_p)):
         for r, weight in enumerate(at[parent[u]]):

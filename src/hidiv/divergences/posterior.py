@@ -23,6 +23,7 @@ from hidiv.inference.weights import check_end, layout_of, log_weights, symbol_se
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.infinite_profile import infinite_profile
 from hidiv.recursions.layout import Layout
 from hidiv.recursions.posterior import Posterior, posterior
 from hidiv.recursions.tables import PairTables, Tables
@@ -138,7 +139,8 @@ def _by_rows(p: Model, q: Model, rows: Rows, compare: Any) -> Array:
 
 
 def _profile(pair: PairTables, layout: Layout) -> Array | None:
-    return posterior(pair, layout, by_node=True).by_node
+    found = posterior(pair, layout, by_node=True)
+    return found.by_node if found.infinite is None else infinite_profile(pair, layout)
 
 
 def _reason(p: Model, node: int, parent_state: int, state: int) -> str:

@@ -93,10 +93,9 @@ class Beta(Family):
         a, b = wide(self.a), wide(self.b)
         s, ones = a + b, np.ones((self.n_states, 1))
         means = [slope(c) - slope(s) + np.log(c / s) for c in (a, b)]
-        constant = remainder(s) - remainder(a) - remainder(b) - a * np.log(a / s) - b * np.log(b / s)
-        return Statistics(
-            (self.name, self.n_features), np.hstack([*means, ones]), np.hstack([a, b, constant.sum(axis=1, keepdims=True)])
-        )
+        terms = remainder(s) - remainder(a) - remainder(b) - a * np.log(a / s) - b * np.log(b / s)
+        constant = terms.sum(axis=1, keepdims=True)
+        return Statistics((self.name, self.n_features), np.hstack([*means, ones]), np.hstack([a, b, constant]))
 
 
 def log_mass_of_log_odds(a: Array, b: Array, x: Array, y: Array) -> Array:
@@ -126,10 +125,11 @@ def mean_part(p: Array, q: Array, step: Array) -> Array:
 
 
 def kl_natural(p: Array, q: Array, step: Array) -> Array:
-    """(2, K, F) -> (K, F): log B(a, b) is a log a + b log b - s log s, s = a + b, plus G(a) + G(b) - G(s) (stirling.py).
+    """(2, K, F) -> (K, F): the KL as `mean_part` and an integral along the segment, all terms non-negative.
 
-    The first gives `mean_part`; the second form of the step (u, v) is u^2 [a G''(a) - s G''(s)]/a, the same with b and v,
-    and G''(s) (u b - v a)^2 / (a b): non-negative terms only.
+    log B(a, b) is a log a + b log b - s log s, s = a + b, which gives the first, plus G(a) + G(b) - G(s) (stirling.py),
+    whose second-order form is u^2 [a G''(a) - s G''(s)]/a, the same with b and v, and G''(s) (u b - v a)^2/(a b), with
+    (u, v) the step.
     """
     u, v = step[0][..., None], step[1][..., None]
     across = cross(p, q, step)[..., None]

@@ -64,7 +64,9 @@ class Binomial(Family):
     def log_mass(self, lower: Array, upper: Array) -> Array:
         from hidiv.emissions.tails import Tails, beta_tails, log_counts
 
-        low, high, n, one, zero = np.broadcast_arrays(lower[:, None, :], upper[:, None, :], wide(self.trials), *trial(self))
+        low, high, n, one, zero = np.broadcast_arrays(
+            lower[:, None, :], upper[:, None, :], wide(self.trials), *trial(self)
+        )
 
         def tails(k: Array) -> Tails:
             at_least, below = beta_tails(k, n - k + 1.0, one, zero)

@@ -17,7 +17,8 @@ from hidiv.emissions.bits import Bits
 from hidiv.emissions.deviance import deviance, products
 from hidiv.emissions.quadrature import Function, Laws, divergence, log_power, peak, total
 from hidiv.emissions.quadrature import renyi as renyi_sum
-from hidiv.emissions.stirling import change, factorial_remainder, panel_rule
+from hidiv.emissions.stirling import factorial_remainder, panel_rule, slope_rise
+from hidiv.recursions.terms import h
 
 Array = NDArray[np.float64]
 
@@ -55,10 +56,12 @@ def kl_trials(n: Array, p: Bits, m: Array, q: Bits) -> float:
     if n > m or q.one == 0 or q.zero == 0:
         return math.inf
     mid = between(n, p, m, q)
-    laws = Laws(
-        lambda x: log_pmf(x, n, p), lambda x: log_pmf(x, m, mid.trial), _beyond(n, lambda x: trials_ratio(x, n, m, p), math.inf)
-    )
-    by_trials = divergence(laws, lambda f: _sum(f, n, m, [mid.mean]))
+
+    def log_ratio(x: Array) -> Array:
+        return np.where(x > n, np.inf, trials_ratio(np.minimum(x, n), n, m, p))
+
+    laws = Laws(lambda x: log_pmf(x, n, p), lambda x: log_pmf(x, m, mid.trial), log_ratio)
+    by_trials = divergence(laws, lambda f: _sum(f, n, m, [float(mid.mean)]))
     return by_trials + float(m * bits.kl(mid.trial, q, mid.step))
 
 
@@ -75,7 +78,8 @@ def renyi_trials(n: Array, p: Bits, m: Array, q: Bits, alpha: float) -> float:
     if alpha > 1 and n > m:
         return math.inf
     top = peak(lambda x: log_power(laws, alpha, x), np.linspace(0.0, float(min(n, m)), 33))
-    return renyi_sum(laws, alpha, lambda f: _sum(f, n, m, [n * p.one, m * q.one, top.at]), top.height)
+    centres = [float(n * p.one), float(m * q.one), top.at]
+    return renyi_sum(laws, alpha, lambda f: _sum(f, n, m, centres), top.height)
 
 
 def _sum(f: Function, n: Array, m: Array, centres: list[float]) -> float:
@@ -99,11 +103,6 @@ def ratio_trials(x: Array, n: Array, p: Bits, m: Array, q: Bits) -> Array:
     return np.where(x > n, plain, value)
 
 
-def _beyond(n: Array, f: Function, value: float) -> Function:
-    """f up to n, `value` above."""
-    return lambda x: np.where(x > n, value, f(np.minimum(x, n)))
-
-
 def trials_ratio(x: Array, n: Array, m: Array, p: Bits) -> Array:
     """log-ratio of m trials to n < m trials at the mean n p.one, x <= n: the integral over k from n to m of
     G'(k+1) - G'(k-x+1) + log1p(1/k) - 1/(k-mean) + h((mean-x+1)/(k-mean)), with G of stirling.py, h(v) = v - log1p(v).
@@ -118,7 +117,8 @@ def trials_ratio(x: Array, n: Array, m: Array, p: Bits) -> Array:
         further = room * np.expm1(length * nodes)  # k - n
         rest = left + further
         bend = deviance(np.ones_like(rest), (n - at + 1.0 + further) / rest, (mean - at + 1.0) / rest)
-        terms = np.log1p(1.0 / (n + further)) - 1.0 / rest + bend
+        # log1p(1/k) - 1/(k-mean) is what the last two take off.
+        k = n + further
+        terms = slope_rise(n - at + 1.0 + further, at) + bend - h(1.0 / k) - mean / (k * rest)
         value[start : start + CHUNK] = length[:, 0] * (((room + further) * terms) @ weights)
-    z = n - x + 1.0
-    return change(n + 1.0, m + 1.0, step) - change(z, z + step, np.full_like(x, step)) + value.reshape(x.shape)
+    return value.reshape(x.shape)

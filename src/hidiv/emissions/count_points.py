@@ -32,7 +32,8 @@ def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
     least, most = support(p)
     low, high = np.maximum(np.ceil(lower), least), np.minimum(np.floor(upper), most)
     start = np.clip(_peak(p), low, high)
-    left, right = (np.minimum(limit, _reach(log_p, start, sign)) for sign, limit in ((-1.0, start - low), (1.0, high - start)))
+    left = np.minimum(start - low, _reach(log_p, start, -1.0))
+    right = np.minimum(high - start, _reach(log_p, start, 1.0))
     offsets, sizes = _padded([_both_sides(int(a), int(b)) for a, b in zip(left, right, strict=True)])
     at = start[:, None] + offsets
     base = ratio(start[:, None])

@@ -49,7 +49,7 @@ def times(count: Array, log: Array) -> Array:
 
 
 def cross(p: Array, q: Array, step: Array) -> Array:
-    """p_0 q_1 - p_1 q_0 for two pairs of positive numbers, (2, ...) -> (...); step = q - p, better known near equality."""
+    """p_0 q_1 - p_1 q_0 for two pairs of positive numbers, (2, ...) -> (...); step = q - p has more digits."""
     near = (np.abs(step) <= 0.5 * p).all(axis=0)
     return np.where(near, products(p[0], step[1], step[0], p[1]), products(p[0], q[1], q[0], p[1]))
 

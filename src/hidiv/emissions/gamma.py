@@ -80,12 +80,14 @@ class Gamma(Family):
             def log_density(t: Array) -> Array:
                 return -deviance(a[..., None], b[..., None] * start * np.exp(t)) - head[..., None]
 
-            value = np.where(short, short_interval(log_density, step), log_interval(gamma_tails(a, b * low), gamma_tails(a, b * high)))
+            tails = log_interval(gamma_tails(a, b * low), gamma_tails(a, b * high))
+            value = np.where(short, short_interval(log_density, step), tails)
         return np.where(high > low, value, -np.inf)
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         # Small shapes have much mass below the least positive double.
-        return np.maximum(rng.standard_gamma(wide(self.shape)[states]) / wide(self.rate)[states], np.finfo(np.float64).tiny)
+        drawn = rng.standard_gamma(wide(self.shape)[states]) / wide(self.rate)[states]
+        return np.maximum(drawn, np.finfo(np.float64).tiny)
 
     def statistics(self) -> Statistics:
         a, b = wide(self.shape), wide(self.rate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,6 +79,12 @@ class Gaussian(Family):
     def parameters(self) -> dict[str, Array]:
         every = {"mean": self.mean, "std": self.std, "var": self.var, "cov": self.cov}
         return {key: value for key, value in every.items() if value is not None}
+
+    def select(self, columns: ArrayLike) -> Self:
+        index = np.asarray(columns)
+        if self.cov is None or self.n_features <= 1:
+            return super().select(columns)
+        return type(self)(self.mean[:, index], cov=self.cov[:, index][:, :, index])
 
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)

@@ -1,4 +1,4 @@
-"""What is known of an observation, for two laws at once: the ratio of its weights, and what stays hidden (definitions, section 1)."""
+"""What is known of an observation, under two laws: ratio of its weights, and what stays hidden (definitions, 1)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from hidiv.recursions.terms import h, log_ratio, row_divergence
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Bound = Array | None
 
 
-def weight_ratio(p: Any, q: Any, x: Array, lower: Array | None = None, upper: Array | None = None, inside: Flags | None = None) -> Array:
+def weight_ratio(
+    p: Any, q: Any, x: Array, lower: Array | None = None, upper: Array | None = None, inside: Flags | None = None
+) -> Array:
     """(R, K): log w_q(s)/w_p(s) of R pieces of knowledge, relatively accurate when p and q nearly agree.
 
     x (R, F), NaN where not seen; lower, upper (R, F) count where x is not seen; inside (R, M) sets of symbols.
@@ -41,7 +44,9 @@ def weight_ratio(p: Any, q: Any, x: Array, lower: Array | None = None, upper: Ar
     return _settled(p, q, x, lower, upper, inside, value)
 
 
-def residual(p: Any, q: Any, x: Array, lower: Array | None = None, upper: Array | None = None, inside: Flags | None = None) -> Array:
+def residual(
+    p: Any, q: Any, x: Array, lower: Array | None = None, upper: Array | None = None, inside: Flags | None = None
+) -> Array:
     """(R, K): r(s) = KL( p(X | s, known) || q(X | s, known) ) of R pieces of knowledge, laid out as in `weight_ratio`.
 
     0 where X is seen, the KL of the laws where nothing is known; +inf where p has mass that q lacks; 0 in states where
@@ -79,14 +84,14 @@ def _sum(arrays: Any) -> Array:
         return np.array(sum(arrays))
 
 
-def _where_possible(p: Any, x: Array, lower: Array | None, upper: Array | None, inside: Flags | None, value: Array) -> Array:
+def _where_possible(p: Any, x: Array, lower: Bound, upper: Bound, inside: Flags | None, value: Array) -> Array:
     """0 in states where p gives the knowledge no weight: nothing is compared there."""
     known = ~np.isnan(x).all(axis=1)
     for table in (_bounded(x, lower, upper), None if inside is None else ~inside):
         known = known if table is None else known | table.any(axis=1)
     rows = np.flatnonzero(known & value.any(axis=1))
     if rows.size:
-        weight = _log_weight(p, *(None if table is None else table[rows] for table in (x, lower, upper, inside)))
+        weight = _log_weight(p, rows, x, lower, upper, inside)
         value[rows] = np.where(weight == -np.inf, 0.0, value[rows])
     return value
 
@@ -142,18 +147,20 @@ def _compared(p: Any, q: Any, lower: Array, upper: Array) -> tuple[Array, Array]
 
 def _as_symbols(law: Any) -> Any:
     """A law of one bit as one of two symbols; others as they are."""
-    return Categorical(np.stack([1.0 - np.ravel(law.probs), np.ravel(law.probs)], axis=1)) if law.name == "bernoulli" else law
+    if law.name != "bernoulli":
+        return law
+    ones = np.ravel(law.probs)
+    return Categorical(np.stack([1.0 - ones, ones], axis=1))
 
 
 def _set_ratio(p: Categorical, q: Categorical, inside: Flags) -> Array:
-    """(U, K): log of the sum over the set of q's probabilities over p's, from their differences when those are small."""
+    """(U, K): log of q's mass of the set over p's, from the differences of the probabilities when those are small."""
     members = inside.astype(np.float64)
     p_in, q_in, gain = (members @ table.T for table in (p.probs, q.probs, q.probs - p.probs))
-    lost = (1.0 - members) @ (q.probs - p.probs).T  # the rest tells the two apart better when it is small
     with np.errstate(divide="ignore", invalid="ignore"):
-        near = np.log1p(np.where(p_in > 0.5, -lost, gain) / p_in)
+        near = np.log1p(gain / p_in)
     value = np.where((np.abs(gain) <= 0.5 * p_in) & (q_in > 0) & (p_in > 0), near, log_ratio(p_in, q_in))
-    return np.where(inside.all(axis=1)[:, None], 0.0, value)
+    return np.where(inside.all(axis=1).reshape(-1, 1), 0.0, value)
 
 
 def _set_divergence(p: Categorical, q: Categorical, inside: Flags) -> Array:
@@ -179,8 +186,8 @@ def _divergence_by_step(p: Array, q: Array, step: Array) -> Array:
     """KL(p || q) along the last axis where step = q - p is known better than as a difference."""
     near = (np.abs(step) <= 0.5 * p) & (p > 0)
     ratio = np.where(near, step / np.where(near, p, 1.0), 0.0)
-    # The far entries with the near ones left equal: what remains of q - p there belongs to h as well.
-    return np.asarray(np.where(near, p * h(ratio), 0.0).sum(axis=-1)) + row_divergence(np.where(near, 0.0, p), np.where(near, 0.0, q))
+    close = np.asarray(np.where(near, p * h(ratio), 0.0).sum(axis=-1))
+    return close + row_divergence(np.where(near, 0.0, p), np.where(near, 0.0, q))
 
 
 def _distinct(sets: Flags, f: Any) -> Array:
@@ -189,17 +196,21 @@ def _distinct(sets: Flags, f: Any) -> Array:
     return np.asarray(f(rows)[index.reshape(-1)])
 
 
-def _log_weight(p: Any, x: Array, lower: Array | None, upper: Array | None, inside: Flags | None) -> Array:
-    weight = p.log_weight(x, lower, upper)
-    return weight if inside is None else weight + np.where(inside.all(axis=1)[:, None], 0.0, p.log_set(inside))
+def _log_weight(p: Any, rows: NDArray[np.int64], x: Array, lower: Bound, upper: Bound, inside: Flags | None) -> Array:
+    """(r, K): log-weight of some of the rows."""
+    bounds = (None, None) if lower is None or upper is None else (lower[rows], upper[rows])
+    weight = np.asarray(p.log_weight(x[rows], *bounds))
+    if inside is None:
+        return weight
+    everything = inside[rows].all(axis=1).reshape(-1, 1)
+    return np.asarray(weight + np.where(everything, 0.0, p.log_set(inside[rows])))
 
 
-def _settled(p: Any, q: Any, x: Array, lower: Array | None, upper: Array | None, inside: Flags | None, value: Array) -> Array:
+def _settled(p: Any, q: Any, x: Array, lower: Bound, upper: Bound, inside: Flags | None, value: Array) -> Array:
     """Infinite ratios by which of the two laws vanishes: one column may vanish under p and another under q."""
     rows = np.flatnonzero(~np.isfinite(value).all(axis=1))
     if rows.size:
-        known = [None if table is None else table[rows] for table in (x, lower, upper, inside)]
-        none_p, none_q = (_log_weight(law, *known) == -np.inf for law in (p, q))
+        none_p, none_q = (_log_weight(law, rows, x, lower, upper, inside) == -np.inf for law in (p, q))
         fixed = np.where(none_p & none_q, 0.0, np.where(none_p, np.inf, np.where(none_q, -np.inf, value[rows])))
         value = np.array(value)
         value[rows] = fixed

@@ -1,4 +1,4 @@
-"""Normal laws with full covariances, partly seen and partly in intervals: ratio of weights, and KL of what stays hidden.
+"""Normal laws with full covariances, partly seen, partly in intervals: ratio of weights, and KL of what stays hidden.
 
 Columns are put in the order seen, bounded, free. In the coordinates in which q is standard normal p is M z + shift with
 M lower triangular (`whiten`), so that conditional laws are blocks of M: nothing near-equal is subtracted.
@@ -25,7 +25,7 @@ IntArray = NDArray[np.int64]
 
 
 class Case(NamedTuple):
-    """Rows of one pattern in one state, with p in q's coordinates; s, b, f: how many columns are seen, bounded, free."""
+    """Rows of one pattern in one state, with p in q's coordinates; s and b columns are seen and bounded."""
 
     rows: IntArray
     order: IntArray  # (F,) columns: seen, bounded, free
@@ -49,7 +49,8 @@ def _cases(p: Any, q: Any, x: Array, bounded: Flags) -> Iterator[tuple[int, Case
         order = np.argsort(np.where(is_seen, 0, np.where(is_bounded, 1, 2)), kind="stable")
         s, b = int(is_seen.sum()), int(is_bounded.sum())
         for state, (law_p, law_q) in enumerate(pairs):
-            yield state, _case(_ordered(law_p, order), _ordered(law_q, order), rows, order, s, b, x[np.ix_(rows, order[:s])])
+            known = x[np.ix_(rows, order[:s])]
+            yield state, _case(_ordered(law_p, order), _ordered(law_q, order), rows, order, s, b, known)
 
 
 def _ordered(law: Law, order: IntArray) -> Law:
@@ -63,7 +64,8 @@ def _case(p: Law, q: Law, rows: IntArray, order: IntArray, s: int, b: int, x: Ar
     between = slice(s, s + b)
     for lower in (factor, w.factor):
         if np.tril(lower[between, between], -1).any():
-            refuse(InvalidEvidence, f"lower[{int(rows[0])}]", "intervals on two correlated columns of a full covariance have no closed form",
+            refuse(InvalidEvidence, f"lower[{int(rows[0])}]",
+                   "intervals on two correlated columns of a full covariance have no closed form",
                    remedy="bound one column, or use a diagonal covariance")
     return Case(
         rows, order, s, b, w.below, w.diagonal,
@@ -74,9 +76,8 @@ def _case(p: Law, q: Law, rows: IntArray, order: IntArray, s: int, b: int, x: Ar
 def _bounded_points(case: Case, column: int, lower: Array, upper: Array) -> tuple[Points, Array, Array, Sheet]:
     """One bounded column in p's standard coordinate; its points, both log-masses, and the sheet they are on."""
     j = case.s + column
-    low, high = ((bound[case.rows, case.order[j]] - case.mean[:, column]) / case.std[column] for bound in (lower, upper))
-    with np.errstate(invalid="ignore"):
-        width = (upper - lower)[case.rows, case.order[j]] / case.std[column]
+    std, first, last = case.std[column], lower[case.rows, case.order[j]], upper[case.rows, case.order[j]]
+    low, high, width = (first - case.mean[:, column]) / std, (last - case.mean[:, column]) / std, (last - first) / std
     excess, log = case.diagonal.excess[j], case.diagonal.log[j]
     wider = excess / (1.0 + np.sqrt(1.0 + excess))  # M_jj - 1
     shift = case.seen[:, j : j + 1]
@@ -103,8 +104,10 @@ def interval_ratio(p: Any, q: Any, x: Array, lower: Array, upper: Array, bounded
     return value
 
 
-def hidden_divergence(p: Any, q: Any, x: Array, lower: Array | None, upper: Array | None, bounded: Flags | None) -> Array:
-    """(R, K): KL of the bounded columns given their intervals, and of the free ones given all others, averaged over p."""
+def hidden_divergence(
+    p: Any, q: Any, x: Array, lower: Array | None, upper: Array | None, bounded: Flags | None
+) -> Array:
+    """(R, K): KL of the bounded columns given their intervals, and of the free ones given all others, mean over p."""
     value = np.zeros((len(x), p.n_states))
     for state, case in _cases(p, q, x, np.zeros(x.shape, dtype=np.bool_) if bounded is None else bounded):
         free = slice(case.s + case.b, None)
@@ -119,13 +122,14 @@ def hidden_divergence(p: Any, q: Any, x: Array, lower: Array | None, upper: Arra
                     beside = case.below[free, case.s + column]
                     shift = shift + mean[:, None] * beside
                     total += 0.5 * variance * (beside @ beside)
-        spread = scale_kl(Spread(case.diagonal.excess[free], case.diagonal.log[free])).sum() + np.square(case.below[free, free]).sum()
+        spread = scale_kl(Spread(case.diagonal.excess[free], case.diagonal.log[free])).sum()
+        spread += np.square(case.below[free, free]).sum()
         value[case.rows, state] = total + 0.5 * (spread + np.square(shift).sum(axis=1))
     return value
 
 
 def moments(sheet: Sheet) -> tuple[Array, Array]:
-    """Mean and variance of the coordinate of a sheet under p given the interval: the coordinate takes the place of log q/p."""
+    """Mean and variance of a sheet's coordinate under p given the interval: it takes the place of log q/p."""
     points = stretch_points([sheet._replace(ratio=lambda z: z)])
     weight = np.exp(points.log_weight - points.log_weight.max(axis=1, keepdims=True))
     weight = weight / weight.sum(axis=1, keepdims=True)

@@ -66,7 +66,9 @@ class NegativeBinomial(Family):
     def log_mass(self, lower: Array, upper: Array) -> Array:
         from hidiv.emissions.tails import Tails, beta_tails, log_counts
 
-        low, high, size, one, zero = np.broadcast_arrays(lower[:, None, :], upper[:, None, :], wide(self.size), *trial(self))
+        low, high, size, one, zero = np.broadcast_arrays(
+            lower[:, None, :], upper[:, None, :], wide(self.size), *trial(self)
+        )
 
         def tails(k: Array) -> Tails:
             at_least, below = beta_tails(k, size, zero, one)

@@ -7,7 +7,7 @@ log-ratio of each step is of the size of the step.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,15 @@ from hidiv.emissions import bits
 from hidiv.emissions.bits import Bits
 from hidiv.emissions.deviance import deviance, products
 from hidiv.emissions.geometric import kl_failures
-from hidiv.emissions.quadrature import FARTHEST, Laws, divergence, log_power, peak, total
+from hidiv.emissions.quadrature import FARTHEST, Function, Laws, divergence, log_power, peak, total
 from hidiv.emissions.quadrature import renyi as renyi_sum
-from hidiv.emissions.stirling import change, factorial_remainder, log_step, panel_rule, remainder
+from hidiv.emissions.stirling import factorial_remainder, log_step, panel_rule, remainder, slope_rise
+from hidiv.errors import OutOfRange, refuse
 
 Array = NDArray[np.float64]
 
 CHUNK = 4096  # counts at a time
+NOTHING = -150.0  # a log-probability that no longer shows
 
 
 def log_pmf(x: Array, size: Array, trial: Bits) -> Array:
@@ -59,7 +61,9 @@ def kl_sizes(r: Array, p: Bits, s: Array, q: Bits) -> float:
         return math.inf
     mid = between(r, p, s, q)
     laws = Laws(lambda x: log_pmf(x, r, p), lambda x: log_pmf(x, s, mid.trial), lambda x: size_ratio(x, r, s, mid.mean))
-    by_size = divergence(laws, lambda f: total(f, [mode(r, p), mode(s, mid.trial)]))
+    centres = [mode(r, p), mode(s, mid.trial)]
+    end = last([laws.log_p, laws.log_q], centres)
+    by_size = divergence(laws, lambda f: total(f, centres, end))
     return by_size + float(s * kl_failures(mid.trial, q, mid.step))
 
 
@@ -77,12 +81,34 @@ def renyi_sizes(r: Array, p: Bits, s: Array, q: Bits, alpha: float) -> float:
     edges = np.concatenate([[0.0], 2.0 ** np.arange(math.log2(FARTHEST) + 1)])
     top = peak(lambda x: log_power(laws, alpha, x), edges)
     centres = [mode(r, p), mode(s, q), int(top.at)]
-    return renyi_sum(laws, alpha, lambda f: total(f, centres), top.height)
+
+    def relative(x: Array) -> Array:
+        return log_power(laws, alpha, x) - top.height
+
+    if decay == 0:  # a power of x is left: beyond the last count it is integrated
+        rest = float(np.exp(relative(np.array(float(FARTHEST))))) * FARTHEST / -power
+        return (top.height + math.log(total(lambda x: np.exp(relative(x)), centres) + rest)) / (alpha - 1.0)
+    end = last([laws.log_p, laws.log_q, relative], centres)
+    return renyi_sum(laws, alpha, lambda f: total(f, centres, end), top.height)
 
 
 def mode(size: Array, trial: Bits) -> int:
     """A most probable count."""
-    return int(min(max(float(size) - 1.0, 0.0) * float(trial.zero / trial.one), FARTHEST))
+    count = max(float(size) - 1.0, 0.0) * float(trial.zero / trial.one)
+    return int(count) if count < FARTHEST else too_far()
+
+
+def last(logs: list[Function], centres: list[int]) -> float:
+    """A count beyond which none of the laws has mass that shows."""
+    at = max(centres) + 2.0 ** np.arange(math.log2(FARTHEST))
+    beyond = np.all([f(at) < NOTHING for f in logs], axis=0)
+    return float(at[np.argmax(beyond)]) if beyond.any() else too_far()
+
+
+def too_far() -> NoReturn:
+    """Refuse laws that reach beyond what is summed."""
+    refuse(OutOfRange, "emission", "negative binomial laws of different sizes are summed over counts up to 2^52",
+           remedy="give both the same size, or count in larger units")
 
 
 def ratio_sizes(x: Array, r: Array, p: Bits, s: Array, q: Bits) -> Array:
@@ -107,5 +133,5 @@ def size_ratio(x: Array, r: Array, s: Array, mean: Array) -> Array:
     for start in range(0, x.size, CHUNK):
         at = flat[start : start + CHUNK, None]
         off = deviance(np.ones_like(at), (at + sizes) / (sizes + mean), (at - mean) / (sizes + mean))
-        value[start : start + CHUNK] = (sizes * off) @ (length * weights)
-    return change(x + r, x + s, np.full_like(x, s - r)) - change(r, s, s - r) - value.reshape(x.shape)
+        value[start : start + CHUNK] = (sizes * (slope_rise(sizes, at) - off)) @ (length * weights)
+    return value.reshape(x.shape)

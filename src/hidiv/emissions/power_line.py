@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 
 DEEP = 45.0  # e^-45: what lies further below is left out
 UNDERFLOW = 800.0  # e^-800 is no double
+ASTRONOMICAL = 1e14  # of log Z: the width of the integrand does not show beside its height
 
 
 class Line(NamedTuple):
@@ -54,9 +55,10 @@ def line_renyi(line: Line, alpha: float) -> float:
         top = peak(lambda t, point=point: log_power(both, alpha, point(t)) + t, edges)  # type: ignore[misc]
         refined.append(around(top, edges))
         heights.append(top.height)
-    if max(heights) > 1e14:  # the width of the peak does not show beside its height
-        return max(heights) / -rest
-    return renyi(both, alpha, over(line, refined), max(heights))
+    height = max(heights)
+    if abs(height) > ASTRONOMICAL:
+        return height / -rest
+    return renyi(both, alpha, over(line, refined), height)
 
 
 def diverges(line: Line, alpha: float) -> bool:

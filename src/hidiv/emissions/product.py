@@ -59,6 +59,12 @@ class Product(Family):
     def take(self, states: ArrayLike) -> Self:
         return type(self)([member.take(states) for member in self.families])
 
+    def select(self, columns: ArrayLike) -> Self:
+        """Columns in the order of the families, whatever the order they are asked for in."""
+        wanted = np.isin(np.arange(self.n_features), np.asarray(columns))
+        each = [(member, np.flatnonzero(mine[0])) for member, (mine,) in self.split(wanted[None, :].astype(np.float64))]
+        return type(self)([member.select(mine) for member, mine in each if mine.size])
+
     def split(self, *arrays: Array) -> list[tuple[Family, list[Array]]]:
         """Each family with its own columns of every array (n, F)."""
         ends = np.cumsum([member.n_features for member in self.families])

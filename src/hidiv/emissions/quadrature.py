@@ -20,6 +20,7 @@ NODES = 16  # a panel
 SERIES = 20  # nodes of the rules on [0, 1]: 1e-16 as long as the integrand is smooth there
 AGREE = 1e-15  # of the total: what a panel and its two halves may differ by
 LEVELS = 60  # halvings before a panel is taken as it is
+MOST = 4000  # panels at a time: more are asked for only when rounding in f keeps them from agreeing
 FARTHEST = 2**52  # counts beyond are not summed: doubles no longer tell neighbours apart
 
 
@@ -111,11 +112,13 @@ def peak(log_f: Function, edges: Array) -> Peak:
     """The top of log f between the edges, found on a grid that is narrowed around its best point."""
     grid = np.unique(edges[:-1, None] + np.diff(edges)[:, None] * np.arange(9) / 8.0)
     for _ in range(40):
-        values = log_f(grid)
+        with np.errstate(invalid="ignore", over="ignore"):
+            values = np.nan_to_num(log_f(grid), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+            level = values.max() - values.min() <= 1e-9
         best = int(np.argmax(values))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
         at, height = float(grid[best]), float(values[best])
-        if high - low <= 1e-9 * max(1.0, abs(at)) or values.max() - values.min() <= 1e-9:
+        if high - low <= 1e-9 * max(1.0, abs(at)) or level:
             break
         grid = np.linspace(low, high, 17)
     width = float(edges[-1] - edges[0])
@@ -157,10 +160,9 @@ def _halved(panels: Callable[[Array, Array], Array], start: Array, size: Array, 
         start = np.concatenate([start[again], middle[again]])
         size = np.concatenate([half[again], half[again]])
         whole = np.concatenate([left[again], right[again]])
-        if not start.size:
+        if not 0 < start.size <= MOST:
             break
-    else:
-        done.extend(whole)
+    done.extend(whole)
     return math.fsum(done) if np.isfinite(done).all() else float(np.sum(done))
 
 

@@ -18,14 +18,13 @@ from hidiv.emissions.registry import pair
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]  # any shape in, the same shape out
 
-LEAST, MOST = -690.0, 700.0  # of log x: further out logs are continued as straight lines, or cut
-SMOOTH = 0.5  # a distance over which laws in log x, or of angles, are polynomials to the last digit
+LEAST, MOST = -690.0, 700.0  # of log x: further out x itself is not a number any more
 
 
 class Sheet(NamedTuple):
     """One stretch of the sample space for U intervals; the functions take coordinates (U, m)."""
 
-    log_p: Function  # log-density of p by the coordinate
+    log_p: Function  # log-density of p by the coordinate, up to a constant all sheets share
     ratio: Function  # log q/p
     low: Array  # (U,) ends; nothing where high <= low
     high: Array
@@ -52,12 +51,17 @@ def sheets(p: Any, q: Any, lower: Array, upper: Array) -> list[Sheet]:
     if names <= {"gaussian", "laplace"}:
         return [_line(p, q, lower, upper, upper - lower)]
     if names <= {"exponential", "gamma"}:
-        return [_half_line(p, q, log_p, ratio, *_logs(lower, upper))]
+        return [_half_line(p, q, ratio, *_logs(lower, upper))]
     if names == {"von_mises"}:
-        return _turns(log_p, ratio, float(np.ravel(p.mean)[0]), float(np.ravel(p.concentration)[0]), lower, upper)
+        return _turns(log_p, ratio, _first(p.mean), _first(p.concentration), lower, upper)
     if names == {"beta"}:
-        return [_odds(p, q, log_p, ratio, lower, upper)]
+        return [_odds(p, q, ratio, lower, upper)]
     raise NotImplementedError(f"intervals of {p.name} against {q.name} laws")
+
+
+def _first(parameter: Any) -> float:
+    """The one number a parameter of one state and one column holds."""
+    return float(np.ravel(parameter)[0])
 
 
 def _on_points(p: Any, q: Any) -> tuple[Function, Function]:
@@ -87,17 +91,39 @@ def _line(p: Any, q: Any, lower: Array, upper: Array, width: Array) -> Sheet:
     """Gaussian and Laplace laws: x itself."""
     log_p, ratio = _on_points(p, q)
     (centre, unit), (other, _) = _centre(p), _centre(q)
+    if p.name == q.name == "gaussian":
+        return Sheet(*_normal(p, q), lower, upper, width, centre, unit, (), True)
     kinks = tuple(at for law, at in ((p, centre), (q, other)) if law.name == "laplace")
     change = _laplace_change(p, q) if len(kinks) == 2 else None
     return Sheet(log_p, ratio, lower, upper, width, centre, unit, kinks, True, None, change)
+
+
+def _normal(p: Any, q: Any) -> tuple[Function, Function]:
+    """log p up to a constant and log q/p of two normal laws: what `Gaussian` computes, without its tables of states."""
+    from hidiv.emissions.gaussian import compare_variances
+
+    mean, std = _first(p.mean), _first(p.deviation)
+    shift = (mean - _first(q.mean)) / _first(q.deviation)
+    excess, log = (_first(v) for v in compare_variances(p, q))
+    wider = excess / (1.0 + math.sqrt(1.0 + excess))  # std_p / std_q - 1
+
+    def log_p(x: Array) -> Array:
+        return np.asarray(-0.5 * np.square((x - mean) / std))
+
+    def ratio(x: Array) -> Array:
+        z = (x - mean) / std
+        apart = wider * z + shift  # z_q - z_p
+        return np.asarray(0.5 * (log - apart * (2.0 * z + apart)))
+
+    return log_p, ratio
 
 
 def _laplace_change(p: Any, q: Any) -> Callable[[Array, Array], Array]:
     """|x - loc| moves by the same step in both laws unless x crosses a location: only then is there a difference."""
     from hidiv.emissions.scales import spread
 
-    loc_p, loc_q, scale_p, scale_q = (np.ravel(v)[0] for v in (p.loc, q.loc, p.scale, q.scale))
-    excess = spread(scale_p, scale_q).excess
+    loc_p, loc_q, scale_p, scale_q = (_first(v) for v in (p.loc, q.loc, p.scale, q.scale))
+    excess = spread(np.asarray(scale_p), np.asarray(scale_q)).excess
 
     def moved(y: Array, t: Array, loc: float) -> tuple[Array, Array]:
         # |y + t - loc| - |y - loc| = side t + jump: the jump is there only when loc lies in between.
@@ -116,46 +142,33 @@ def _laplace_change(p: Any, q: Any) -> Callable[[Array, Array], Array]:
 def _centre(law: Any) -> tuple[float, float]:
     """Where a Gaussian or Laplace law peaks, and its scale."""
     if law.name == "laplace":
-        return float(np.ravel(law.loc)[0]), float(np.ravel(law.scale)[0])
-    return float(np.ravel(law.mean)[0]), float(law.deviation[0, 0])
+        return _first(law.loc), _first(law.scale)
+    return _first(law.mean), float(law.deviation[0, 0])
 
 
-def _half_line(p: Any, q: Any, log_p: Function, ratio: Function, low: Array, high: Array, width: Array) -> Sheet:
-    """x = e^y."""
-    (shape_p, shape_q), (rate_p, rate_q) = ([float(np.ravel(getattr(f, key, 1.0))[0]) for f in (p, q)] for key in ("shape", "rate"))
+def _half_line(p: Any, q: Any, ratio: Function, low: Array, high: Array, width: Array) -> Sheet:
+    """x = e^y, in which log p is shape y - rate e^y and a constant."""
+    (shape_p, rate_p), (shape_q, rate_q) = ([_first(getattr(f, key, 1.0)) for key in ("shape", "rate")] for f in (p, q))
 
-    def moving(y: Array) -> Array:
-        return np.asarray((shape_q - shape_p) * y - (rate_q - rate_p) * np.exp(np.minimum(y, MOST)))
+    def linear(shape: float, rate: float) -> Function:
+        return lambda y: np.asarray(shape * y - rate * np.exp(np.minimum(y, MOST)))
 
     return Sheet(
-        _continued(lambda y: log_p(np.exp(y)) + y), _continued(lambda y: ratio(np.exp(y))), low, high, width,
-        math.log(shape_p) - math.log(rate_p), 1.0, moving=moving,
+        linear(shape_p, rate_p), lambda y: ratio(np.exp(np.clip(y, LEAST, MOST))), low, high, width,
+        math.log(shape_p) - math.log(rate_p), 1.0, moving=linear(shape_q - shape_p, rate_q - rate_p),
     )  # fmt: skip
 
 
-def _continued(f: Function) -> Function:
-    """f of log x, as a straight line where x itself underflows."""
-    at = np.array([LEAST, LEAST + 30.0])
-
-    def each(y: Array) -> Array:
-        value = f(np.clip(y, LEAST, MOST))
-        if (y < LEAST).any():
-            start, next_ = f(at)
-            with np.errstate(invalid="ignore"):
-                value = np.where(y < LEAST, start + (next_ - start) / 30.0 * (np.maximum(y, -1e300) - LEAST), value)
-        return value
-
-    return each
-
-
-def _side(p: Any, q: Any, log_p: Function, ratio: Function, sign: float, low: Array, high: Array, width: Array) -> Sheet:
+def _side(
+    p: Any, q: Any, log_p: Function, ratio: Function, sign: float, low: Array, high: Array, width: Array
+) -> Sheet:
     """x = sign e^y, for pairs with a generalised Gaussian law."""
     kinks: list[float] = []
     for law in (p, q):
         if law.name == "laplace" and sign * _centre(law)[0] > 0:
             kinks.append(math.log(sign * _centre(law)[0]))
     if p.name == "generalized_gaussian":
-        scale, shape = float(np.ravel(p.scale)[0]), float(np.ravel(p.shape)[0])
+        scale, shape = _first(p.scale), _first(p.shape)
         peak = math.log(scale) - math.log(shape) / shape  # where |x| times the density is largest
     else:
         centre, scale = _centre(p)
@@ -164,11 +177,22 @@ def _side(p: Any, q: Any, log_p: Function, ratio: Function, sign: float, low: Ar
             peak = math.log(max(centre, scale))
         else:  # x^2 - centre x = scale^2, by the root that does not cancel
             root = 0.5 * math.hypot(centre, 2.0 * scale)
-            peak = math.log(0.5 * centre + root) if centre >= 0 else 2.0 * math.log(scale) - math.log(root - 0.5 * centre)
-    steepest = max([1.0, *(float(np.ravel(law.shape)[0]) for law in (p, q) if law.name == "generalized_gaussian")])
+            above = math.log(0.5 * abs(centre) + root)
+            peak = above if centre >= 0 else 2.0 * math.log(scale) - above
+    steepest = max([1.0, *(_first(law.shape) for law in (p, q) if law.name == "generalized_gaussian")])
+
+    def signed(y: Array) -> Array:
+        return np.asarray(sign * np.exp(np.clip(y, LEAST, MOST)))
+
+    def density(y: Array) -> Array:
+        if p.name != "generalized_gaussian":
+            return log_p(signed(y)) + y
+        with np.errstate(over="ignore"):
+            return np.asarray(y - np.exp(shape * (y - math.log(scale))))
+
     return Sheet(
-        _continued(lambda y: log_p(sign * np.exp(y)) + y), _continued(lambda y: ratio(sign * np.exp(y))),
-        low, high, width, peak, 1.0 / steepest, tuple(kinks), False, _power_gap(p, q) if p.name == q.name else None,
+        density, lambda y: ratio(signed(y)), low, high, width, peak, 1.0 / steepest, tuple(kinks), False,
+        _power_gap(p, q) if p.name == q.name else None,
     )  # fmt: skip
 
 
@@ -176,19 +200,22 @@ def _power_gap(p: Any, q: Any) -> Function:
     """|x/scale_p|^shape_p - |x/scale_q|^shape_q at |x| = e^y: all of log q/p that depends on x."""
     from hidiv.emissions.scales import spread
 
-    scale_p, scale_q, shape_p, shape_q = (np.ravel(v)[0] for v in (p.scale, q.scale, p.shape, q.shape))
-    scales = spread(scale_p, scale_q).log
+    scale_p, scale_q, shape_p, shape_q = (_first(v) for v in (p.scale, q.scale, p.shape, q.shape))
+    scales = spread(np.asarray(scale_p), np.asarray(scale_q)).log
 
     def each(y: Array) -> Array:
         with np.errstate(all="ignore"):
             z = y - math.log(scale_p)
             power, apart = np.exp(shape_p * z), (shape_q - shape_p) * z + shape_q * scales
-            return np.where(np.abs(apart) < 1.0, -power * np.expm1(apart), power - np.exp(shape_p * z + apart))
+            far = power - np.exp(shape_p * z + apart)
+            return np.asarray(np.where(np.abs(apart) < 1.0, -power * np.expm1(apart), far))
 
     return each
 
 
-def _turns(log_p: Function, ratio: Function, mean: float, concentration: float, lower: Array, upper: Array) -> list[Sheet]:
+def _turns(
+    log_p: Function, ratio: Function, mean: float, concentration: float, lower: Array, upper: Array
+) -> list[Sheet]:
     """Angles within pi of p's mean direction, turn by turn."""
     free = np.isinf(lower) & np.isinf(upper)
     start = np.where(free, mean - math.pi, lower)
@@ -201,41 +228,32 @@ def _turns(log_p: Function, ratio: Function, mean: float, concentration: float, 
     whole = end <= mean + math.pi
     rest = np.where(whole, mean - math.pi, end - 2.0 * math.pi)
     unit = 1.0 / max(1.0, math.sqrt(concentration))
+    first = np.full_like(low, mean - math.pi)
     return [
         Sheet(log_p, ratio, low, split, np.where(whole, width, split - low), mean, unit),
-        Sheet(log_p, ratio, np.full_like(low, mean - math.pi), rest, np.maximum(rest - mean + math.pi, 0.0), mean, unit),
+        Sheet(log_p, ratio, first, rest, np.maximum(rest - first, 0.0), mean, unit),
     ]
 
 
-def _odds(p: Any, q: Any, log_p: Function, ratio: Function, lower: Array, upper: Array) -> Sheet:
-    """x = 1/(1 + e^-y); above 1/2 the laws of 1 - x are read, which has more digits there."""
-    back_p, back_ratio = _on_points(type(p)(p.b, p.a), type(q)(q.b, q.a))
+def _odds(p: Any, q: Any, ratio: Function, lower: Array, upper: Array) -> Sheet:
+    """x = 1/(1 + e^-y), in which log p is a log x + b log(1-x) and a constant."""
+    (a_p, b_p), (a_q, b_q) = ((_first(f.a), _first(f.b)) for f in (p, q))
+    # Above 1/2 the laws of 1 - x are read: 1 - x has more digits there.
+    _, back = _on_points(type(p)(p.b, p.a), type(q)(q.b, q.a))
 
-    def both(f: Function, back: Function) -> Function:
-        def each(y: Array) -> Array:
-            x = np.exp(-np.logaddexp(0.0, np.abs(y)))
-            return np.where(y <= 0, f(x), back(x))
+    def linear(a: float, b: float) -> Function:
+        return lambda y: np.asarray(-a * np.logaddexp(0.0, -y) - b * np.logaddexp(0.0, y))
 
-        # Far out x is e^-|y|: straight lines on both sides.
-        right = _continued(lambda y: each(-y))
-        left = _continued(each)
-        return lambda y: np.where(y <= 0, left(np.minimum(y, 0.0)), right(np.minimum(-y, 0.0)))
-
-    def log_slope(y: Array) -> Array:
-        return np.asarray(-np.abs(y) - 2.0 * np.log1p(np.exp(-np.abs(y))))  # log x + log(1 - x)
+    def both(y: Array) -> Array:
+        x = np.exp(-np.logaddexp(0.0, np.minimum(np.abs(y), -LEAST)))
+        return np.where(y <= 0, ratio(x), back(x))
 
     low, high = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         y_low, y_high = np.log(low) - np.log1p(-low), np.log(high) - np.log1p(-high)
         short = (low > 0) & (high < 1) & (high - low < 0.5 * np.minimum(low, 1.0 - high))
         width = np.where(short, np.log1p((high - low) / low) + np.log1p((high - low) / (1.0 - high)), y_high - y_low)
-    (a_p, b_p), (a_q, b_q) = ((float(np.ravel(f.a)[0]), float(np.ravel(f.b)[0])) for f in (p, q))
-
-    def moving(y: Array) -> Array:
-        return np.asarray((a_p - a_q) * np.logaddexp(0.0, -y) + (b_p - b_q) * np.logaddexp(0.0, y))
-
-    density = both(log_p, back_p)
     return Sheet(
-        lambda y: density(y) + log_slope(y), both(ratio, back_ratio), y_low, y_high, width, math.log(a_p) - math.log(b_p), 1.0,
-        moving=moving,
+        linear(a_p, b_p), both, y_low, y_high, width, math.log(a_p) - math.log(b_p), 1.0,
+        moving=linear(a_q - a_p, b_q - b_p),
     )  # fmt: skip

@@ -6,6 +6,7 @@ Gamma, beta and count laws with large shapes are small differences of large log-
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,12 @@ _CURVATURE = tuple(-(2 * k + 2) * c for k, c in enumerate(_SLOPE))
 
 def remainder(a: Array) -> Array:
     """G(a) for a > 0: near log(2 pi/a)/2 for large a, near -log a for small a; +inf at 0."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        total, z = np.zeros_like(a), a
-        while (small := z < LARGE).any():
-            total = np.where(small, total + ((z + 1.0) * np.log1p(1.0 / z) - 1.0), total)
-            z = np.where(small, z + 1.0, z)
-        value = total + 0.5 * np.log(2.0 * math.pi / z) + _odd(_VALUE, z) / z
+
+    def series(z: Array) -> Array:
+        return np.asarray(0.5 * np.log(2.0 * math.pi / z) + _odd(_VALUE, z) / z)
+
+    value = _raised(a, lambda z: (z + 1.0) * np.log1p(1.0 / z) - 1.0, series)
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(a < 1e-300, -np.log(a), value)  # 1/a overflows there, and nothing but the log is left
 
 
@@ -43,22 +44,43 @@ def factorial_remainder(n: Array) -> Array:
 
 def slope(a: Array) -> Array:
     """G'(a) = digamma(a) - log a: negative for every a > 0, relatively accurate."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        total, z = np.zeros_like(a), a
-        while (small := z < LARGE).any():
-            total = np.where(small, total + (np.log1p(1.0 / z) - 1.0 / z), total)
-            z = np.where(small, z + 1.0, z)
-        return np.asarray(total - 0.5 / z + _odd(_SLOPE, z) / (z * z))
+    return _raised(a, lambda z: np.log1p(1.0 / z) - 1.0 / z, lambda z: -0.5 / z + _odd(_SLOPE, z) / (z * z))
 
 
 def curvature(a: Array) -> Array:
     """G''(a) = trigamma(a) - 1/a: between 1/(2 a^2) and 1/a^2, relatively accurate."""
+    return _raised(a, lambda z: 1.0 / (z * z * (z + 1.0)), lambda z: (0.5 + _odd(_CURVATURE, z) / z) / (z * z))
+
+
+def _raised(a: Array, term: Callable[[Array], Array], series: Callable[[Array], Array]) -> Array:
+    """f(a) from f(a) - f(a+1) = term(a), and f by its series for large arguments."""
+    a = np.asarray(a, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        total, z = np.zeros_like(a), a
-        while (small := z < LARGE).any():
-            total = np.where(small, total + 1.0 / (z * z * (z + 1.0)), total)
-            z = np.where(small, z + 1.0, z)
-        return np.asarray(total + (0.5 + _odd(_CURVATURE, z) / z) / (z * z))
+        small = a < LARGE
+        if not small.any():
+            return np.asarray(series(a))
+        z = a[small]
+        total = np.zeros_like(z)
+        for _ in range(int(LARGE)):
+            total = total + term(z)
+            z = z + 1.0
+        value = np.asarray(series(np.where(small, LARGE, a)))
+        value[small] = total + series(z)
+    return value
+
+
+def slope_rise(a: Array, b: Array) -> Array:
+    """G'(a + b) - G'(a) >= 0 for b = 0 and b >= 1, relatively accurate however small b is beside a."""
+    a, b = np.broadcast_arrays(a, b)
+    z = np.maximum(a, LARGE)
+    apart = np.log1p(b / z)
+    rise = -0.5 * np.expm1(-apart) / z
+    for k, c in enumerate(_SLOPE):
+        rise = rise + c * np.expm1(-(2 * k + 2) * apart) / z ** (2 * k + 2)
+    small = a < LARGE
+    if small.any():
+        rise[small] = slope((a + b)[small]) - slope(a[small])
+    return np.asarray(rise)
 
 
 def curvature_drop(a: Array, b: Array) -> Array:

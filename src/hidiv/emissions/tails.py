@@ -86,25 +86,31 @@ def short_interval(log_density: Callable[[Array], Array], width: Array) -> Array
 
 
 def log_counts(
-    log_p: Callable[[Array], Array], tails: Callable[[Array], Tails], lower: Array, upper: Array, top: Array | float = np.inf
+    log_p: Callable[[Array], Array],
+    tails: Callable[[Array], Tails],
+    lower: Array,
+    upper: Array,
+    top: Array | float = np.inf,
 ) -> Array:
-    """log P(lower <= X <= upper) of counts 0..top: few counts one by one, many from `tails` at k: log P(X < k), P(X >= k).
+    """log P(lower <= X <= upper) of counts 0..top: few counts one by one, many from their tails.
 
-    All arrays have one shape; log_p and tails take any array of that shape.
+    `tails` gives log P(X < k) and log P(X >= k). All arrays have one shape; log_p and tails take arrays of that shape.
     """
     first, last = np.maximum(np.ceil(lower), 0.0), np.minimum(np.floor(upper), top)
     few = last - first < FEW
     start, stop = np.where(few, first, 0.0), np.where(few, last, -1.0)
     value = np.full(first.shape, -np.inf)
     for k in range(int(np.max(stop - start, initial=-1.0)) + 1):
-        value = np.logaddexp(value, np.where(start + k <= stop, log_p(np.minimum(start + k, np.maximum(stop, 0.0))), -np.inf))
+        inside = start + k <= stop
+        value = np.logaddexp(value, np.where(inside, log_p(np.where(inside, start + k, 0.0)), -np.inf))
     if few.all():
         return value
 
     def ends(k: Array) -> Tails:
         inner = (k > 0) & (k <= top) & (k < np.inf)
         below, above = tails(np.where(inner, k, np.minimum(1.0, top)))
-        return np.where(k <= 0, -np.inf, np.where(inner, below, 0.0)), np.where(k <= 0, 0.0, np.where(inner, above, -np.inf))
+        outside = np.where(k > 0, 0.0, -np.inf), np.where(k > 0, -np.inf, 0.0)
+        return np.where(inner, below, outside[0]), np.where(inner, above, outside[1])
 
     return np.where(few, value, log_interval(ends(first), ends(last + 1.0)))
 

@@ -7,6 +7,7 @@ is taken less its value at the peak, so that short intervals and far tails keep 
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,9 @@ Array = NDArray[np.float64]
 PANELS, NODES, GRADING = 8, 16, 3  # points of a stretch: panels in the cube root of the distance from the peak
 DEEP = 64.0  # e^-64 of the peak: p is cut there
 NEAR = 1e-3  # below this a KL is a sum of second-order terms, above it a difference keeps its digits
+MOST = -0.1  # of a log-mass: the complement is compared instead
 AGREE = 1e-13  # of the log-masses: q's mass as the points see it, and as it is
+BLOCK = 256  # intervals at a time: their points stay in the cache
 DEGREE = 15  # of local polynomials
 COUNTS = frozenset({"bernoulli", "poisson", "geometric", "binomial", "negative_binomial"})
 
@@ -50,7 +53,10 @@ def compare(p: Any, q: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
     """
     ratio, kl = np.zeros((lower.size, p.n_states)), np.zeros((lower.size, p.n_states))
     for state in range(p.n_states):
-        ratio[:, state], kl[:, state] = one_state(p.take([state]), q.take([state]), lower, upper)
+        a, b = p.take([state]), q.take([state])
+        for first in range(0, lower.size, BLOCK):
+            rows = slice(first, first + BLOCK)
+            ratio[rows, state], kl[rows, state] = one_state(a, b, lower[rows], upper[rows])
     return ratio, kl
 
 
@@ -73,7 +79,7 @@ def one_state(p: Any, q: Any, lower: Array, upper: Array) -> Given:
             points = stretch_points(sheets(p, q, low, high))
         found = means(points, log_p[both], log_q[both])
         # Most of the mass inside: what is left out tells the two apart better.
-        most = np.minimum(log_p, log_q)[both] > -np.log(2.0)
+        most = np.minimum(log_p, log_q)[both] > MOST
         if most.any():
             found.ratio[most] = _by_the_rest(p, q, low[most], high[most], log_p[both][most])
         ratio[both], kl[both] = found
@@ -140,7 +146,8 @@ def stretch_points(parts: list[Sheet]) -> Points:
         return each[0].points
     peaks = np.stack([np.where(np.isinf(part.points.log_weight).all(axis=1), -np.inf, part.top) for part in each])
     highest = peaks.argmax(axis=0)
-    base, anchor = (np.choose(highest, list(values)) for values in ([part.points.base for part in each], [part.anchor for part in each]))
+    base = np.choose(highest, [part.points.base for part in each])
+    anchor = np.choose(highest, [part.anchor for part in each])
     weights, steps = [], []
     for part, peak in zip(each, peaks, strict=True):
         with np.errstate(invalid="ignore"):
@@ -197,12 +204,13 @@ def _among(f: Function, rows: NDArray[np.int64], n: int) -> Function:
 
 
 def _reach(sheet: Sheet, start: Array, sign: float) -> Array:
-    """(U,): how far from the start p has fallen by e^-DEEP, within an eighth of an octave; more for a longer tail of q."""
+    """(U,): how far from the start p has fallen by e^-DEEP, to an eighth of an octave; more for longer tails of q."""
+    moving = sheet.ratio if sheet.moving is None else sheet.moving
 
     def at(octave: Array) -> tuple[Array, Array]:
-        y = start + sign * sheet.unit * np.exp2(octave)
-        log_p = sheet.log_p(y[:, None])[:, 0]
-        return log_p, log_p + sheet.ratio(y[:, None])[:, 0]
+        y = (start + sign * sheet.unit * np.exp2(octave))[:, None]
+        log_p = sheet.log_p(y)[:, 0]
+        return log_p, log_p + moving(y)[:, 0]
 
     top, top_q = at(np.full(start.shape, -np.inf))
     low, high = np.full(start.shape, -70.0), np.full(start.shape, 30.0)
@@ -230,7 +238,7 @@ def _offsets(sheet: Sheet, start: Array, left: Array, right: Array) -> tuple[Arr
     for sign, far in ((-1.0, left), (1.0, right)):
         cuts = [np.clip(sign * (kink - start), 0.0, far) for kink in sheet.kinks]
         ends = np.sort(np.stack([np.zeros_like(far), *cuts, far]), axis=0)
-        for near, next_ in zip(ends[:-1], ends[1:], strict=True):
+        for near, next_ in pairwise(ends):
             if (next_ > near).any():
                 offsets.append(sign * (near[:, None] + (next_ - near)[:, None] * s))
                 sizes.append((next_ - near)[:, None] * w)
@@ -239,7 +247,8 @@ def _offsets(sheet: Sheet, start: Array, left: Array, right: Array) -> tuple[Arr
 
 def _radius(sheet: Sheet, start: Array) -> Array:
     """(U,): how far about the start local polynomials hold."""
-    radius = np.maximum(sheet.unit, np.abs(start - sheet.peak)) if sheet.polynomial else np.full(start.shape, 0.5 * min(1.0, sheet.unit))
+    far = np.abs(start - sheet.peak)
+    radius = np.maximum(sheet.unit, far) if sheet.polynomial else np.full_like(far, 0.5 * min(1.0, sheet.unit))
     for kink in sheet.kinks:
         radius = np.minimum(radius, 0.99 * np.abs(start - kink))
     return np.asarray(radius)

@@ -92,6 +92,10 @@ Status downward(const OneModel &m, const Messages<Number> &x, double *marginals,
 }  // namespace
 
 Status log_likelihood(const OneModel &m, double &value, int64_t &impossible) {
+    bool declined = true;
+    impossible = -1;
+    const Status status = likelihood_chain(m, value, declined);
+    if (status != Status::done || !declined) return status;
     return with_messages(m, impossible, [&](const auto &x) {
         value = x.log_likelihood;
         return Status::done;

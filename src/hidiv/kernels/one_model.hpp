@@ -19,5 +19,7 @@ Status viterbi(const OneModel &, int64_t *path, double &log_probability, int64_t
 Status influence(const OneModel &, const double *unseen, double *values, int64_t &impossible);
 Status sample_states(const OneModel &, const double *uniform, int64_t size, int64_t *drawn, int64_t &impossible);
 Status log_likelihood(const OneModel &, double &value, int64_t &impossible);
+// The fast way for a chain (likelihood_chain.cpp); declined: it does not apply here.
+Status likelihood_chain(const OneModel &, double &value, bool &declined);
 
 }  // namespace hidiv

@@ -42,6 +42,10 @@ using posterior_padding_kernel = int64_t(int64_t states);
 using posterior_steps_kernel = int(int tier, const StepTables &, const StepRows &, const int32_t *row, const int32_t *which,
                                    int64_t count, StepState &);
 
+// One model: b alone, with the same padding; G transitions (G, K, padded) by columns.
+using likelihood_steps_kernel = bool(int64_t states, int64_t padded, const double *transition, const double *weight, const int32_t *row,
+                                     const int32_t *which, int64_t count, double *b, int64_t &exponent);
+
 enum WeightOutcome { weights_done, weights_out_of_range, weights_zero };
 
 // Rows of log weights made ready: weight = exp(log_weight) / 2^exponent, the ratio of the heaviest state taken out.
@@ -51,7 +55,7 @@ struct WeightRows {
     int64_t *exponent;       // (count)
     double *ratio_out;       // (count)
 };
-// Row index[i] of the tables goes to place i.
+// Row index[i] of the tables goes to place i; ratio may be null.
 using weigh_rows_kernel = int(const double *log_weight, const double *ratio, const int64_t *index, int64_t count, const WeightRows &);
 
 // The same step with one node, or one sequence, in each lane; 2 to 8 states. Tables by rows and not padded: (G, K, K), (R, K).
@@ -83,6 +87,6 @@ struct TreeSums {
 };
 using posterior_nodes_kernel = bool(const StepTables &, const StepRows &, const TreeNodes &, int64_t first, int64_t last, TreeSums &);
 
-#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes)
+#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes)
 
 }  // namespace hidiv

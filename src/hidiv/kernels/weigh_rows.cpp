@@ -20,9 +20,11 @@ HIDIV_INLINE double reduced(double x, double k) { return (x - k * 0x1.62e42fee00
 int weigh_rows(const double *log_weight, const double *ratio, const int64_t *index, int64_t count, const WeightRows &out) {
     const int64_t states = out.states, padded = out.padded;
     int outcome = weights_done;
+    alignas(64) double none[512] = {};
+    if (states > 512) return weights_out_of_range;
     for (int64_t i = 0; i < count; ++i) {
         const int64_t from = index[i] * states, to = i * padded;
-        const double *x = log_weight + from, *y = ratio + from;
+        const double *x = log_weight + from, *y = ratio ? ratio + from : none;
         double top = x[0], top_q = x[0] + y[0], out_ratio = y[0];
         double bottom = x[0], wide = 0.0;
         for (int64_t s = 1; s < states; ++s) {

@@ -83,7 +83,8 @@ def read_initial(initial: ArrayLike | str, transitions: Array, end: Array | None
                 f"the chain has {len(classes)} closed classes and so no single stationary law",
                 remedy="give the probabilities",
             )
-        return frozen(cesaro_law(np.full(n_states, 1.0 / n_states), transitions[0]))
+        stationary: Array = frozen(cesaro_law(np.full(n_states, 1.0 / n_states), transitions[0]))
+        return stationary
     law = distributions("initial", initial, (1,))
     if law.shape[0] != n_states:
         refuse(

@@ -1,4 +1,4 @@
-"""Chebyshev polynomials on [-1, 1]: values, coefficients, and a bound between samples that needs no interval arithmetic."""
+"""Chebyshev polynomials on [-1, 1]: values, coefficients, and bounds that hold between samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certified cross-entropy rates against a two-state chain, by collocation in the log-odds of its filter (definitions, section 5)."""
+"""Certified cross-entropy rates against a two-state chain, in the log-odds of its filter (definitions, section 5)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.chebyshev import values, zeros
 from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable, outward
 from hidiv.divergences.observed.log_odds import domain
 from hidiv.divergences.observed.operator import Operator
-from hidiv.divergences.observed.chebyshev import values, zeros
 
 Array = NDArray[np.float64]
 
@@ -26,14 +26,15 @@ def collocated_rate(p: FiniteChain, q: FiniteChain) -> Interval:
     leave no finite interval of log-odds.
     """
     weights = p.steps()
-    operator = Operator(weights, domain(weights, q))
+    found = domain(weights, q)
+    operator = Operator(weights, found)
     series, nodes = _solution(operator)
     lower, upper, counts = operator.defects(series[:, :, None], series[:, :, None], np.zeros(1))
     how: dict[str, Any] = {
         "method": "collocation in the log-odds of the filter", "nodes": nodes,
         "samples": int(counts["samples"]), "degree": int(counts["degree"]),
         "rounding": counts["rounding"], "truncation": counts["truncation"],
-        "log_odds": [float(min(c.middle - c.half for c in operator.charts)), float(max(c.middle + c.half for c in operator.charts))],
+        "log_odds": [float(found.lower.min()), float(found.upper.max())],
         "margin": list(operator.filter.margin),
     }  # fmt: skip
     return outward(float(lower.min()), float(upper.max()), how)
@@ -85,10 +86,8 @@ def _collocated(operator: Operator, n: int) -> Array | None:
 def _residual_range(operator: Operator, series: Array) -> float:
     """Half the range of cost + L phi - phi at points between the nodes."""
     points = zeros(2 * series.shape[1] + 1)
-    found = []
-    for chart in operator.charts:
-        here = operator.advanced(chart, points, series[:, :, None])[:, :, 0] + operator.cost(chart, points)
-        found.append(here - series[chart.states] @ values(points, series.shape[1]).T)
+    column = series[:, :, None]
+    found = [operator.residual(chart, points, column, column) for chart in operator.charts]
     return float(max(a.max() for a in found) - min(a.min() for a in found)) / 2
 
 

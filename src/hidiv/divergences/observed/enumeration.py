@@ -49,9 +49,9 @@ def enumerate_chain(p: FiniteChain, q: FiniteChain, length: int, limit: int = WO
     if word is not None:
         return Enumerated(inf, words, word)
     close = p.n_states == q.n_states and all(np.abs(a - b).max() <= CLOSE for a, b in zip(p, q, strict=True))
-    root = _Front(np.ones(1), p.initial[None, :], q.initial[None, :], (q.initial - p.initial)[None, :] if close else None)
-    own_p, own_q = p.probabilities.T[:, None, :] * np.eye(p.n_states), q.probabilities.T[:, None, :] * np.eye(q.n_states)
-    first, later = (own_p, own_q), (p.steps(), q.steps())
+    apart = (q.initial - p.initial)[None, :] if close else None
+    root = _Front(np.ones(1), p.initial[None, :], q.initial[None, :], apart)
+    first, later = (p.first(), q.first()), (p.steps(), q.steps())
     totals: list[float] = []
     stack = [(root, 1)]
     while stack:
@@ -66,7 +66,7 @@ def enumerate_chain(p: FiniteChain, q: FiniteChain, length: int, limit: int = WO
 
 def check_words(n_symbols: int, n_nodes: int, limit: int) -> int:
     """The number of words, refused where there are too many to list."""
-    words = n_symbols**n_nodes
+    words: int = n_symbols**n_nodes
     if words > limit:
         refuse(OutOfRange, "exact", f"at most {limit} words can be enumerated", f"{n_symbols}^{n_nodes}",
                'ask for method="certified", "montecarlo" or "variational"')  # fmt: skip
@@ -108,7 +108,8 @@ def _all_symbols(vectors: Array, steps: Array) -> Array:
 
 def _taken(front: _Front, which: slice | NDArray[np.int64]) -> _Front:
     """Some of the words."""
-    return _Front(*(None if part is None else part[which] for part in front))
+    apart = None if front.apart is None else front.apart[which]
+    return _Front(front.weight[which], front.p[which], front.q[which], apart)
 
 
 def row_divergences(p: Array, q: Array, apart: Array) -> Array:

@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, difference, outward
-from hidiv.divergences.observed.chebyshev import coefficients, values
+from hidiv.divergences.observed.chebyshev import coefficients, values, zeros
+from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, difference, outward
 from hidiv.divergences.observed.log_odds import LARGEST, Domain, domain
 from hidiv.divergences.observed.operator import Operator
 from hidiv.divergences.observed.rates import reached
 from hidiv.divergences.observed.support import forbidden_word
-from hidiv.recursions.powers import power, stochastic, summed_powers
+from hidiv.divergences.observed.two_state_tree import cross_entropy_regular
+from hidiv.recursions.powers import stochastic, summed_powers
 
 Array = NDArray[np.float64]
 
+MESSAGES, CELLS = 2000, 1 << 13  # longest chain whose messages are followed, and the cells of their grid
 STEPS = 20_000  # at most this many steps of the recursion; what follows is bounded by the last increment
 _NODES = (12, 18, 27, 40, 60, 90, 135, 200, 300, 450)
 _TRIAL = 30  # steps on which the number of nodes is chosen
@@ -27,11 +29,30 @@ _WARM_UP = 4
 
 
 def observed_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
-    """Bounds of D_X on a chain of `length` symbols, p and q of at most two states; +inf where p emits a word q cannot."""
+    """Bounds of D_X on a chain of `length` symbols, p and q of two states; +inf where p emits a word q cannot."""
     word = forbidden_word(p, q, length)
     if word is not None:
         return Interval(inf, inf, {"method": "support of words", "word": list(word)})
+    if reached(p).n_states > 2:
+        raise NotApplicable(f"the filter of p has {reached(p).n_states} states, not two")
     return difference(cross_entropy_chain(p, q, length), cross_entropy_chain(p, p, length))
+
+
+def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
+    """Bounds of -E_p log q(x_1..N), q with at most two states that it can be in, any p.
+
+    The recursion in the log-odds of the filter, or where zeros forbid it that of messages, a tree of one child.
+    """
+    try:
+        return collocated_chain(p, q, length)
+    except NotApplicable:
+        if length > MESSAGES:
+            raise
+    laws = [
+        TreeLaw(c.initial, *(np.broadcast_to(a, (length, *a.shape)) for a in c[1:]))
+        for c in (p, _two_states(reached(q)))
+    ]
+    return cross_entropy_regular(laws[0], laws[1], 1, length, CELLS)
 
 
 class _Start(NamedTuple):
@@ -43,7 +64,7 @@ class _Start(NamedTuple):
     symbols: int
 
 
-def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
+def collocated_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
     """Bounds of -E_p log q(x_1..N), q with at most two states that it can be in, any p (definitions, section 5).
 
     V_m = cost + L V_{m-1} on polynomials in the log-odds, the defect of every step bounded everywhere and summed:
@@ -56,8 +77,10 @@ def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval
     if found is None:
         return _rounded(start.cost, p, start.symbols, {"method": "enumeration of the first symbols"})
     operator = Operator(weights, found)
-    lower, upper, how = _values(operator, start, found, length - start.symbols)
-    return _rounded_ends(start.cost + lower, start.cost + upper, p, start.symbols, how)
+    steps = length - start.symbols
+    nodes = _nodes_needed(operator, steps)
+    lower, upper, how = _bounds(operator, *_recursion(operator, nodes, steps), steps, start, found)
+    return _rounded_ends(start.cost + lower, start.cost + upper, p, start.symbols, how | {"nodes": nodes})
 
 
 def _two_states(q: FiniteChain) -> FiniteChain:
@@ -71,7 +94,7 @@ def _two_states(q: FiniteChain) -> FiniteChain:
 
 def _warm_up(p: FiniteChain, q: FiniteChain, length: int, weights: Array) -> tuple[_Start, Domain | None]:
     """Symbols one by one until all filters lie in a domain; None instead of it when the chain ends before."""
-    start = _seen(_Start(q.initial[None, :], p.initial[None, :], 0.0, 0), _own(p), _own(q))
+    start = _seen(_Start(q.initial[None, :], p.initial[None, :], 0.0, 0), p.first(), q.first())
     reason = ""
     for _ in range(_WARM_UP):
         if start.symbols == length:
@@ -87,11 +110,6 @@ def _warm_up(p: FiniteChain, q: FiniteChain, length: int, weights: Array) -> tup
     if start.symbols == length:
         return start, None
     raise NotApplicable(reason)
-
-
-def _own(chain: FiniteChain) -> Array:
-    """(M, K, K): the first symbol, which no transition comes before."""
-    return np.asarray(chain.probabilities.T[:, None, :] * np.eye(chain.n_states))
 
 
 def _seen(start: _Start, steps_p: Array, steps_q: Array) -> _Start:
@@ -111,22 +129,25 @@ def _seen(start: _Start, steps_p: Array, steps_q: Array) -> _Start:
     return _Start(kinds, merged, cost, start.symbols + 1)
 
 
-def _values(operator: Operator, start: _Start, found: Domain, steps: int) -> tuple[float, float, dict[str, Any]]:
-    """Bounds of sum over filters and states of weight V_steps(s, t), with as many nodes as a short trial asks for."""
+def _nodes_needed(operator: Operator, steps: int) -> int:
+    """How many nodes make the defects of the first steps as small as rounding, or as small as they get."""
     best, nodes = inf, _NODES[0]
     for n in _NODES:
-        lower, upper, how = _bounds(operator, *_recursion(operator, n, min(steps, _TRIAL)), min(steps, _TRIAL), start, found)
-        better = upper - lower < 0.7 * best
-        if upper - lower < best:
-            best, nodes = upper - lower, n
-        if (not better and best < 1e-6) or best <= 6.0 * how["rounding"] * min(steps, _TRIAL):
+        history, constants = _recursion(operator, n, min(steps, _TRIAL))
+        looked = np.unique(np.geomspace(1, len(constants), 6).astype(np.int64))
+        old, new = (np.moveaxis(history[looked - i], 0, 2) for i in (1, 0))
+        points = zeros(2 * n + 1)
+        found = [np.abs(operator.residual(c, points, old, new) - constants[looked - 1]).max() for c in operator.charts]
+        left, better = float(max(found)), 0.7 * best
+        if left < best:
+            best, nodes = left, n
+        if left <= float(operator.error(new).max()) or (left >= better and best < 1e-6):
             break
-    lower, upper, how = _bounds(operator, *_recursion(operator, nodes, steps), steps, start, found)
-    return lower, upper, how | {"nodes": nodes}
+    return nodes
 
 
 def _recursion(operator: Operator, n: int, steps: int) -> tuple[Array, Array]:
-    """Series (m+1, K, n) of V_0..V_m without its level, and the levels taken off (m,); m < steps once increments are flat."""
+    """Series (m+1, K, n) of V_0..V_m without levels, and the levels (m,); m < steps once increments are flat."""
     k = operator.n_states
     cost, step = operator.matrix(n)
     fit = coefficients(n)
@@ -154,7 +175,10 @@ def _bounds(
 ) -> tuple[float, float, dict[str, Any]]:
     """The recursion with its defects summed, the rest by the last increment, and the value at the start filters."""
     done = len(constants)
-    low, high, rounding, counts = [], [], 0.0, {}
+    low: list[float] = []
+    high: list[float] = []
+    counts: dict[str, float] = {}
+    rounding = 0.0
     for i in range(0, done, _BATCH):
         old, new = (np.moveaxis(history[j : j + _BATCH][: done - i], 0, 2) for j in (i, i + 1))
         lower, upper, counts = operator.defects(old, new, constants[i : i + _BATCH])
@@ -181,11 +205,12 @@ def _bounds(
 
 
 def _later(moves: Array, increment: Array, terms: int, sign: float) -> Array:
-    """(K,): the increments (K,) of `terms` further steps, (I + P + ... + P^(terms-1)) increment, moved outward by rounding."""
+    """(K,): `terms` further steps, (I + P + ... + P^(terms-1)) increment, moved outward by the rounding."""
     transition = stochastic(moves)
     middle = float(increment.mean())
-    rest = summed_powers(transition, increment - middle, terms)
-    off = UNIT * (16.0 * len(moves) * (log2(terms) + 2.0) * terms * float(np.abs(increment - middle).max()) + 4.0 * terms * abs(middle))
+    apart = increment - middle
+    rest = summed_powers(transition, apart, terms)
+    off = UNIT * terms * (16.0 * len(moves) * (log2(terms) + 2.0) * float(np.abs(apart).max()) + 4.0 * abs(middle))
     return np.asarray(terms * middle + rest + sign * off)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+TINY = 1e-150  # products of a transition and an emission below this are left to other methods: they could underflow
 UNIT = 2.0**-53  # half the distance from one to the next double: the error of one operation
 
 
@@ -35,10 +36,33 @@ class FiniteChain(NamedTuple):
         """(M, K, K): steps[x](r, s) = transition(r, s) probabilities(s, x), one step that emits x."""
         return np.asarray(self.transition[None, :, :] * self.probabilities.T[:, None, :])
 
+    def moves(self) -> NDArray[np.bool_]:
+        """(M, K, K): where `steps` are positive, whatever underflows."""
+        return np.asarray((self.transition > 0)[None, :, :] & (self.probabilities > 0).T[:, None, :])
+
+    def first(self) -> Array:
+        """(M, K, K): the first symbol, which no transition comes before."""
+        return np.asarray(self.probabilities.T[:, None, :] * np.eye(self.n_states))
+
     def of_states(self, members: NDArray[np.int64], initial: Array | None = None) -> FiniteChain:
         """The chain on a closed set of states, with its own initial law where one is given."""
         start = self.initial[members] if initial is None else initial
         return FiniteChain(start, self.transition[np.ix_(members, members)], self.probabilities[members])
+
+
+class TreeLaw(NamedTuple):
+    """A hidden Markov law node by node, or level by level: initial (K,), transition (n, K, K), probabilities (n, K, M).
+
+    The root's transition is not used.
+    """
+
+    initial: NDArray[Any]
+    transition: NDArray[Any]
+    probabilities: NDArray[Any]
+
+    def support(self) -> TreeLaw:
+        """Where it has mass; products and sums of booleans are "and" and "or"."""
+        return TreeLaw(*(part > 0 for part in self))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The filter of a two-state chain in its log-odds, and intervals of them that no symbol leaves (definitions, section 5)."""
+"""The filter of a two-state chain in its log-odds, and intervals of them that no symbol leaves."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.interval import TINY, FiniteChain, NotApplicable
 
 Array = NDArray[np.float64]
 
 LARGEST = 300.0  # log-odds beyond this are left to other methods: exp must not overflow anywhere near
 _ROUNDS = 200
 _ROOM = 1e-9  # added on both sides of an interval, far above the rounding of its ends
+_SHAPES = ((8, 8), (8, 1), (1, 8), (64, 1), (1, 64))
 _MARGINS = [(Fraction(0), Fraction(0))] + [
-    (Fraction(a, 2**k), Fraction(b, 2**k)) for k in range(3, 45, 3) for a, b in ((8, 8), (8, 1), (1, 8), (64, 1), (1, 64)) if k > 6 or max(a, b) == 8
+    (Fraction(a, 2**k), Fraction(b, 2**k)) for k in range(6, 48, 3) for a, b in _SHAPES
 ]
 _SMALLEST = 0.1  # half-length of an interval at least: polynomials on a point could do anything beside it
 
@@ -33,7 +34,7 @@ class Filter(NamedTuple):
     margin: tuple[float, float] = (0.0, 0.0)
 
     def start(self, weights: Array) -> Array:
-        """(...): t of state probabilities (..., 2), in any scale; infinite where they are zero and there is no margin."""
+        """(...): t of state probabilities (..., 2), in any scale; infinite at zeros without a margin."""
         total = weights.sum(axis=-1)
         with np.errstate(divide="ignore"):
             zero, one = (np.log(weights[..., r] + self.margin[r] * total) for r in (0, 1))
@@ -67,7 +68,7 @@ class Filter(NamedTuple):
 
 
 class Domain(NamedTuple):
-    """For each state of p the log-odds of q's filter that can stand beside it: lower, upper (K,), closed under every step."""
+    """The log-odds of q's filter beside each state of p: between lower and upper (K,), closed under every step."""
 
     filter: Filter
     lower: Array
@@ -80,9 +81,11 @@ def domain(weights: Array, q: FiniteChain, start: tuple[Array, Array] | None = N
     weights (M, K, K): p's steps. `start`: state probabilities (n, 2) of filters to be contained, and where they stand
     (n, K). Without it only the long run matters. Zeros of q are met by a margin; where none works, NotApplicable.
     """
-    seen = (weights > 0).any(axis=(1, 2))
+    if (q.moves() & (q.steps() < TINY)).any():
+        raise NotApplicable("q has probabilities too small for doubles")
+    seen = np.asarray((weights > 0).any(axis=(1, 2)))
     for margin in _MARGINS:
-        found = Filter(q.steps()) if margin == (0, 0) else _with_margin(q, seen, *margin)
+        found = Filter(q.steps()) if not any(margin) else _with_margin(q, seen, *margin)
         if found is None:
             continue
         hull = None if start is None else _hull(found.start(start[0]), start[1])
@@ -105,7 +108,8 @@ def _with_margin(q: FiniteChain, seen: NDArray[np.bool_], c: Fraction, d: Fracti
     steps = np.zeros((q.n_symbols, 2, 2))
     to, back = [[1 + c, d], [c, 1 + d]], [[1 + d, -d], [-c, 1 + c]]
     for x in np.flatnonzero(seen):
-        exact = [[Fraction(float(t)) * Fraction(float(e)) for t, e in zip(row, q.probabilities[:, x], strict=True)] for row in q.transition]
+        emitted = [Fraction(float(e)) for e in q.probabilities[:, x]]
+        exact = [[Fraction(float(t)) * e for t, e in zip(row, emitted, strict=True)] for row in q.transition]
         turned = _times(_times(back, exact), to)
         if min(min(row) for row in turned) < 0 or min(sum(row) for row in turned) <= 0:
             return None
@@ -132,9 +136,11 @@ def _closed(found: Filter, weights: Array, start: tuple[Array, Array] | None) ->
     n_states = weights.shape[1]
     lower, upper = np.full(n_states, -inf), np.full(n_states, inf)
     moves = [(int(x), int(s), int(to)) for x, s, to in np.argwhere(weights > 0)]
+    pairs = {(x, s) for x, s, _ in moves}
+    first = (np.full(n_states, inf), np.full(n_states, -inf)) if start is None else start
     for _ in range(_ROUNDS):
-        ends = {(x, s): _image(found, x, lower[s], upper[s]) for x, s in {(x, s) for x, s, _ in moves} if lower[s] <= upper[s]}
-        low, high = (np.full(n_states, inf), np.full(n_states, -inf)) if start is None else (start[0].copy(), start[1].copy())
+        ends = {(x, s): _image(found, x, lower[s], upper[s]) for x, s in pairs if lower[s] <= upper[s]}
+        low, high = first[0].copy(), first[1].copy()
         for x, s, to in moves:
             if (x, s) in ends:
                 low[to], high[to] = min(low[to], ends[x, s][0]), max(high[to], ends[x, s][1])

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.chebyshev import (
-    Sampling, ellipse_parameter, rounding, sampling, slope_bound, values, zeros,
+    Sampling,
+    ellipse_parameter,
+    rounding,
+    sampling,
+    slope_bound,
+    values,
+    zeros,
 )  # fmt: skip
 from hidiv.divergences.observed.interval import UNIT, NotApplicable
 from hidiv.divergences.observed.log_odds import Domain
@@ -52,9 +58,11 @@ class Operator:
         ends = np.stack([domain.lower, domain.upper], axis=1)
         kinds, member = np.unique(ends, axis=0, return_inverse=True)
         self.charts = [
-            Chart(np.flatnonzero(member.ravel() == c), (a + b) / 2, (b - a) / 2 * (1 + 4 * UNIT)) for c, (a, b) in enumerate(kinds)
+            Chart(np.flatnonzero(member.ravel() == c), (a + b) / 2, (b - a) / 2 * (1 + 4 * UNIT))
+            for c, (a, b) in enumerate(kinds)
         ]
         self.chart_of = member.ravel()
+        self.log_sizes = self._log_sizes()
 
     @property
     def n_states(self) -> int:
@@ -95,6 +103,12 @@ class Operator:
                 found.append((values(np.clip(where, -1.0, 1.0), n), flows, target))
         return found
 
+    def residual(self, chart: Chart, points: Array, old: Array, new: Array) -> Array:
+        """(states of the chart, S, B): cost + L old - new at points of a chart; old, new (K, n, B)."""
+        found = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, old)
+        found -= np.matmul(values(points, new.shape[1]), new[chart.states])
+        return found
+
     def matrix(self, n: int) -> tuple[Array, Array]:
         """cost (K, n) at the n zeros of T_n, and L (K, n, K, n) from series to values there."""
         points = zeros(n)
@@ -114,8 +128,10 @@ class Operator:
         points = np.array([self.charts[c].point_error() for c in self.chart_of])[:, None]
         own = rounding(by_row) + points * slope_bound(by_row)
         terms = self.weights.shape[0] * self.n_states
-        logs = self._log_sizes()
-        cost = (UNIT * (20.0 + 4.0 * logs) * self.emitted.T).sum(axis=1) + UNIT * (terms + 8.0 * self.n_states) * (self.emitted.T * logs).sum(axis=1)
+        logs = self.log_sizes
+        cost = (UNIT * (20.0 + 4.0 * logs) * self.emitted.T).sum(axis=1) + UNIT * (terms + 8.0 * self.n_states) * (
+            self.emitted.T * logs
+        ).sum(axis=1)
         spread = self.moves @ (own + UNIT * (terms + 8.0 * self.n_states + 4.0) * size)
         return np.asarray(spread + own + cost[:, None] + 4.0 * UNIT * size)
 
@@ -128,11 +144,11 @@ class Operator:
         return sizes
 
     def bounded(self, chart: Chart, angle: float, n: int) -> tuple[float, Array, Array]:
-        """On the ellipse of a chart inside |Im t| <= angle < pi: its rho, |cost| <= (states,), and growth (states, K, n).
+        """On the ellipse of a chart inside |Im t| <= angle < pi: rho, |cost| <= (states,), and growth (states, K, n).
 
-        |cost + L V - V| <= cost + sum of growth |series|. With c = cos(angle/2), |m e^t + m'| lies between c and 1 times its
-        value at Re t for m, m' >= 0, so that |q(x | t)| is within a factor c of that at Re t, Re f_x(t) within -log c of
-        f_x(Re t), |Im f_x(t)| <= angle, and both within steepness angle / c^2.
+        |cost + L V - V| <= cost + sum of growth |series|. With c = cos(angle/2), |m e^t + m'| lies between c and 1
+        times its value at Re t for m, m' >= 0, so that |q(x | t)| is within a factor c of that at Re t, Re f_x(t)
+        within -log c of f_x(Re t), |Im f_x(t)| <= angle, and both within steepness angle / c^2.
         """
         cosine = np.cos(angle / 2.0) * (1.0 - 1e-9)
         shift = -np.log(cosine)
@@ -190,12 +206,13 @@ class Operator:
         for chart, (plan, cost, growth) in zip(self.charts, plans, strict=True):
             points = zeros(plan.samples)
             states = chart.states
-            found = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, old)
-            found -= np.matmul(values(points, new.shape[1]), new[states])
-            found -= constant
+            found = self.residual(chart, points, old, new) - constant
             bound = cost[:, None] + np.tensordot(growth, both, axes=2)
             tail = plan.tail(bound + np.abs(constant))
             most = max(most, float(tail.max()))
             lower[states], upper[states] = plan.between(found.min(axis=1), found.max(axis=1), error[states], tail)
-        counts = {"samples": float(max(plan.samples for plan, _, _ in plans)), "degree": float(max(plan.degree for plan, _, _ in plans))}
+        counts = {
+            "samples": float(max(plan.samples for plan, _, _ in plans)),
+            "degree": float(max(plan.degree for plan, _, _ in plans)),
+        }
         return lower, upper, counts | {"rounding": float(error.max()), "truncation": most}

@@ -1,4 +1,4 @@
-"""Certified rates of the observations where q's filter, and for the entropy p's own, has two states (definitions, section 5)."""
+"""Certified rates where q's filter, and for the entropy p's own, has two states (definitions, section 5)."""
 
 from __future__ import annotations
 
@@ -123,5 +123,8 @@ def _weighted(parts: list[tuple[float, Interval]]) -> Interval:
     if len(parts) == 1:
         return parts[0][1]
     off = 32.0 * UNIT * len(parts) * max(abs(part.upper) for _, part in parts)
-    how: dict[str, Any] = {"method": "closed classes of p", "classes": [part.how | {"weight": share} for share, part in parts]}
+    how: dict[str, Any] = {
+        "method": "closed classes of p",
+        "classes": [part.how | {"weight": share} for share, part in parts],
+    }
     return outward(sum(w * part.lower for w, part in parts) - off, sum(w * part.upper for w, part in parts) + off, how)

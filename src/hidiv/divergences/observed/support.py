@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.interval import FiniteChain
+from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
 
 Word = tuple[int, ...]
 
@@ -19,7 +19,7 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
     Breadth first over pairs of a state of p and the set of states q can be in (definitions, section 8).
     """
     emits_p, emits_q = p.probabilities > 0, q.probabilities > 0
-    step_p, step_q = p.steps() > 0, q.steps() > 0
+    step_p, step_q = p.moves(), q.moves()
     seen: dict[tuple[int, bytes], tuple[tuple[int, bytes] | None, int]] = {}
     queue: deque[tuple[int, NDArray[np.bool_], int]] = deque()
 
@@ -53,3 +53,42 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
                 if meet(following, possible, (state, before.tobytes()), symbol, depth + 1):
                     return spelled((following, possible.tobytes()))
     return None
+
+
+def emits_forbidden_tree(p: TreeLaw, q: TreeLaw, children: int, depth: int) -> bool:
+    """Whether p can emit on a regular tree what q cannot; arrays by level, the root's transition unused.
+
+    For every state of p at a node: the sets of states of q that can have what lies below it.
+    """
+    everything = frozenset(range(len(q.initial)))
+    below: list[set[frozenset[int]]] = [{everything} for _ in p.initial]
+    for level in reversed(range(depth)):
+        at = [
+            {seen & _states(q.probabilities[level][:, x] > 0) for seen in sets for x in np.flatnonzero(row > 0)}
+            for sets, row in zip(below, p.probabilities[level], strict=True)
+        ]
+        if level == 0:
+            start = _states(q.initial > 0)
+            return any(not seen & start for s in np.flatnonzero(p.initial > 0) for seen in at[s])
+        step = q.transition[level] > 0
+        sent = [{frozenset(np.flatnonzero(step[:, sorted(seen)].any(axis=1)).tolist()) for seen in sets} for sets in at]
+        below = [
+            _meets(set().union(*(sent[s] for s in np.flatnonzero(row > 0))), children) for row in p.transition[level]
+        ]
+    return False
+
+
+def _states(there: NDArray[np.bool_]) -> frozenset[int]:
+    """The states where something holds."""
+    return frozenset(np.flatnonzero(there).tolist())
+
+
+def _meets(sets: set[frozenset[int]], copies: int) -> set[frozenset[int]]:
+    """All that can be common to as many of the sets, one for each child."""
+    found = set(sets)
+    for _ in range(copies - 1):
+        more = {one & other for one in found for other in sets}
+        if more <= found:
+            break
+        found |= more
+    return found

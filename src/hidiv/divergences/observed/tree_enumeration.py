@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.enumeration import CLOSE, Enumerated, check_words
+from hidiv.divergences.observed.interval import TreeLaw
 from hidiv.divergences.observed.support import Word
 from hidiv.errors import OutOfRange, refuse
 from hidiv.recursions.terms import h
@@ -18,18 +19,6 @@ IntArray = NDArray[np.int64]
 
 CONFIGURATION_LIMIT = 5 * 10**6
 _CELLS = 1 << 16  # configurations of the whole tree handled at once
-
-
-class TreeLaw(NamedTuple):
-    """A hidden Markov law node by node: initial (K,), transition (n, K, K), the root's unused, probabilities (n, K, M)."""
-
-    initial: NDArray[Any]
-    transition: NDArray[Any]
-    probabilities: NDArray[Any]
-
-    def support(self) -> TreeLaw:
-        """Where it has mass; products and sums of booleans are "and" and "or"."""
-        return TreeLaw(*(part > 0 for part in self))
 
 
 class _Table(NamedTuple):
@@ -50,7 +39,9 @@ def enumerate_tree(p: TreeLaw, q: TreeLaw, parent: IntArray, limit: int = CONFIG
         word = _forbidden(p.support(), q.support(), parent)
         if word is not None:
             return Enumerated(inf, words, word)
-    close = len(p.initial) == len(q.initial) and all(np.abs(a - b).max(initial=0.0) <= CLOSE for a, b in zip(p, q, strict=True))
+    close = len(p.initial) == len(q.initial) and all(
+        np.abs(a - b).max(initial=0.0) <= CLOSE for a, b in zip(p, q, strict=True)
+    )
     own, last, _ = _root_tables(p, q, parent, close)
     totals = []
     for i, rows in _blocks(own, last):
@@ -80,7 +71,9 @@ def _forbidden(p: TreeLaw, q: TreeLaw, parent: IntArray) -> Word | None:
     for i, rows in _blocks(own, last):
         found = _joined(own.p[i:rows], last.p) @ p.initial & ~(_joined(own.q[i:rows], last.q) @ q.initial)
         if found.any():
-            digits = np.unravel_index(i * len(last.p) + int(np.argmax(found)), (p.probabilities.shape[-1],) * len(parent))
+            digits = np.unravel_index(
+                i * len(last.p) + int(np.argmax(found)), (p.probabilities.shape[-1],) * len(parent)
+            )
             by_node = dict(zip(order, digits, strict=True))
             return tuple(int(by_node[u]) for u in range(len(parent)))
     return None
@@ -98,7 +91,8 @@ def _root_tables(p: TreeLaw, q: TreeLaw, parent: IntArray, close: bool) -> tuple
         for child, nodes in below:
             table, order = _product(table, child), order + nodes
         waiting[int(parent[u])].append((_message(table, p.transition[u], q.transition[u]), order))
-    nothing = _Table(*(np.ones((1, len(law.initial)), law.initial.dtype) for law in (p, q)), np.zeros((1, len(p.initial))) if close else None)
+    ones = [np.ones((1, len(law.initial)), law.initial.dtype) for law in (p, q)]
+    nothing = _Table(ones[0], ones[1], np.zeros((1, len(p.initial))) if close else None)
     *smaller, (last, nodes) = below or [(nothing, [])]
     for child, others in smaller:
         table, order = _product(table, child), order + others
