@@ -30,7 +30,7 @@ lint: install .venv/.with-test .venv/.with-lint
 	@$(bin)/ruff check --quiet .
 	@$(bin)/ruff format --quiet --check .
 	@$(bin)/mypy
-	@$(bin)/lint-imports
+	@$(bin)/lint-imports --no-logo
 
 format: .venv/.with-lint
 	@$(bin)/ruff check --quiet --fix .

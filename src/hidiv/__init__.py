@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hidiv.divergences.joint import joint_kl_rate as joint_kl_rate
     from hidiv.divergences.montecarlo import montecarlo as montecarlo
     from hidiv.divergences.posterior import posterior_kl as posterior_kl
+    from hidiv.divergences.posterior_batch import posterior_kl_batch as posterior_kl_batch
     from hidiv.divergences.renyi import joint_renyi as joint_renyi
     from hidiv.divergences.result import Divergence as Divergence
     from hidiv.emissions.bernoulli import Bernoulli as Bernoulli
@@ -93,6 +94,7 @@ _HOMES = {
     "log_likelihood": "inference.likelihood",
     "montecarlo": "divergences.montecarlo",
     "posterior_kl": "divergences.posterior",
+    "posterior_kl_batch": "divergences.posterior_batch",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
     "save": "files.writing",

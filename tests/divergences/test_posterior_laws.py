@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hidiv as hd
+from hidiv.errors import ImpossibleEvidence
 from tests.loading import tree, within
-from tests.oracle.posterior import posterior
+from tests.oracle.posterior import Impossible, posterior
 from tests.oracle.posterior_recursion import posterior_by_recursion
-from tests.strategies import LAW, evidence, listed_trees, near_pairs, pairs, small_trees
+from tests.strategies import LAW, chains, evidence, listed_trees, models, near_pairs, pairs, small_trees
 
 TARGETS = st.sampled_from(["states", "unobserved"])
 
@@ -69,6 +71,24 @@ def test_zeros_in_p(pair, shape, data):
     known = [{"x": int(value)} for value in np.ravel(x)]
     expected = posterior(*pair, shape, known)
     assert within(hd.posterior_kl(p, q, hd.Evidence.from_list(known), tree(shape)).value, expected, 1e-12)
+
+
+@LAW
+@given(st.integers(2, 3), st.one_of(listed_trees(6), chains(6)), st.data())
+def test_zeros_in_both(n_states, shape, data):
+    """Any word at all: impossible under p, impossible under q, infinite or finite, as enumeration finds it."""
+    pair = [data.draw(models(n_states, "categorical", zeros=True)) for _ in range(2)]
+    known = [{"x": data.draw(st.integers(0, 2))} for _ in range(size(shape))]
+    arguments = *built(pair), hd.Evidence.from_list(known), tree(shape)
+    try:
+        expected = posterior(*pair, shape, known)
+    except Impossible as impossible:
+        with pytest.raises(ImpossibleEvidence, match=rf"\b{impossible}\b"):
+            hd.posterior_kl(*arguments)
+        return
+    result = hd.posterior_kl(*arguments)
+    assert within(result.value, expected, 1e-12)
+    assert bool(result.infinite) == (expected == math.inf)
 
 
 @LAW

@@ -18,8 +18,8 @@ from hidiv.divergences.visits import by_group
 from hidiv.emissions.known import residual, weight_ratio
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.rows import Rows, evidence_and_tree, lay_out
-from hidiv.inference.weights import check_end, layout_of, log_weights, symbol_sets, with_last_row
+from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
+from hidiv.inference.weights import check_end, layout_of, log_weights, symbol_sets
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -30,6 +30,7 @@ from hidiv.recursions.tables import PairTables, Tables
 from hidiv.recursions.terms import log_ratio
 
 Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 Target = Literal["states", "unobserved"]
 
 
@@ -79,24 +80,31 @@ def check_posterior(p: Model, q: Model, target: str, evidence_q: Any) -> None:
         )
 
 
-def refuse_if_impossible(p: Model, q: Model, found: Posterior) -> None:
-    """Impossible evidence is an error that names the model and the node."""
+def refuse_if_impossible(p: Model, q: Model, found: Posterior, place: str = "") -> None:
+    """Impossible evidence is an error that names the model and the node, and the sequence if there are many."""
     if found.impossible is not None:
         side, node = found.impossible
         model = p if side == "p" else q
-        refuse_impossible(model, node, side if model.name is None else f"{side} ({model.name!r})")
+        refuse_impossible(model, node, side if model.name is None else f"{side} ({model.name!r})", place)
 
 
 def pair_tables(
-    p: Model, q: Model, evidence: Any, tree: Any, target: str, evidence_q: Any
+    p: Model, q: Model, evidence: Any, tree: Any, target: str, evidence_q: Any, lasts: IntArray | None = None
 ) -> tuple[PairTables, Layout, Tree]:
-    """Both models' tables on the evidence with accurate log-ratios, and how the nodes use them."""
+    """Both models' tables on the evidence with accurate log-ratios, and how the nodes use them.
+
+    `lasts`: the nodes where chains that end do so, when there are several; one chain ends at its last node.
+    """
     known, on_tree = evidence_and_tree(evidence, tree)
     for model, who in ((p, "p"), (q, "q")):
         check_groups(model, on_tree, who)
         check_end(model, on_tree)
     more_families = p if len(p.emissions) >= len(q.emissions) else q
-    rows = with_last_row(lay_out(known, on_tree, more_families), p)
+    rows = lay_out(known, on_tree, more_families)
+    if lasts is None:
+        lasts = np.array([on_tree.n_nodes - 1])
+    if p.end is not None:
+        rows = with_ends(rows, lasts)
     weights_p = log_weights(p, rows, on_tree)
     left = None
     if evidence_q is None:
@@ -104,10 +112,12 @@ def pair_tables(
         if target == "unobserved":
             left = _by_rows(p, q, rows, residual)
         if p.end is not None and q.end is not None:
-            ratio[-1] += log_ratio(p.end, q.end)
+            ratio[rows.n_rows - rows.n_ended :] += log_ratio(p.end, q.end)
     else:
         # With evidence of its own q has rows of its own: one a node for both.
-        rows_q = with_last_row(lay_out(evidence_and_tree(evidence_q, on_tree)[0], on_tree, more_families), q)
+        rows_q = lay_out(evidence_and_tree(evidence_q, on_tree)[0], on_tree, more_families)
+        if q.end is not None:
+            rows_q = with_ends(rows_q, lasts)
         weights_q = log_weights(q, rows_q, on_tree)
         weights_p, weights_q = (
             w if r.row_of is None else w[r.row_of] for w, r in ((weights_p, rows), (weights_q, rows_q))

@@ -33,7 +33,7 @@ def _circle() -> tuple[Array, Array]:
 @cache
 def _coefficients() -> Array:
     """sqrt(2 pi kappa) e^-kappa I_0(kappa) ~ sum_k c_k kappa^-k, c_k = ((1)(3)...(2k-1))^2 / (k! 8^k)."""
-    return np.cumprod([1.0, *((2.0 * k - 1.0) ** 2 / (8.0 * k) for k in range(1, TERMS))])
+    return np.cumprod(np.array([1.0, *((2.0 * k - 1.0) ** 2 / (8.0 * k) for k in range(1, TERMS))]))
 
 
 def _expansion(kappa: Array) -> tuple[Array, Array, Array]:

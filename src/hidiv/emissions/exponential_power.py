@@ -1,4 +1,4 @@
-"""Densities proportional to exp(-|(x - loc)/scale|^shape): what Laplace, Gaussian and generalised Gaussian laws share."""
+"""Densities proportional to exp(-|(x - loc)/scale|^shape): Laplace, Gaussian and generalised Gaussian laws alike."""
 
 from __future__ import annotations
 

@@ -37,7 +37,12 @@ class Gaussian(Family):
     factor: Array | None  # (K, F, F) lower Cholesky factor of cov
 
     def __init__(
-        self, mean: ArrayLike, *, std: ArrayLike | None = None, var: ArrayLike | None = None, cov: ArrayLike | None = None
+        self,
+        mean: ArrayLike,
+        *,
+        std: ArrayLike | None = None,
+        var: ArrayLike | None = None,
+        cov: ArrayLike | None = None,
     ) -> None:
         given = [key for key, value in (("std", std), ("var", var), ("cov", cov)) if value is not None]
         if len(given) != 1:
@@ -110,7 +115,7 @@ class Gaussian(Family):
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         z = rng.standard_normal((states.shape[0], self.n_features))
         if self.factor is not None:
-            return wide(self.mean)[states] + np.einsum("nij,nj->ni", self.factor[states], z)
+            return np.asarray(wide(self.mean)[states] + np.einsum("nij,nj->ni", self.factor[states], z))
         return np.asarray(wide(self.mean)[states] + self.deviation[states] * z)
 
     def statistics(self) -> Statistics:
@@ -130,14 +135,15 @@ class Gaussian(Family):
 def _covariances(value: ArrayLike, mean: Array) -> Array:
     """(K, F, F) finite and symmetric up to rounding."""
     cov = reading("cov", value, (3,))
-    if cov.shape != (*mean.shape, mean.shape[1]):
-        refuse(InvalidModel, "cov", f"must have the shape {(*mean.shape, mean.shape[1])} that goes with mean", cov.shape)
+    wanted = (*mean.shape, mean.shape[1])
+    if cov.shape != wanted:
+        refuse(InvalidModel, "cov", f"must have the shape {wanted} that goes with mean", cov.shape)
     size = np.sqrt(np.abs(np.diagonal(cov, axis1=1, axis2=2)))
     off = np.abs(cov - cov.transpose(0, 2, 1)) > SYMMETRY * size[:, :, None] * size[:, None, :]
     if off.any():
         state, i, j = (int(n) for n in np.argwhere(off)[0])
-        refuse(InvalidModel, f"cov[{state}]", f"must be symmetric, entries {indexed((i, j))} and {indexed((j, i))} differ",
-               f"{cov[state, i, j]:.17g} and {cov[state, j, i]:.17g}")
+        rule = f"must be symmetric, entries {indexed((i, j))} and {indexed((j, i))} differ"
+        refuse(InvalidModel, f"cov[{state}]", rule, f"{cov[state, i, j]:.17g} and {cov[state, j, i]:.17g}")
     return cov
 
 
@@ -157,7 +163,7 @@ def _factors(cov: Array) -> Array:
 
 
 def compare_variances(p: Gaussian, q: Gaussian) -> Spread:
-    """(K, F): var_p / var_q. Squares of standard deviations carry their rounding along, so std and var mix without loss."""
+    """(K, F): var_p / var_q. Squared standard deviations carry their rounding along: std and var mix without loss."""
     far = 2.0 * (np.log(p.deviation) - np.log(q.deviation))
     exponent = np.frexp(q.deviation)[1]
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):

@@ -65,16 +65,17 @@ class Whitened(NamedTuple):
 
 def whiten(p: Law, q: Law) -> Whitened:
     """Compare the covariances of p and q through q's Cholesky factor."""
-    factor = np.linalg.cholesky(q.cov)
+    factor = _factor(q.cov)
     with np.errstate(over="ignore", invalid="ignore"):
         difference = _solve(factor, _solve(factor, p.cov - q.cov + np.diag(p.low - q.low)).T)
         shift = _solve(factor, p.mean - q.mean)
         if np.abs(difference).max() <= NEAR:
             below, excess = deviation(difference)
             return Whitened(factor, difference, below, Spread(excess, np.log1p(excess)), shift)
-        m = _solve(factor, np.linalg.cholesky(p.cov))
+        m = _solve(factor, _factor(p.cov))
         root = np.diagonal(m)
-        return Whitened(factor, difference, np.tril(m, -1), Spread((root - 1.0) * (root + 1.0), 2.0 * np.log(root)), shift)
+        diagonal = Spread((root - 1.0) * (root + 1.0), 2.0 * np.log(root))
+        return Whitened(factor, difference, np.tril(m, -1), diagonal, shift)
 
 
 def deviation(difference: Array) -> tuple[Array, Array]:
@@ -85,6 +86,11 @@ def deviation(difference: Array) -> tuple[Array, Array]:
         excess[j] = difference[j, j] - below[j, :j] @ below[j, :j]
         below[j + 1 :, j] = (difference[j + 1 :, j] - below[j + 1 :, :j] @ below[j, :j]) / np.sqrt(1.0 + excess[j])
     return below, excess
+
+
+def _factor(cov: Array) -> Array:
+    """Lower Cholesky factor; LinAlgError where there is none."""
+    return np.asarray(np.linalg.cholesky(cov), dtype=np.float64)
 
 
 def _solve(lower: Array, right: Array) -> Array:
@@ -122,13 +128,14 @@ def _renyi(p: Law, q: Law, alpha: float) -> float:
             log_det = float(np.log1p(excess).sum())
         else:
             try:
-                root = np.linalg.cholesky(alpha * q.cov + rest * p.cov)
+                root = _factor(alpha * q.cov + rest * p.cov)
             except np.linalg.LinAlgError:
                 return float("inf")
             apart = _solve(root, p.mean - q.mean)
             log_det = 2.0 * float((np.log(np.diagonal(root)) - np.log(np.diagonal(w.factor))).sum())
         if small and np.abs(w.difference).max() <= NEAR:
-            spread = (h(w.diagonal.excess) - h(excess) / rest).sum() + (np.square(w.below) - np.square(below) / rest).sum()
+            spread = (h(w.diagonal.excess) - h(excess) / rest).sum()
+            spread += (np.square(w.below) - np.square(below) / rest).sum()
         else:
             spread = log_det / rest - w.diagonal.log.sum()
         return float(0.5 * (spread + alpha * np.square(apart).sum()))
@@ -155,13 +162,13 @@ def _log_ratio(p: Law, q: Law, x: Array) -> Array:
 
 
 def log_columns(mean: Array, factor: Array, x: Array) -> Array:
-    """(n, F) -> (n, K, F): log-density of each column given the ones before it; a row's sum is its joint log-density."""
+    """(n, F) -> (n, K, F): log-density of each column given the ones before it; they add up to the joint one."""
     z = np.stack([_solve(f, (x - m).T).T for m, f in zip(mean, factor, strict=True)], axis=1)
     return np.asarray(normal_log_density(z) - np.log(np.diagonal(factor, axis1=1, axis2=2)))
 
 
 def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Array | None) -> Array:
-    """(n, K): seen columns jointly; one interval by the normal law conditional on them; what is not known is left out."""
+    """(n, K): seen columns jointly, an interval by the law conditional on them; what is not known is left out."""
     seen = ~np.isnan(x)
     bounded = np.zeros_like(seen)
     if lower is not None and upper is not None:
@@ -169,17 +176,19 @@ def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Ar
     value = np.zeros((x.shape[0], mean.shape[0]))
     for rows, (s, b) in _patterns(seen, bounded):
         for state in range(mean.shape[0]):
-            factor = np.linalg.cholesky(cov[state][np.ix_(s, s)]) if s.any() else np.zeros((0, 0))
+            factor = _factor(cov[state][np.ix_(s, s)]) if s.any() else np.zeros((0, 0))
             z = _solve(factor, (x[np.ix_(rows, s)] - mean[state][s]).T) if s.any() else np.zeros((0, rows.size))
             value[rows, state] = (normal_log_density(z) - np.log(np.diagonal(factor))[:, None]).sum(axis=0)
             if b.any() and lower is not None and upper is not None:
                 given = _solve(factor, cov[state][np.ix_(s, b)]) if s.any() else np.zeros((0, int(b.sum())))
                 left = cov[state][np.ix_(b, b)] - given.T @ given
                 if np.any(left != np.diag(np.diagonal(left))):
-                    refuse(InvalidEvidence, f"lower[{int(rows[0])}]", "intervals on two correlated columns of a full covariance have no"
-                           f" closed form (state {state})", remedy="bound one column, or use a diagonal covariance")
-                value[rows, state] += normal_log_mass(lower[np.ix_(rows, b)], upper[np.ix_(rows, b)], mean[state][b] + z.T @ given,
-                                                      np.sqrt(np.diagonal(left))).sum(axis=1)
+                    rule = "intervals on two correlated columns of a full covariance have no closed form"
+                    remedy = "bound one column, or use a diagonal covariance"
+                    refuse(InvalidEvidence, f"lower[{int(rows[0])}]", rule, f"such intervals in state {state}", remedy)
+                low, high = lower[np.ix_(rows, b)], upper[np.ix_(rows, b)]
+                middle, std = mean[state][b] + z.T @ given, np.sqrt(np.diagonal(left))
+                value[rows, state] += normal_log_mass(low, high, middle, std).sum(axis=1)
     return value
 
 

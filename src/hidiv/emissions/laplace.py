@@ -60,7 +60,8 @@ class Laplace(Family):
         check_between(x, self.name, -np.inf)
 
     def log_density(self, x: Array) -> Array:
-        return np.asarray(-np.abs(x[:, None, :] - wide(self.loc)) / wide(self.scale) - LOG_TWO - np.log(wide(self.scale)))
+        loc, scale = wide(self.loc), wide(self.scale)
+        return np.asarray(-np.abs(x[:, None, :] - loc) / scale - LOG_TWO - np.log(scale))
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         lower, upper, loc, scale = lower[:, None, :], upper[:, None, :], wide(self.loc), wide(self.scale)
@@ -90,9 +91,9 @@ def kl(p: Laplace, q: Laplace) -> Array:
 
 
 def renyi(p: Laplace, q: Laplace, alpha: float) -> Array:
-    """Z = Z_0 (1 - W): Z_0 at equal locations, W = x y g(x, y) with x = (1-alpha) d/scale_q, y = alpha d/scale_p, d the distance.
+    """Z = Z_0 (1 - W), Z_0 that of equal locations; W = x y g(x, y), x = (1-alpha) d/scale_q, y = alpha d/scale_p.
 
-    Infinite where alpha/scale_p + (1-alpha)/scale_q <= 0.
+    d is the distance of the locations. Infinite where alpha/scale_p + (1-alpha)/scale_q <= 0.
     """
     distance = np.abs(wide(p.loc) - wide(q.loc))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -51,4 +51,4 @@ def _long(lower: Array, upper: Array) -> Array:
     larger = log_ndtr(-near)
     one_side = larger + np.log1p(-np.exp(log_ndtr(-far) - larger))
     across = np.log1p(-(ndtr(lower) + ndtr(-upper)))
-    return np.where((lower >= 0) | (upper <= 0), one_side, across)
+    return np.asarray(np.where((lower >= 0) | (upper <= 0), one_side, across))

@@ -77,7 +77,8 @@ def laws(line: Line) -> Laws:
 
     def log_q(x: Array) -> Array:
         with np.errstate(over="ignore"):
-            return np.asarray(line.log_norm_p + line.log_norm_gap - np.exp(line.shape_q * (x[0] + x[1] - line.log_scale)))
+            fall = np.exp(line.shape_q * (x[0] + x[1] - line.log_scale))
+        return np.asarray(line.log_norm_p + line.log_norm_gap - fall)
 
     def log_ratio(x: Array) -> Array:
         return line.log_norm_gap + power_gap(line.shape_p, line.shape_q, x[0], x[1] - line.log_scale)

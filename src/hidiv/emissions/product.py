@@ -37,8 +37,9 @@ class Product(Family):
         for i, member in enumerate(members):
             if not isinstance(getattr(member, "n_states", None), int):
                 refuse(InvalidModel, f"families[{i}]", "must be an emission family", type(member).__name__)
-            if member.n_states != members[0].n_states:
-                refuse(InvalidModel, f"families[{i}]", f"must have the {members[0].n_states} states of the first", member.n_states)
+            states = members[0].n_states
+            if member.n_states != states:
+                refuse(InvalidModel, f"families[{i}]", f"must have the {states} states of the first", member.n_states)
         object.__setattr__(self, "families", members)
 
     @property
@@ -102,7 +103,9 @@ class Product(Family):
         if len(known) < len(each):
             return None
         return Statistics(
-            (self.name, *(s.key for s in known)), np.hstack([s.expected for s in known]), np.hstack([s.natural for s in known])
+            (self.name, *(s.key for s in known)),
+            np.hstack([s.expected for s in known]),
+            np.hstack([s.natural for s in known]),
         )
 
 
@@ -114,8 +117,8 @@ def _together(p: Product, q: Product) -> list[tuple[Pair, Any, Any]]:
     """How each family of p compares with the one in the same place in q."""
     widths_p, widths_q = ([member.n_features for member in side.families] for side in (p, q))
     if widths_p != widths_q:
-        refuse(IncompatibleModels, "emission", f"the families of p have {widths_p} columns and those of q have {widths_q}",
-               remedy="list them in the same order")
+        rule = f"the families of p have {widths_p} columns and those of q have {widths_q}"
+        refuse(IncompatibleModels, "emission", rule, remedy="list them in the same order")
     return [(pair(a, b), a, b) for a, b in zip(p.families, q.families, strict=True)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +74,7 @@ def integral(f: Function, edges: Sequence[float] | Array) -> float:
 def total(f: Function, centres: Sequence[int], last: float = math.inf) -> float:
     """Sum of f(k) over k = 0..last, f smooth between whole numbers; `centres`: where it peaks or bends.
 
-    Blocks of 2^j neighbours are summed by the Gauss rule of the counting measure, so the cost does not grow with the spread.
+    Blocks of 2^j neighbours are summed by a Gauss rule for counts: the cost does not grow with the spread.
     """
 
     def panels(start: Array, size: Array) -> Array:
@@ -153,8 +154,8 @@ def _halved(panels: Callable[[Array, Array], Array], start: Array, size: Array, 
         left, right = panels(start, half), panels(middle, half)
         both = left + right
         tolerance = AGREE * (abs(math.fsum(done)) + float(np.abs(both).sum()))
-        stuck = (middle <= start) | ~np.isfinite(both)
-        agreed = (np.abs(both - whole) <= tolerance) | stuck
+        with np.errstate(invalid="ignore"):
+            agreed = (np.abs(both - whole) <= tolerance) | (middle <= start) | ~np.isfinite(both)
         done.extend(both[agreed])
         again = ~agreed
         start = np.concatenate([start[again], middle[again]])
@@ -170,7 +171,7 @@ def _gaps(centres: Sequence[int], last: float) -> list[tuple[int, int]]:
     """Half-open ranges of counts between 0, the centres and `last`."""
     end = int(min(last, FARTHEST)) + 1
     cuts = sorted({0, end, *(min(max(int(c), 0), end) for c in centres)})
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
 def _dyadic(start: int, stop: int) -> list[tuple[int, int]]:
@@ -233,7 +234,8 @@ def _second_order_mass(log_p: Array, log_q: Array, ratio: Array) -> Array:
         near = np.exp(log_p) * phi(ratio)
         above = np.exp(log_q) * (1.0 - (1.0 + ratio) * np.exp(-ratio))
         below = np.exp(log_p + np.log(-ratio - 1.0))  # e^l is nothing beside it
-        far = np.where(log_q > log_p, np.where(ratio < np.inf, above, np.exp(log_q)), np.where(log_p > -np.inf, below, 0.0))
+        above = np.where(ratio < np.inf, above, np.exp(log_q))
+        far = np.where(log_q > log_p, above, np.where(log_p > -np.inf, below, 0.0))
         return np.where(np.abs(ratio) < 40.0, near, far)
 
 

@@ -46,7 +46,7 @@ def scale_kl(ratio: Spread) -> Array:
 
 
 def scale_renyi(ratio: Spread, alpha: float) -> Array:
-    """log(alpha + c p/q)/c - log(p/q) >= 0 with c = 1 - alpha; tends to `scale_kl` as alpha -> 1; +inf where the log has none.
+    """log(alpha + c p/q)/c - log(p/q) >= 0, c = 1 - alpha: `scale_kl` as alpha -> 1; +inf where alpha + c p/q <= 0.
 
     Near equality h(v) - h(c v)/c with v the excess; c <= 1/2, so that the difference keeps its digits.
     """

@@ -65,7 +65,8 @@ class VonMises(Family):
 
     def log_density(self, x: Array) -> Array:
         kappa = wide(self.concentration)
-        return np.asarray(-2.0 * kappa * np.sin(0.5 * (x[:, None, :] - wide(self.mean))) ** 2 - log_bessel(kappa) - LOG_TWO_PI)
+        fall = 2.0 * kappa * np.sin(0.5 * (x[:, None, :] - wide(self.mean))) ** 2
+        return np.asarray(-fall - log_bessel(kappa) - LOG_TWO_PI)
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         """Of the arc from lower on to upper, at most one turn; both ends infinite: the whole circle."""
@@ -96,7 +97,7 @@ class VonMises(Family):
 
 
 def _log_arc(start: Array, width: Array, kappa: Array) -> Array:
-    """log-mass of arcs about a mean at 0: start in [-pi, pi), width in [0, 2 pi]; one minus the rest where that is smaller."""
+    """log-mass of arcs about a mean at 0: start in [-pi, pi), width up to 2 pi; from the rest if smaller."""
     start, width, kappa = np.broadcast_arrays(start, width, kappa)
     end = start + width
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,14 +144,14 @@ def _half_sine_squared(p: VonMises, q: VonMises) -> Array:
 
 
 def kl(p: VonMises, q: VonMises) -> Array:
-    """A(kappa_p) kappa_q (1 - cos of the means' difference) + G(kappa_q) - G(kappa_p) - A(kappa_p)(kappa_q - kappa_p)."""
+    """A(kappa_p) kappa_q (1 - cos(mean_p - mean_q)) + G(kappa_q) - G(kappa_p) - A(kappa_p)(kappa_q - kappa_p)."""
     kp, kq = wide(p.concentration), wide(q.concentration)
     turned = 2.0 * mean_cosine(kp) * kq * _half_sine_squared(p, q)
     return np.asarray((turned + bregman(kp, kq, kq - kp)).sum(axis=1))
 
 
 def renyi(p: VonMises, q: VonMises, alpha: float) -> Array:
-    """log Z = G(r) - alpha G(kappa_p) - c G(kappa_q), c = 1 - alpha, r the length of alpha kappa_p + c kappa_q as vectors.
+    """log Z = G(r) - alpha G(kappa_p) - c G(kappa_q), c = 1 - alpha, r the length of the vector sum alpha p + c q.
 
     Through m = alpha kappa_p + c kappa_q: what G(m) leaves is the value for equal means, G(r) - G(m) comes on top.
     """
@@ -167,7 +168,7 @@ def renyi(p: VonMises, q: VonMises, alpha: float) -> Array:
 
 
 def _equal_means(kp: Array, kq: Array, mixed: Array, rest: float) -> Array:
-    """G(kappa_q) - G(kappa_p) - [G(m) - G(kappa_p)]/c: Bregman terms when near, the e^-kappa I_0 when far (G is even)."""
+    """G(kappa_q) - G(kappa_p) - [G(m) - G(kappa_p)]/c: Bregman terms when near, e^-kappa I_0 when far (G is even)."""
     step, size = kq - kp, np.abs(mixed)
     near = bregman(kp, kq, step) - bregman(kp, mixed, rest * step) / rest
     moved = scaled_growth(kp, size, np.where(mixed < 0, size - kp, rest * step)) + (size - mixed)

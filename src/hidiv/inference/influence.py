@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.weights import allowed_states, tables_of
+from hidiv.inference.weights import add_ends, allowed_states, tables_of
 from hidiv.recursions import influence as recursion
 
 
@@ -24,9 +24,7 @@ def influence(model: Any, evidence: Any, tree: Any = None) -> NDArray[np.float64
     allowed = allowed_states(model, rows)
     if allowed is not None:
         unseen = np.where(allowed, unseen, -np.inf)
-    if model.end is not None:  # that a chain has ended stays known
-        with np.errstate(divide="ignore"):
-            unseen[-1] += np.log(model.end)
+    add_ends(unseen, rows, model)  # that a chain has ended stays known
     found, impossible = recursion.influence(tables, layout, unseen)
     if impossible is not None:
         refuse_impossible(model, impossible)

@@ -27,11 +27,11 @@ def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
     return value
 
 
-def refuse_impossible(model: Model, node: int, who: str = "") -> NoReturn:
+def refuse_impossible(model: Model, node: int, who: str = "", place: str = "") -> NoReturn:
     """Say which model cannot produce the evidence, and where it first fails going upward."""
     raise ImpossibleEvidence(
         sentence(
-            f"node {node}",
+            f"{place}, node {node}" if place else f"node {node}",
             f"{who or model.title} gives the evidence of this subtree probability 0",
             remedy="check the values there and below, or the zeros of the model",
         )

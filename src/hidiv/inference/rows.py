@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class Rows:
     states: dict[int, tuple[int, ...]] | Flags | None
     group: NDArray[np.int64] | None  # (R,), None without groups
     row_of: Indices | None  # (n,)
+    n_ended: int = 0  # how many of the last rows belong to the last node of a chain that ends
 
     @property
     def n_rows(self) -> int:
@@ -127,3 +128,26 @@ def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> Rows | None:
         values[:, None], None, None, None, None,
         None if group is None else np.repeat(np.arange(groups), count), np.ascontiguousarray(row_of),
     )  # fmt: skip
+
+
+def with_ends(rows: Rows, lasts: NDArray[np.int64]) -> Rows:
+    """Rows of their own, the last ones, for the last nodes of chains that end: they carry the end's weight."""
+    n = rows.n_rows if rows.row_of is None else len(rows.row_of)
+    if rows.row_of is None and lasts.tolist() == [n - 1]:
+        return replace(rows, n_ended=1)
+    row_of = np.arange(n) if rows.row_of is None else rows.row_of.astype(np.int64)
+    old, new = np.unique(row_of[lasts], return_inverse=True)
+    row_of[lasts] = rows.n_rows + new
+    both = np.concatenate([np.arange(rows.n_rows), old])
+    x, lower, upper, group = (
+        None if part is None else part[both] for part in (rows.x, rows.lower, rows.upper, rows.group)
+    )
+    assert x is not None
+    return Rows(x, lower, upper, _copied(rows.symbols, both), _copied(rows.states, both), group, row_of, len(old))
+
+
+def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: NDArray[np.int64]) -> Any:
+    """Sets by row, for rows taken by index."""
+    if isinstance(sets, dict):
+        return {i: sets[int(old)] for i, old in enumerate(index) if int(old) in sets}
+    return None if sets is None else sets[index]

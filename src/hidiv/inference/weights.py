@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.categorical import Categorical
 from hidiv.errors import IncompatibleModels, InvalidEvidence, refuse
-from hidiv.inference.rows import Rows, evidence_and_tree, lay_out
+from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -30,7 +30,9 @@ def tables_of(model: Model, evidence: Any, tree: Any) -> tuple[Tables, Layout, R
     known, on = evidence_and_tree(evidence, tree)
     check_groups(model, on, "model")
     check_end(model, on)
-    rows = with_last_row(lay_out(known, on, model), model)
+    rows = lay_out(known, on, model)
+    if model.end is not None:
+        rows = with_ends(rows, np.array([on.n_nodes - 1]))
     return (
         Tables(model.initial, model.transitions, log_weights(model, rows, on)),
         layout_of(len(model.transitions), on, rows),
@@ -60,15 +62,20 @@ def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
     allowed = allowed_states(model, rows)
     if allowed is not None:
         table = np.where(allowed, table, -np.inf)
+    add_ends(table, rows, model)
+    return table
+
+
+def add_ends(table: Array, rows: Rows, model: Model) -> None:
+    """Weigh the rows of last nodes by the probability of ending there."""
     if model.end is not None:
         with np.errstate(divide="ignore"):
-            table[-1] += np.log(model.end)
-    return table
+            table[rows.n_rows - rows.n_ended :] += np.log(model.end)
 
 
 def by_family(model: Model, rows: Rows) -> Iterator[tuple[Family, Any]]:
     """Each family with the rows it reads."""
-    if rows.group is None:
+    if rows.group is None or len(model.emissions) == 1:
         yield model.emissions[0], slice(None)
         return
     for g, family in enumerate(model.emissions):
@@ -152,15 +159,3 @@ def check_end(model: Model, tree: Tree) -> None:
             "has end probabilities, which need a chain",
             f"a tree of {tree.n_nodes} nodes",
         )
-
-
-def with_last_row(rows: Rows, model: Model) -> Rows:
-    """For models with an end the last node has a row of its own, the last one, to carry the end's weight."""
-    if model.end is None or rows.row_of is None:
-        return rows
-    last = int(rows.row_of[-1])
-    row_of: Any = np.array(rows.row_of)
-    row_of[-1] = rows.n_rows
-    x = np.concatenate([rows.x, rows.x[last : last + 1]])
-    group = None if rows.group is None else np.append(rows.group, rows.group[last])
-    return Rows(x, None, None, None, None, group, row_of)

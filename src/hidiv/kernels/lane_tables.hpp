@@ -1,4 +1,4 @@
-// Transitions as the lanes read them: by rows, not padded.
+// Transitions and weight rows as the lanes read them (lane_rows.hpp): transitions by rows, not padded.
 #pragma once
 
 #include <math.h>
@@ -28,6 +28,19 @@ struct LaneTables {
     std::vector<double> quotient;
     StepTables view;
     bool positive = true;  // no zeros
+};
+
+// Few rows are made ready once; of many the logarithms are read when they come.
+class LaneWeights {
+public:
+    LaneWeights(const LawPair &, const Places &);
+    bool zero() const { return zero_; }  // some row holds a zero or an infinity, as far as was seen
+    const LaneRows &view() const { return view_; }
+
+private:
+    std::vector<double> weight_, ratio_, power_, ratio_out_, residual_;
+    LaneRows view_{};
+    bool zero_ = false;
 };
 
 }  // namespace hidiv

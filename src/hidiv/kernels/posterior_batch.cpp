@@ -11,7 +11,6 @@
 #include "posterior_chain.hpp"
 #include "posterior_tree.hpp"
 #include "posterior_wide.hpp"
-#include "prepared_rows.hpp"
 #include "targets.hpp"
 
 namespace hidiv {
@@ -22,9 +21,10 @@ constexpr int64_t piece_size = 64;  // sequences one thread does at a time
 // Sequence by sequence in the lanes of a vector; a lane that is done takes the next one.
 class LaneSweep {
 public:
-    LaneSweep(const LawPair &pair, const Places &places, const StepTables &tables, const int64_t *start, Divergence *results)
-        : pair_(pair), places_(places), tables_(tables), start_(start), results_(results), width_(table().lane_count()),
-          rows_(pair, places, pair.states, steps_at_once * width_), step_(pair, places, nullptr), row_(size_t(steps_at_once * width_)) {}
+    LaneSweep(const LawPair &pair, const Places &places, const StepTables &tables, const LaneRows &rows, const int64_t *start,
+              Divergence *results)
+        : pair_(pair), places_(places), tables_(tables), rows_(rows), start_(start), results_(results), width_(table().lane_count()),
+          step_(pair, places, nullptr) {}
 
     // Sequences first..end-1; those that need more care are put into left.
     void run(int64_t first, int64_t end, std::vector<int64_t> &left) {
@@ -38,7 +38,7 @@ public:
                 count = std::min(count, lane_[l].left);
             }
             if (active < 0) return;
-            if (prepare(count, left)) advance(active, count, left);
+            advance(active, count, left);
         }
     }
 
@@ -69,9 +69,11 @@ private:
     }
     void finish(int64_t l, std::vector<int64_t> &left) {
         Lane &lane = lane_[l];
-        int32_t row;
-        Gathered unused;
-        if (rows_.block(lane.node, 1, &row, unused, l * steps_at_once) == weights_zero) return give_up(lane, left);
+        const int64_t row = places_.row(lane.node) * pair_.states;
+        for (int64_t s = 0; s < pair_.states; ++s)
+            if (!isfinite(pair_.p.log_weight[row + s]) || !isfinite(pair_.weight_ratio[row + s]) ||
+                (pair_.residual && !isfinite(pair_.residual[row + s])))
+                return give_up(lane, left);
         Inbox inbox(pair_.states);
         for (int64_t s = 0; s < pair_.states; ++s) {
             inbox.b[size_t(s)] = Wide(state_.b[s][l]);
@@ -82,26 +84,10 @@ private:
         result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};
         step_.root(inbox, lane.gathered, result, nullptr, nullptr, nullptr, lane.node);
     }
-    bool prepare(int64_t count, std::vector<int64_t> &left) {
-        int32_t row[steps_at_once];
-        bool good = true;
-        for (int64_t l = 0; l < width_; ++l) {
-            Lane &lane = lane_[l];
-            if (lane.sequence < 0) continue;
-            taken_[l] = Gathered();
-            if (rows_.block(lane.node, count, row, taken_[l], l * steps_at_once) != weights_done) {
-                give_up(lane, left);
-                good = false;
-                continue;
-            }
-            for (int64_t i = 0; i < count; ++i) row_[size_t(i * width_ + l)] = row[i];
-        }
-        return good;
-    }
     void advance(int64_t active, int64_t count, std::vector<int64_t> &left) {
+        int64_t node[most_lanes];
         for (int64_t l = 0; l < width_; ++l) {
-            state_.exponent[l] = 0;
-            state_.ratio_out[l] = 0.0;
+            node[l] = lane_[lane_[l].sequence < 0 ? active : l].node;
             if (lane_[l].sequence >= 0) continue;
             // An empty lane repeats one that is not.
             for (int64_t s = 0; s < pair_.states; ++s) {
@@ -109,9 +95,8 @@ private:
                 state_.ratio[s][l] = state_.ratio[s][active];
                 state_.inward[s][l] = state_.inward[s][active];
             }
-            for (int64_t i = 0; i < count; ++i) row_[size_t(i * width_ + l)] = row_[size_t(i * width_ + active)];
         }
-        const bool good = table().posterior_lanes(tables_, rows_.view(), row_.data(), nullptr, count, state_);
+        const bool good = table().posterior_lanes(tables_, rows_, node, count, state_);
         for (int64_t l = 0; l < width_; ++l) {
             Lane &lane = lane_[l];
             if (lane.sequence < 0) continue;
@@ -121,8 +106,8 @@ private:
             }
             lane.node -= count;
             lane.left -= count;
-            lane.gathered.exponent += state_.exponent[l] + taken_[l].exponent;
-            lane.gathered.ratio.add(state_.ratio_out[l] + taken_[l].ratio.value());
+            lane.gathered.exponent += int64_t(state_.power[l]);
+            lane.gathered.ratio.add(state_.ratio_out[l]);
             double least = state_.inward[0][l];
             for (int64_t s = 1; s < pair_.states; ++s) least = std::min(least, state_.inward[s][l]);
             for (int64_t s = 0; s < pair_.states; ++s) state_.inward[s][l] -= least;
@@ -133,15 +118,13 @@ private:
     const LawPair &pair_;
     const Places &places_;
     const StepTables &tables_;
+    const LaneRows &rows_;
     const int64_t *start_;
     Divergence *results_;
     int64_t width_, next_ = 0;
-    PreparedRows rows_;
     WideStep step_;
     LaneState state_{};
     Lane lane_[most_lanes];
-    Gathered taken_[most_lanes];
-    std::vector<int32_t> row_;
 };
 
 // One sequence as a chain of its own.
@@ -178,12 +161,13 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
                        Divergence *results) {
     try {
         const LaneTables tables(pair);
-        const bool lanes = tables.positive && pair.states >= 2 && pair.states <= most_lane_states && !places.transition_of;
+        const LaneWeights weights(pair, places);
+        const bool lanes = tables.positive && !weights.zero() && pair.states >= 2 && pair.states <= most_lane_states && !places.transition_of;
         return parallel((sequences + piece_size - 1) / piece_size, usable_threads(threads), [&](int64_t piece) {
             const int64_t first = piece * piece_size, end = std::min(sequences, first + piece_size);
             std::vector<int64_t> left;
             if (lanes) {
-                LaneSweep(pair, places, tables.view, start, results).run(first, end, left);
+                LaneSweep(pair, places, tables.view, weights.view(), start, results).run(first, end, left);
             } else {
                 for (int64_t i = first; i < end; ++i) left.push_back(i);
             }

@@ -1,6 +1,7 @@
 // The recursion of recursions/posterior.py with an independent node or sequence in each lane: no sums across lanes.
 #include "posterior_steps.hpp"
 
+#include "lane_rows.hpp"
 #include "simd.hpp"
 #include "table.hpp"
 
@@ -96,33 +97,37 @@ HIDIV_INLINE bool message(const StepTables &tables, int64_t g0, const Vec *z, co
     return true;
 }
 
+// Small integers as doubles, by their place in the mantissa.
+HIDIV_INLINE Vec as_double(Int e) { return (Vec)((e + 4096) | 0x4330000000000000LL) - (0x1p52 + 4096.0); }
 HIDIV_INLINE Int exponents(Vec n) { return (((Int)n >> 52) & 0x7ff) - 1023; }
 HIDIV_INLINE Vec powers(Int e) { return (Vec)((e + 1023) << 52); }
 
+HIDIV_INLINE int64_t row_of(const LaneRows &rows, int64_t u) { return rows.row_of_32 ? rows.row_of_32[u] : rows.row_of_64 ? rows.row_of_64[u] : u; }
+
 template <int K>
-bool sequences(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which, int64_t count, LaneState &state) {
-    Vec b[K], ratio[K], inward[K], low = all<W>(1.0), high = all<W>(1.0), out{};
-    Int exponent{};
+bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *node, int64_t count, LaneState &state) {
+    Vec b[K], ratio[K], inward[K], low = all<W>(1.0), high = all<W>(1.0), out{}, taken{};
     for (int s = 0; s < K; ++s) {
         b[s] = load<W>(state.b[s]);
         ratio[s] = load<W>(state.ratio[s]);
         inward[s] = load<W>(state.inward[s]);
     }
     for (int64_t i = 0; i < count; ++i) {
-        Int at;
-        for (int l = 0; l < W; ++l) at[l] = int64_t(row[i * W + l]) * K;
-        Vec z[K], g[K];
+        int64_t at[W];
+        for (int l = 0; l < W; ++l) at[l] = row_of(rows, node[l] - i);
+        Vec z[K], g[K], residual[K], power{}, ratio_row{};
+        if (!weights<W, K>(rows, at, z, g, residual, power, ratio_row)) return false;
         for (int s = 0; s < K; ++s) {
-            z[s] = gather<W>(rows.weight + s, at) * b[s];
-            g[s] = gather<W>(rows.ratio + s, at) + ratio[s];
-            if (rows.residual) inward[s] += gather<W>(rows.residual + s, at);
+            z[s] *= b[s];
+            g[s] += ratio[s];
+            if (rows.residual) inward[s] += residual[s];
         }
         Message<K> up;
-        if (!message<K>(tables, which ? which[i * W] * int64_t(K * K) : 0, z, g, inward, up)) return false;
+        if (!message<K>(tables, 0, z, g, inward, up)) return false;
         const Int e = exponents(up.n[0]);
         const Vec scale = powers(-e), shift = up.ratio[0];
-        exponent += e;
-        out += shift;
+        taken += power + as_double(e);
+        out += ratio_row + shift;
         for (int s = 0; s < K; ++s) {
             b[s] = up.n[s] * scale;
             ratio[s] = up.ratio[s] - shift;
@@ -139,60 +144,47 @@ bool sequences(const StepTables &tables, const StepRows &rows, const int32_t *ro
         store<W>(state.ratio[s], ratio[s]);
         store<W>(state.inward[s], inward[s]);
     }
-    for (int l = 0; l < W; ++l) {
-        state.exponent[l] += exponent[l];
-        state.ratio_out[l] += out[l];
-    }
+    store<W>(state.power, taken);
+    store<W>(state.ratio_out, out);
     return true;
 }
 
 template <int K>
-bool tree(const StepTables &tables, const StepRows &rows, const TreeNodes &nodes, int64_t first, int64_t last, TreeSums &sums) {
+bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last, TreeSums &sums) {
     constexpr int64_t stride = lane_record(K);
-    Int exponent{};
-    Vec ratio_out{}, value_out{};
+    Vec ratio_out{}, value_out{}, taken{};
     alignas(64) double spill[3 * K][W];
     for (int64_t u = first; u >= last;) {
-        // As many nodes as do not wait for each other, and share a transition; lanes left over repeat the first.
+        // As many nodes as do not wait for each other, and share a transition; lanes left over repeat the last.
         const int64_t group = nodes.transition_of ? nodes.transition_of[u] : 0;
         int64_t highest = nodes.parent[u], m = 1;
         while (m < W && u - m >= last && highest < u - m && (!nodes.transition_of || nodes.transition_of[u - m] == group)) {
             highest = nodes.parent[u - m] > highest ? nodes.parent[u - m] : highest;
             ++m;
         }
-        if (u - 3 * W > last)
-            for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u - 3 * W + l] * stride, 1);
-        Int row, at;
-        bool inner = false;
-        for (int l = 0; l < W; ++l) {
-            const int64_t v = l < m ? u - l : u;
-            row[l] = int64_t(nodes.row[first - v]) * K;
-            at[l] = (v < nodes.records ? v : 0) * stride;
-            inner |= v < nodes.records;
-        }
-        Vec z[K], g[K], inward[K];
-        if (inner) {
-            Int has{};
-            for (int l = 0; l < W; ++l) has[l] = (l < m ? u - l : u) < nodes.records ? -1 : 0;
-            for (int s = 0; s < K; ++s) {
-                Vec b = gather<W>(nodes.record + s, at);
-                has &= (b != 0.0);
-                b = has ? b : all<W>(1.0);
-                z[s] = gather<W>(rows.weight + s, row) * b;
-                const Vec lam = gather<W>(nodes.record + K + s, at), below = gather<W>(nodes.record + 2 * K + s, at);
-                g[s] = gather<W>(rows.ratio + s, row) + (has ? lam : Vec{});
-                inward[s] = has ? below : Vec{};
-                if (any<W>(~(b > smallest)) || any<W>(~(b < largest))) return false;
+        const int64_t lowest = u - m + 1;  // lane l holds node lowest + l
+        if (u - 4 * W > last)
+            for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u - 4 * W + l] * stride, 1);
+        int64_t at[W];
+        for (int l = 0; l < W; ++l) at[l] = row_of(rows, l < m ? lowest + l : u);
+        Vec z[K], g[K], inward[K], residual[K], power{}, ratio_row{};
+        if (!weights<W, K>(rows, at, z, g, residual, power, ratio_row)) return false;
+        for (int s = 0; s < K; ++s) inward[s] = rows.residual ? residual[s] : Vec{};
+        if (lowest < nodes.records) {
+            Vec below[3 * K];
+            for (int l = 0; l < W; ++l) {
+                const int64_t v = l < m ? lowest + l : u;
+                const double *record = nodes.record + (v < nodes.records ? v : 0) * stride;
+                const bool has = v < nodes.records && record[0] != 0.0;
+                for (int s = 0; s < 3 * K; ++s) below[s][l] = has ? record[s] : s < K ? 1.0 : 0.0;
             }
-        } else {
             for (int s = 0; s < K; ++s) {
-                z[s] = gather<W>(rows.weight + s, row);
-                g[s] = gather<W>(rows.ratio + s, row);
-                inward[s] = Vec{};
+                if (any<W>(~(below[s] > smallest)) || any<W>(~(below[s] < largest))) return false;
+                z[s] *= below[s];
+                g[s] += below[K + s];
+                inward[s] += below[2 * K + s];
             }
         }
-        if (rows.residual)
-            for (int s = 0; s < K; ++s) inward[s] += gather<W>(rows.residual + s, row);
         Message<K> up;
         if (!message<K>(tables, group * K * K, z, g, inward, up)) return false;
         Vec least = up.inward[0], most = up.n[0];
@@ -202,12 +194,7 @@ bool tree(const StepTables &tables, const StepRows &rows, const TreeNodes &nodes
         }
         const Int e = exponents(most);
         const Vec scale = powers(-e), shift = up.ratio[0];
-        Int used{};
-        for (int l = 0; l < W; ++l) used[l] = l < m ? -1 : 0;
-        exponent += e & used;
-        ratio_out += used ? shift : Vec{};
-        value_out += used ? least : Vec{};
-        Vec sound = all<W>(1.0);
+        Vec power_all = power + as_double(e), ratio_all = ratio_row + shift, value_all = least, sound = all<W>(1.0);
         for (int s = 0; s < K; ++s) {
             const Vec n = up.n[s] * scale;
             sound = smaller<W>(sound, n);
@@ -215,9 +202,13 @@ bool tree(const StepTables &tables, const StepRows &rows, const TreeNodes &nodes
             store<W>(spill[K + s], up.ratio[s] - shift);
             store<W>(spill[2 * K + s], up.inward[s] - least);
         }
-        if (any<W>(~(sound > smallest)) || any<W>(~(shift - shift == 0.0)) || any<W>(~(least - least == 0.0))) return false;
-        for (int64_t l = 0; l < m; ++l) {
-            double *above = nodes.record + nodes.parent[u - l] * stride;
+        if (any<W>(~(sound > smallest)) || any<W>(~(ratio_all - ratio_all == 0.0)) || any<W>(~(least - least == 0.0))) return false;
+        for (int64_t l = m; l < W; ++l) power_all[l] = ratio_all[l] = value_all[l] = 0.0;
+        taken += power_all;
+        ratio_out += ratio_all;
+        value_out += value_all;
+        for (int64_t l = m - 1; l >= 0; --l) {
+            double *above = nodes.record + nodes.parent[lowest + l] * stride;
             if (above[0] == 0.0) {
                 for (int s = 0; s < 3 * K; ++s) above[s] = spill[s][l];
                 continue;
@@ -228,17 +219,17 @@ bool tree(const StepTables &tables, const StepRows &rows, const TreeNodes &nodes
             if (above[0] < 0x1p-100 || above[1] < 0x1p-100 || above[0] > 0x1p100) {
                 double top = above[0];
                 for (int s = 1; s < K; ++s) top = above[s] > top ? above[s] : top;
-                const Int power = exponents(all<W>(top));
                 if (!(top > smallest && top < largest)) return false;
-                const double factor = powers(-power)[0];
+                const Int lead = exponents(all<W>(top));
+                const double factor = powers(-lead)[0];
                 for (int s = 0; s < K; ++s) above[s] *= factor;
-                sums.exponent += power[0];
+                sums.power += double(lead[0]);
             }
         }
         u -= m;
     }
     for (int l = 0; l < W; ++l) {
-        sums.exponent += exponent[l];
+        sums.power += taken[l];
         sums.ratio += ratio_out[l];
         sums.value += value_out[l];
     }
@@ -249,20 +240,20 @@ bool tree(const StepTables &tables, const StepRows &rows, const TreeNodes &nodes
 
 int lane_count() { return W; }
 
-bool posterior_lanes(const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which, int64_t count, LaneState &s) {
+bool posterior_lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, LaneState &s) {
     switch (t.states) {
-        case 2: return sequences<2>(t, r, row, which, count, s);
-        case 3: return sequences<3>(t, r, row, which, count, s);
-        case 4: return sequences<4>(t, r, row, which, count, s);
-        case 5: return sequences<5>(t, r, row, which, count, s);
-        case 6: return sequences<6>(t, r, row, which, count, s);
-        case 7: return sequences<7>(t, r, row, which, count, s);
-        case 8: return sequences<8>(t, r, row, which, count, s);
+        case 2: return sequences<2>(t, r, node, count, s);
+        case 3: return sequences<3>(t, r, node, count, s);
+        case 4: return sequences<4>(t, r, node, count, s);
+        case 5: return sequences<5>(t, r, node, count, s);
+        case 6: return sequences<6>(t, r, node, count, s);
+        case 7: return sequences<7>(t, r, node, count, s);
+        case 8: return sequences<8>(t, r, node, count, s);
         default: return false;
     }
 }
 
-bool posterior_nodes(const StepTables &t, const StepRows &r, const TreeNodes &nodes, int64_t first, int64_t last, TreeSums &sums) {
+bool posterior_nodes(const StepTables &t, const LaneRows &r, const TreeNodes &nodes, int64_t first, int64_t last, TreeSums &sums) {
     switch (t.states) {
         case 2: return tree<2>(t, r, nodes, first, last, sums);
         case 3: return tree<3>(t, r, nodes, first, last, sums);

@@ -61,31 +61,38 @@ using weigh_rows_kernel = int(const double *log_weight, const double *ratio, con
 // The same step with one node, or one sequence, in each lane; 2 to 8 states. Tables by rows and not padded: (G, K, K), (R, K).
 constexpr int most_lanes = 8, most_lane_states = 8;
 
+// Rows by their number in the tables. Few: made ready once, weight null otherwise and the logarithms are read.
+struct LaneRows {
+    const double *weight, *ratio;      // (R, stride); stride 2 for two states, else a multiple of four
+    const double *power, *ratio_out;   // (R): exponents and log-ratios taken out
+    const double *log_weight, *log_ratio;  // (R, K)
+    const double *residual;            // (R, stride) or (R, K), null for none; never infinite where made ready
+    int64_t stride;
+    const int32_t *row_of_32;          // node -> row; both null: the same
+    const int64_t *row_of_64;
+};
+
 struct LaneState {
     double b[most_lane_states][most_lanes], ratio[most_lane_states][most_lanes], inward[most_lane_states][most_lanes];
-    int64_t exponent[most_lanes];
-    double ratio_out[most_lanes];
+    double power[most_lanes], ratio_out[most_lanes];  // taken out
 };
 
 using lane_count_kernel = int();
-// row (count, lanes): weight rows of the nodes of each lane, in upward order; which alike, or null. false: out of range.
-using posterior_lanes_kernel = bool(const StepTables &, const StepRows &, const int32_t *row, const int32_t *which, int64_t count,
-                                    LaneState &);
+// Lane l does the nodes node[l], node[l] - 1, ...; all with transition 0. false: out of range, the state is left alone.
+using posterior_lanes_kernel = bool(const StepTables &, const LaneRows &, const int64_t *node, int64_t count, LaneState &);
 
 // b, ratio and inward of what a node's children have said so far, all zero before the first; two states fill a cache line.
 constexpr int64_t lane_record(int64_t states) { return states == 2 ? 8 : 3 * states; }
-// Nodes first, first-1, ..., last of a listed tree.
 struct TreeNodes {
     const int64_t *parent, *transition_of;
-    const int32_t *row;  // (first - last + 1), for node first - i
     double *record;
-    int64_t records;     // nodes at and above have no children
+    int64_t records;  // nodes at and above have no children
 };
 struct TreeSums {
-    int64_t exponent;
-    double ratio, value;
+    double power, ratio, value;
 };
-using posterior_nodes_kernel = bool(const StepTables &, const StepRows &, const TreeNodes &, int64_t first, int64_t last, TreeSums &);
+// Nodes first, first-1, ..., last of a listed tree.
+using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const TreeNodes &, int64_t first, int64_t last, TreeSums &);
 
 #define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes)
 

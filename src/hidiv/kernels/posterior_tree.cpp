@@ -11,13 +11,12 @@
 #include "lane_tables.hpp"
 #include "parallel.hpp"
 #include "posterior_wide.hpp"
-#include "prepared_rows.hpp"
 #include "targets.hpp"
 
 namespace hidiv {
 namespace {
 
-constexpr int64_t at_once = 1024;      // nodes whose weights are made ready together
+constexpr int64_t at_once = 4096;      // nodes whose sums are gathered together
 constexpr int64_t piece_size = 16384;  // nodes one thread does at a time
 
 struct Free {
@@ -25,22 +24,16 @@ struct Free {
 };
 
 struct TreeSweep {
-    const LawPair &pair;
-    const Places &places;
     const StepTables &tables;
-    double *record;
-    int64_t records;
+    const LaneRows &rows;
+    const TreeNodes nodes;
 
     // Nodes first..last; false when doubles do not suffice or a zero was met.
-    bool range(PreparedRows &rows, int64_t first, int64_t last, Gathered &gathered) const {
-        std::vector<int32_t> row(static_cast<size_t>(at_once));
+    bool range(int64_t first, int64_t last, Gathered &gathered) const {
         for (int64_t u = first; u >= last; u -= at_once) {
-            const int64_t low = std::max(last, u - at_once + 1);
-            if (rows.block(u, u - low + 1, row.data(), gathered) != weights_done) return false;
-            TreeSums sums{0, 0.0, 0.0};
-            const TreeNodes nodes{places.parent, places.transition_of, row.data(), record, records};
-            if (!table().posterior_nodes(tables, rows.view(), nodes, u, low, sums)) return false;
-            gathered.exponent += sums.exponent;
+            TreeSums sums{0.0, 0.0, 0.0};
+            if (!table().posterior_nodes(tables, rows, nodes, u, std::max(last, u - at_once + 1), sums)) return false;
+            gathered.exponent += int64_t(sums.power);
             gathered.ratio.add(sums.ratio);
             gathered.value.add(sums.value);
         }
@@ -78,15 +71,15 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
         const std::unique_ptr<double, Free> memory(static_cast<double *>(calloc(size_t(records * stride + 8), sizeof(double))));
         if (!memory) return Status::no_memory;
         double *record = reinterpret_cast<double *>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t(63));
-        const TreeSweep sweep{pair, places, tables.view, record, records};
+        const LaneWeights weights(pair, places);
+        if (weights.zero()) return Status::done;
+        const TreeSweep sweep{tables.view, weights.view(), {places.parent, places.transition_of, record, records}};
         Gathered gathered;
         bool good = true;
         const std::vector<int64_t> starts = level_starts(places);
         if (starts.empty() || starts.size() > 64) {
-            PreparedRows rows(pair, places, pair.states, at_once);
-            if (rows.zero()) return Status::done;
             for (int64_t first = places.n - 1; first > 0 && good; first -= piece_size) {
-                good = sweep.range(rows, first, std::max<int64_t>(1, first - piece_size + 1), gathered);
+                good = sweep.range(first, std::max<int64_t>(1, first - piece_size + 1), gathered);
                 if (interrupted()) return Status::interrupted;
             }
         } else {
@@ -102,8 +95,7 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
                 std::vector<char> fine(cuts.size(), 1);
                 const Status status = parallel(int64_t(cuts.size()) - 1, usable_threads(threads), [&](int64_t piece) {
                     const size_t i = size_t(piece);
-                    PreparedRows rows(pair, places, pair.states, at_once);
-                    fine[i] = !rows.zero() && sweep.range(rows, cuts[i + 1] - 1, cuts[i], parts[i]);
+                    fine[i] = sweep.range(cuts[i + 1] - 1, cuts[i], parts[i]);
                     return Status::done;
                 });
                 if (status != Status::done) return status;

@@ -19,7 +19,7 @@ PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t st
     }
 }
 
-int PreparedRows::block(int64_t first, int64_t count, int32_t *row, Gathered &taken, int64_t place) {
+int PreparedRows::block(int64_t first, int64_t count, int32_t *row, Gathered &taken) {
     int outcome = weights_done;
     if (whole_) {
         for (int64_t i = 0; i < count; ++i) {
@@ -29,9 +29,9 @@ int PreparedRows::block(int64_t first, int64_t count, int32_t *row, Gathered &ta
     } else {
         for (int64_t i = 0; i < count; ++i) {
             index_[size_t(i)] = places_.row(first - i);
-            row[i] = int32_t(place + i);
+            row[i] = int32_t(i);
         }
-        outcome = fill(index_.data(), place, count);
+        outcome = fill(index_.data(), 0, count);
     }
     double ratio = 0.0;
     for (int64_t i = 0; i < count; ++i) {

@@ -14,8 +14,8 @@ public:
     // stride: numbers a row; capacity: nodes a block.
     PreparedRows(const LawPair &, const Places &, int64_t stride, int64_t capacity);
     bool zero() const { return zero_; }  // some row holds a zero or an infinity
-    // Nodes first, first-1, ...: where their rows are, and what their scaling took out. place: where to put them.
-    int block(int64_t first, int64_t count, int32_t *row, Gathered &taken, int64_t place = 0);
+    // Nodes first, first-1, ...: where their rows are, and what their scaling took out.
+    int block(int64_t first, int64_t count, int32_t *row, Gathered &taken);
     StepRows view() const { return {weight_.data(), ratio_.data(), residual_.empty() ? nullptr : residual_.data(), nullptr}; }
 
 private:

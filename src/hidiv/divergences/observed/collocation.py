@@ -57,7 +57,8 @@ def _solution(operator: Operator) -> tuple[Array, int]:
             failures += 1
         if best is None or left < best[0]:
             best = left, series, n
-        if left <= float(operator.error(series[:, :, None]).max()) or (failures >= 2 and best[0] < 1e-9):
+        column = series[:, :, None]
+        if left <= float(operator.error(column, column).max()) or (failures >= 2 and best[0] < 1e-9):
             break
     if best is None:
         raise NotApplicable("the collocation equations are singular")

@@ -141,7 +141,7 @@ def _nodes_needed(operator: Operator, steps: int) -> int:
         left, better = float(max(found)), 0.7 * best
         if left < best:
             best, nodes = left, n
-        if left <= float(operator.error(new).max()) or (left >= better and best < 1e-6):
+        if left <= float(operator.error(old, new).max()) or (left >= better and best < 1e-6):
             break
     return nodes
 
@@ -164,7 +164,8 @@ def _recursion(operator: Operator, n: int, steps: int) -> tuple[Array, Array]:
         change, current = (new - current).reshape(k, n), new
         if done % _LOOK == 0:
             # Flat in t beside every state is enough: the levels of the states are followed exactly afterwards.
-            error = operator.error(new.reshape(k, n, 1))
+            column = new.reshape(k, n, 1)
+            error = operator.error(column, column)
             if (np.abs(change[:, 1:]).sum(axis=1) <= 0.1 * error[:, 0]).all():
                 break
     return np.array(history).reshape(-1, k, n), np.array(constants)
@@ -219,7 +220,7 @@ def _at_start(operator: Operator, start: _Start, found: Domain, series: Array, l
     t = found.filter.start(start.filters)
     total, off = [], 0.0
     size = np.abs(series).sum(axis=1)
-    error = operator.error(series[:, :, None])[:, 0]
+    error = operator.error(series[:, :, None], series[:, :, None])[:, 0]
     for chart in operator.charts:
         for s in chart.states:
             there = start.weights[:, s] > 0

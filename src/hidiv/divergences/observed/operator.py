@@ -121,19 +121,19 @@ class Operator:
                         step[s, :, to, :] += flows[i, j] * table
         return cost, step
 
-    def error(self, series: Array) -> Array:
-        """(K, B): bound of the rounding of cost + L V - V' at a sample, where |V'| has the same size as V."""
+    def error(self, old: Array, new: Array) -> Array:
+        """(K, B): bound of the rounding of cost + L old - new at a sample; old, new (K, n, B)."""
+        k, terms = self.n_states, self.weights.shape[0] * self.n_states
+        (size, own), (new_size, new_own) = self._evaluated(old), self._evaluated(new)
+        logs = self.emitted.T * (20.0 + (4.0 + terms + 8.0 * k) * self.log_sizes)
+        spread = self.moves @ (own + UNIT * (terms + 8.0 * k + 4.0) * size)
+        return np.asarray(spread + new_own + UNIT * (logs.sum(axis=1)[:, None] + 4.0 * (size + new_size)))
+
+    def _evaluated(self, series: Array) -> tuple[Array, Array]:
+        """Size and error (K, B) of a series at a filter: its own rounding, and its slope times that of the point."""
         by_row = np.moveaxis(series, 1, -1)  # (K, B, n)
-        size = np.abs(by_row).sum(axis=-1)
         points = np.array([self.charts[c].point_error() for c in self.chart_of])[:, None]
-        own = rounding(by_row) + points * slope_bound(by_row)
-        terms = self.weights.shape[0] * self.n_states
-        logs = self.log_sizes
-        cost = (UNIT * (20.0 + 4.0 * logs) * self.emitted.T).sum(axis=1) + UNIT * (terms + 8.0 * self.n_states) * (
-            self.emitted.T * logs
-        ).sum(axis=1)
-        spread = self.moves @ (own + UNIT * (terms + 8.0 * self.n_states + 4.0) * size)
-        return np.asarray(spread + own + cost[:, None] + 4.0 * UNIT * size)
+        return np.abs(by_row).sum(axis=-1), rounding(by_row) + points * slope_bound(by_row)
 
     def _log_sizes(self) -> Array:
         """(K, M): the largest |log q(x | t)| on each state's interval, taken at one of its ends."""
@@ -199,7 +199,7 @@ class Operator:
         Samples, what rounding may have done to them, and what may happen between them.
         """
         both = np.maximum(np.abs(old), np.abs(new))
-        error = self.error(both) + 4.0 * UNIT * np.abs(constant)
+        error = self.error(old, new) + 4.0 * UNIT * np.abs(constant)
         plans = self.samplings(both, max(1e-17, 0.1 * float(error.max())))
         lower, upper = np.zeros_like(error), np.zeros_like(error)
         most = 0.0

@@ -60,6 +60,9 @@ def cross_entropy_regular(p: TreeLaw, q: TreeLaw, children: int, depth: int, cel
     them. Moving a message to its two neighbours on a grid, mean kept, gives an upper bound; it adds at most what it
     adds to -log z, whatever c and d are, which gives the lower one. Uniform grids of log z: children add up exactly.
     """
+    if len(q.initial) == 1:  # written with two states that are alike
+        double = np.full((len(q.transition), 2, 2), 0.5)
+        q = TreeLaw(np.full(2, 0.5), double, np.repeat(q.probabilities, 2, axis=1))
     if len(q.initial) != 2:
         raise NotApplicable(f"the messages of q have {len(q.initial)} states, not two")
     products = q.transition[1:depth, :, :, None] * q.probabilities[1:depth, None, :, :]

@@ -1,0 +1,102 @@
+"""Certified divergences of chains of N symbols: the enumerated value is inside, and the interval is narrow."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from hidiv.divergences.observed.enumeration import enumerate_chain
+from hidiv.divergences.observed.finite_chain import collocated_chain, cross_entropy_chain, observed_chain
+from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.rates import observed_rate
+
+from .pairs import KINDS, PAPER_P, PAPER_Q, contains, pair, pair_with_zeros
+
+
+@pytest.mark.parametrize(
+    ("length", "value", "known", "width"),
+    [
+        (1, 0.489410746734769, 1e-15, 1e-12),
+        (2, 0.969462580653337, 1e-15, 1e-12),
+        (10, 4.724678070680, 1e-12, 5e-12),
+        (100, 46.656817909892, 1.2e-11, 5e-11),
+        (1000, 465.96154616737, 2.3e-10, 1e-9),
+    ],
+)
+def test_paper(length, value, known, width):
+    found = observed_chain(PAPER_P, PAPER_Q, length)
+    assert found.lower <= value + known
+    assert found.upper >= value - known
+    assert found.width < width
+
+
+def test_any_length_costs_the_same():
+    """A million symbols: the rate a million times, and a constant."""
+    found, rate = observed_chain(PAPER_P, PAPER_Q, 10**6), observed_rate(PAPER_P, PAPER_Q)
+    shorter = observed_chain(PAPER_P, PAPER_Q, 10**3)
+    more = (10**6 - 10**3) * rate.lower
+    assert found.lower - shorter.upper <= more + 1e-6
+    assert found.upper - shorter.lower >= more - 1e-6
+    assert found.width < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_enumerated_value_is_inside(seed):
+    """Any kind, zeros included."""
+    p, q = pair_with_zeros(seed, n_symbols=2 + seed % 2)
+    length = 1 + seed % 7
+    value = enumerate_chain(p, q, length).value
+    found = observed_chain(p, q, length)
+    assert contains(found, value)
+    assert found.lower == inf or found.width < 1e-4
+    if value < inf:
+        assert contains(cross_entropy_chain(p, p, length), entropy(p, length))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_width(kind):
+    """Wide only by rounding, a hundred times."""
+    p, q = pair(kind, 7)
+    assert observed_chain(p, q, 100).width < 1e-9
+
+
+@pytest.mark.parametrize("states", [(3, 2), (4, 2), (1, 2), (2, 1)])
+def test_other_numbers_of_states(states):
+    """p of any number of states against a filter of two."""
+    p, q = pair("dirichlet", 11, n_symbols=2, states=states)
+    value = enumerate_chain(p, q, 6).value + entropy(p, 6)
+    found = cross_entropy_chain(p, q, 6)
+    assert contains(found, value)
+    assert found.width < 1e-11
+
+
+def test_reducible_and_periodic_p():
+    """Levels that differ by state for ever are followed state by state."""
+    transition = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.1, 0.2, 0.7]])
+    p = FiniteChain(np.array([0.2, 0.2, 0.6]), transition, np.array([[0.8, 0.2], [0.1, 0.9], [0.5, 0.5]]))
+    _, q = pair("dirichlet", 2, n_symbols=2)
+    short, long = collocated_chain(p, q, 8), collocated_chain(p, q, 4001)
+    assert contains(short, enumerate_chain(p, q, 8).value + entropy(p, 8))
+    assert long.width < 1e-8
+    # the deterministic cycle in the end: increments over two symbols settle
+    later = collocated_chain(p, q, 4003)
+    assert later.lower - long.lower == pytest.approx(long.lower - collocated_chain(p, q, 3999).lower, abs=1e-9)
+
+
+def entropy(p, length):
+    """H(X_1..N) by enumeration."""
+    front = p.initial[None, :]
+    for i in range(length):
+        front = front if i == 0 else front @ p.transition
+        front = (front[:, None, :] * p.probabilities.T[None]).reshape(-1, p.n_states)
+    chances = front.sum(axis=1)
+    chances = chances[chances > 0]
+    return float(-chances @ np.log(chances))
+
+
+def test_three_states_are_left_to_others():
+    p, q = pair("dirichlet", 1, states=(3, 3))
+    with pytest.raises(NotApplicable, match="3 states"):
+        observed_chain(p, q, 10)
