@@ -4,7 +4,7 @@ ARGS ?=
 
 bin := .venv/bin
 # The folders too: a file that is gone changes nothing else.
-sources := $(shell find src -name __pycache__ -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
+sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
 
 .PHONY: help demo test bench lint format install test-install clean
 .DELETE_ON_ERROR:

@@ -9,7 +9,8 @@ import pytest
 
 from hidiv.recursions.kernels import twins
 
-for name in ("inward", "laws", "levels", "reach"):
+MODULES = ("inward", "laws", "levels", "reach", "posterior", "posterior_batch", "upward", "downward", "viterbi", "influence", "sampling")
+for name in MODULES:
     import_module(f"hidiv.recursions.{name}")  # fills the twins
 
 compiled = import_module("hidiv._kernels") if find_spec("hidiv._kernels") else None

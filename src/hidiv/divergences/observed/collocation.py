@@ -50,7 +50,9 @@ def _solution(operator: Operator) -> tuple[Array, int]:
         series = _collocated(operator, n)
         if series is None:
             continue
-        left = _residual_range(operator, series)
+        series = _levelled(operator, series)
+        ends = _residual(operator, series)
+        left = float(ends[:, 1].max() - ends[:, 0].min()) / 2
         if best is None or left < 0.5 * best[0]:
             failures = 0
         else:
@@ -74,6 +76,8 @@ def _collocated(operator: Operator, n: int) -> Array | None:
     table = values(zeros(n), n)
     for s in range(k):
         system[s * n : (s + 1) * n, s * n : (s + 1) * n] += table
+        # A level counts by its differences from the others; 1 - P(s, s) would lose them where p seldom changes.
+        system[s * n : (s + 1) * n, : k * n : n] = np.diag(operator.leaving.sum(axis=1))[s] - operator.leaving[s]
     system[:-1, -1] = 1.0
     system[-1, : k * n : n] = 1.0
     try:
@@ -84,12 +88,31 @@ def _collocated(operator: Operator, n: int) -> Array | None:
     return series if np.isfinite(series).all() else None
 
 
-def _residual_range(operator: Operator, series: Array) -> float:
-    """Half the range of cost + L phi - phi at points between the nodes."""
+def _residual(operator: Operator, series: Array) -> Array:
+    """(K, 2): the smallest and the largest cost + L phi - phi beside each state, at points between the nodes."""
     points = zeros(2 * series.shape[1] + 1)
     column = series[:, :, None]
-    found = [operator.residual(chart, points, column, column) for chart in operator.charts]
-    return float(max(a.max() for a in found) - min(a.min() for a in found)) / 2
+    ends = np.zeros((operator.n_states, 2))
+    for chart in operator.charts:
+        found = operator.residual(chart, points, column, column)[:, :, 0]
+        ends[chart.states] = np.stack([found.min(axis=1), found.max(axis=1)], axis=1)
+    return ends
+
+
+def _levelled(operator: Operator, series: Array) -> Array:
+    """phi with the levels of its states corrected: the large system has them only up to its own rounding."""
+    k = operator.n_states
+    system = np.ones((k + 1, k + 1))
+    system[:k, :k] = np.diag(operator.leaving.sum(axis=1)) - operator.leaving
+    system[k, k] = 0.0
+    corrected = series.copy()
+    for _ in range(2):
+        middle = _residual(operator, corrected).mean(axis=1)
+        try:
+            corrected[:, 0] += np.linalg.solve(system, np.append(middle, 0.0))[:k]
+        except np.linalg.LinAlgError:
+            return series
+    return corrected
 
 
 def _shortened(series: Array) -> Array:

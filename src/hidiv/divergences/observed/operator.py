@@ -53,6 +53,7 @@ class Operator:
     def __init__(self, weights: Array, domain: Domain) -> None:
         self.weights, self.filter = weights, domain.filter
         self.moves = weights.sum(axis=0)  # (K, K)
+        self.leaving = self.moves * (1.0 - np.eye(len(self.moves)))  # (K, K)
         self.emitted = weights.sum(axis=2)  # (M, K)
         self.symbols = np.flatnonzero(self.emitted.any(axis=1)).tolist()
         ends = np.stack([domain.lower, domain.upper], axis=1)
@@ -104,10 +105,22 @@ class Operator:
         return found
 
     def residual(self, chart: Chart, points: Array, old: Array, new: Array) -> Array:
-        """(states of the chart, S, B): cost + L old - new at points of a chart; old, new (K, n, B)."""
-        found = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, old)
-        found -= np.matmul(values(points, new.shape[1]), new[chart.states])
+        """(states of the chart, S, B): cost + L old - new at points of a chart; old, new (K, n, B).
+
+        Levels of the states, which are large where p seldom changes, are taken apart: they count by their differences.
+        """
+        found = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, _level_free(old))
+        found -= np.matmul(values(points, new.shape[1]), _level_free(new)[chart.states])
+        found += self._level_changes(old, new)[0][chart.states, None, :]
         return found
+
+    def _level_changes(self, old: Array, new: Array) -> tuple[Array, Array]:
+        """(K, B): what the levels give to cost + L old - new, and the sum of its terms without signs."""
+        before, after = old[:, 0], new[:, 0]
+        apart = before[None, :] - before[:, None]  # (K, K, B)
+        stays = before - after
+        total = np.einsum("st,stb->sb", self.leaving, apart) + stays
+        return total, np.einsum("st,stb->sb", self.leaving, np.abs(apart)) + np.abs(stays)
 
     def matrix(self, n: int) -> tuple[Array, Array]:
         """cost (K, n) at the n zeros of T_n, and L (K, n, K, n) from series to values there."""
@@ -123,11 +136,13 @@ class Operator:
 
     def error(self, old: Array, new: Array) -> Array:
         """(K, B): bound of the rounding of cost + L old - new at a sample; old, new (K, n, B)."""
-        k, terms = self.n_states, self.weights.shape[0] * self.n_states
-        (size, own), (new_size, new_own) = self._evaluated(old), self._evaluated(new)
-        logs = self.emitted.T * (20.0 + (4.0 + terms + 8.0 * k) * self.log_sizes)
-        spread = self.moves @ (own + UNIT * (terms + 8.0 * k + 4.0) * size)
-        return np.asarray(spread + new_own + UNIT * (logs.sum(axis=1)[:, None] + 4.0 * (size + new_size)))
+        several = self.weights.shape[0] * self.n_states + 8.0 * self.n_states + 4.0
+        (size, own), (new_size, new_own) = self._evaluated(_level_free(old)), self._evaluated(_level_free(new))
+        logs = self.emitted.T * (20.0 + (4.0 + several) * self.log_sizes)
+        levels = self._level_changes(old, new)[1]
+        spread = self.moves @ (own + UNIT * several * size)
+        sums = logs.sum(axis=1)[:, None] + 4.0 * (size + new_size) + several * levels
+        return np.asarray(spread + new_own + UNIT * sums)
 
     def _evaluated(self, series: Array) -> tuple[Array, Array]:
         """Size and error (K, B) of a series at a filter: its own rounding, and its slope times that of the point."""
@@ -198,7 +213,8 @@ class Operator:
 
         Samples, what rounding may have done to them, and what may happen between them.
         """
-        both = np.maximum(np.abs(old), np.abs(new))
+        both = np.maximum(np.abs(_level_free(old)), np.abs(_level_free(new)))
+        levels = self._level_changes(old, new)[1] + np.abs(constant)
         error = self.error(old, new) + 4.0 * UNIT * np.abs(constant)
         plans = self.samplings(both, max(1e-17, 0.1 * float(error.max())))
         lower, upper = np.zeros_like(error), np.zeros_like(error)
@@ -208,7 +224,7 @@ class Operator:
             states = chart.states
             found = self.residual(chart, points, old, new) - constant
             bound = cost[:, None] + np.tensordot(growth, both, axes=2)
-            tail = plan.tail(bound + np.abs(constant))
+            tail = plan.tail(bound + levels[states])
             most = max(most, float(tail.max()))
             lower[states], upper[states] = plan.between(found.min(axis=1), found.max(axis=1), error[states], tail)
         counts = {
@@ -216,3 +232,10 @@ class Operator:
             "degree": float(max(plan.degree for plan, _, _ in plans)),
         }
         return lower, upper, counts | {"rounding": float(error.max()), "truncation": most}
+
+
+def _level_free(series: Array) -> Array:
+    """Series (K, n, B) without their constant terms."""
+    free = series.copy()
+    free[:, 0] = 0.0
+    return free
