@@ -6,7 +6,7 @@ bin := .venv/bin
 # The folders too: a file that is gone changes nothing else.
 sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
 
-.PHONY: help demo test bench lint format install test-install clean
+.PHONY: help demo test bench lint format install test-install test-peers clean
 .DELETE_ON_ERROR:
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make bench         how fast, as ratios measured in one run"
 	@echo "make lint          ruff, mypy, import-linter; make format tidies up"
 	@echo "make test-install  the install itself: with a compiler, without one, with a C++ error"
+	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
 	@echo "make clean         remove everything make made"
 
 demo: install
@@ -43,8 +44,11 @@ install: .venv/.installed
 test-install:
 	@PYTHON="$(PYTHON)" bash tests/install/run
 
+test-peers: install .venv-peers/.installed
+	@.venv-peers/bin/python -m tests.peers.dynamax_smoother
+
 clean:
-	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-peers build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 .venv/.created:
 	@PYTHON="$(PYTHON)" sh tools/venv
@@ -52,6 +56,10 @@ clean:
 
 .venv/.installed: .venv/.created $(sources) tools/install
 	@sh tools/install package
+	@touch $@
+
+.venv-peers/.installed: .venv/.installed
+	@sh tools/install peers
 	@touch $@
 
 # .venv/.with-test, .with-lint, .with-bench: the extra of that name.

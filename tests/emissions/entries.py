@@ -26,6 +26,7 @@ class Entry:
     bad: dict[str, Any] = field(default_factory=dict)  # parameter -> a first entry that must be refused
     moved: tuple[str, ...] = ()  # parameters that are moved by a step, not stretched by it
     kept: tuple[str, ...] = ()  # parameters a near law shares
+    near: Callable[[Any, float, np.random.Generator], Any] | None = None  # a near law, where those two do not say it
     tails: tuple[tuple[float, float], ...] = ()  # far and tiny intervals of the first state drawn
 
 
@@ -77,12 +78,22 @@ def power_points(p, q):
     return line([p[0], q[0]], p[1], p[2])
 
 
+def located_points(p, q):
+    return power_points(power_of(p), power_of(q))
+
+
 def power_of(family):
     """Location, scale and shape of Laplace, Gaussian and generalised Gaussian laws."""
     if family.name == "gaussian":
         mean, std = normal_of(family)
         return mean, std * mp.sqrt(2), mpf(2)
     return (*only(family), mpf(1)) if family.name == "laplace" else (mpf(0), *only(family))
+
+
+def near_shapes(family, step, rng):
+    """A smaller shape: a larger one makes the integral of p^2/q infinite, however near."""
+    scale = family.scale * (1 + step * rng.uniform(-1.0, 1.0, 3))
+    return type(family)(scale, family.shape * (1 - step * rng.uniform(0.3, 1.0, 3)))
 
 
 def angle_law(family):
@@ -93,7 +104,7 @@ def angle_law(family):
 
 def log_normal_law(family):
     inner = normal_law(*only(family))
-    return lambda x: inner(mp.log(x)) - mp.log(x)
+    return lambda x: inner(mp.log(x)) - mp.log(x) if x > 0 else -mp.inf
 
 
 def log_normal_points(p, q):
@@ -153,8 +164,22 @@ def product_points(p, q):
     return product(*(ENTRIES[a.name].points(a, b) for a, b in pairs))
 
 
+def counts(last):
+    return [(mpf(k), mpf(1)) for k in range(last + 1)]
+
+
 def draw_symbols(rng, size=4):
-    return family_class("categorical")(rng.dirichlet(np.full(size, 3.0), 3))
+    """Probabilities on a grid of 2^-20: their sum is one to any number of digits."""
+    probs = np.round(rng.dirichlet(np.full(size, 3.0), 3) * 2.0**20) / 2.0**20
+    probs[:, -1] = 1.0 - probs[:, :-1].sum(axis=1)
+    return family_class("categorical")(probs)
+
+
+def near_symbols(family, step, rng):
+    """Some mass moved on a finer grid: the sum stays one."""
+    by = rng.integers(1, 8, family.probs.shape) * 2.0 ** np.round(np.log2(step / 64))
+    by[:, -1] = -by[:, :-1].sum(axis=1)
+    return family_class("categorical")(family.probs + by)
 
 
 def symbol_law(family):
@@ -169,9 +194,10 @@ ENTRIES = {
         "categorical",
         draw_symbols,
         symbol_law,
-        lambda p, q: [(mpf(m), mpf(1)) for m in range(p.n_symbols)],
-        lambda f: [stats.rv_discrete(values=(np.arange(f.n_symbols), f.probs[0]))],
+        lambda p, q: counts(p.n_symbols - 1),
+        lambda f: [stats.rv_discrete(values=(np.arange(f.n_symbols), f.probs[0]))()],
         {"probs": -0.1},
+        near=near_symbols,
         tails=((1.0, 2.0), (-np.inf, 0.0)),
     ),
     "bernoulli": plain("bernoulli", lambda rng: [rng.random(3)], 1, stats.bernoulli, {"probs": 1.5}, tails=((0.5, 3.0),)),
@@ -260,7 +286,7 @@ ENTRIES = {
         "laplace",
         lambda rng: family_class("laplace")(rng.normal(size=3), scales(rng)),
         lambda f: power_law(*power_of(f)),
-        lambda p, q: power_points(power_of(p), power_of(q)),
+        located_points,
         lambda f: [stats.laplace(float(f.loc[0]), float(f.scale[0]))],
         {"loc": np.inf, "scale": 0.0},
         moved=("loc",),
@@ -270,9 +296,10 @@ ENTRIES = {
         "generalized_gaussian",
         lambda rng: family_class("generalized_gaussian")(scales(rng), 1.3 * scales(rng, 0.2)),
         lambda f: power_law(*power_of(f)),
-        lambda p, q: power_points(power_of(p), power_of(q)),
+        located_points,
         lambda f: [stats.gennorm(float(f.shape[0]), scale=float(f.scale[0]))],
         {"scale": 0.0, "shape": -1.0},
+        near=near_shapes,
         tails=FAR,
     ),
     "von_mises": Entry(
@@ -288,16 +315,27 @@ ENTRIES = {
     "product": Entry("product", draw_product, product_law, product_points),
 }
 
-# Pairs of two families: (p, q) with three states, and the names whose law and points say what p and q are.
+# Pairs of two families, compared both ways: how to draw each with three states, and points that carry both.
 CROSSED = {
-    ("bernoulli", "categorical"): lambda rng: (ENTRIES["bernoulli"].draw(rng), draw_symbols(rng, 2)),
-    ("bernoulli", "binomial"): lambda rng: (
-        ENTRIES["bernoulli"].draw(rng),
-        family_class("binomial")([3, 2, 1], rng.uniform(0.2, 0.8, 3)),
+    ("bernoulli", "categorical"): (ENTRIES["bernoulli"].draw, lambda rng: draw_symbols(rng, 2), lambda p, q: counts(1)),
+    ("bernoulli", "binomial"): (
+        ENTRIES["bernoulli"].draw,
+        lambda rng: family_class("binomial")([3, 2, 1], rng.uniform(0.2, 0.8, 3)),
+        lambda p, q: counts(3),
     ),
+    ("exponential", "gamma"): (ENTRIES["exponential"].draw, ENTRIES["gamma"].draw, lambda p, q: points("gamma", 75)),
+    ("geometric", "negative_binomial"): (
+        ENTRIES["geometric"].draw,
+        ENTRIES["negative_binomial"].draw,
+        ENTRIES["geometric"].points,
+    ),
+    ("laplace", "gaussian"): (ENTRIES["laplace"].draw, ENTRIES["gaussian"].draw, located_points),
+    ("generalized_gaussian", "laplace"): (ENTRIES["generalized_gaussian"].draw, ENTRIES["laplace"].draw, located_points),
+    ("generalized_gaussian", "gaussian"): (ENTRIES["generalized_gaussian"].draw, ENTRIES["gaussian"].draw, located_points),
 }
 
 
 def law_of(family):
-    """The plain law of a family with one state."""
-    return ENTRIES[family.name].law(family)
+    """The plain law of a family with one state, whatever the pair it stands in."""
+    law = ENTRIES[family.name].law(family)
+    return (lambda x: law(x) if x <= 1 else -mp.inf) if family.name == "bernoulli" else law

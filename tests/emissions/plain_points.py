@@ -52,7 +52,7 @@ def line(centres, scale, shape=1):
 
 def bell(centre, narrow, reach):
     """The integral over the line of smooth functions, no narrower than a normal law of std `narrow`: equal steps."""
-    step, centre = mpf(narrow) / 3, mpf(centre)
+    step, centre = mpf(narrow) / 2, mpf(centre)
     last = int(mp.ceil(mpf(reach) / step))
     return [(centre + step * k, step) for k in range(-last, last + 1)]
 

@@ -16,7 +16,7 @@ def test_rate_zero():
     assert p.renyi(q, 0.5).tolist() == [0.0, 2.0, 2.0]
     assert p.gaps(q) == [None, None, "counts above 0"]
     assert Poisson([[1.0, 2.0]]).gaps(Poisson([[1.0, 0.0]])) == ["counts above 0 in column 1"]
-    assert p.log_prob([0, 1]).tolist() == [[0.0, 0.0, -2.0], [-inf, -inf, np.log(2) - 2]]
+    np.testing.assert_allclose(p.log_prob([0, 1]), [[0.0, 0.0, -2.0], [-inf, -inf, np.log(2) - 2]], rtol=1e-15)
     assert p.log_ratio(q, [0, 1]).tolist() == [[0.0, -2.0, 2.0], [0.0, inf, -inf]]
     assert p.sample([0, 0], np.random.default_rng(0)).tolist() == [0.0, 0.0]
     assert np.exp(p.log_mass(np.array([[1.0]]), np.array([[inf]]))[0, :2, 0]).tolist() == [0.0, 0.0]
@@ -45,8 +45,12 @@ def test_large_rates():
     expected = [float(log_q(mpf(v)) - log_p(mpf(v))) for v in x]
     np.testing.assert_allclose(p.log_ratio(Poisson([rate + 1]), x)[:, 0], expected, rtol=1e-12, atol=1e-22)
     mass = p.log_mass(np.array([[1e8 - 2e4], [1e8 + 1e5]]), np.array([[1e8 + 2e4], [inf]]))[:, 0, 0]
-    tail = mp.log(mp.gammainc(mpf(10) ** 8 + 10**5, 0, mpf(10) ** 8, regularized=True))
-    assert error(mass[1], tail) < 1e-13
+    first = mp.exp(log_p(mpf(10) ** 8 + 10**5))
+    term, tail = mpf(1), mpf(1)
+    for k in range(10**8 + 10**5 + 1, 10**8 + 2 * 10**5):
+        term *= mpf(10**8) / k
+        tail += term
+    assert error(mass[1], mp.log(first * tail)) < 1e-13
     assert abs(np.exp(mass[0]) - 0.954499) < 1e-5
 
 

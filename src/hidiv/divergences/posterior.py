@@ -47,7 +47,7 @@ def posterior_kl(
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
     >>> hd.posterior_kl(p, q, [1, 1, 0])
-    posterior divergence D(p || q) on a chain of 3 nodes = 0.152907 nats, exact
+    posterior divergence D(p || q) on a chain of 3 nodes = 0.185839217678 nats, exact
     """
     p, q = as_models(p, q)
     check_posterior(p, q, target, evidence_q)

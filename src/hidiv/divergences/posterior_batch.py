@@ -27,8 +27,8 @@ def posterior_kl_batch(
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
-    >>> hd.posterior_kl_batch(p, q, [[0, 1], [1, 1, 0]])[1] == hd.posterior_kl(p, q, [1, 1, 0]).value
-    True
+    >>> hd.posterior_kl_batch(p, q, [[0, 1], [1, 1, 0]])
+    array([0.12262213, 0.18583922])
     """
     p, q = as_models(p, q)
     check_posterior(p, q, "states", None)

@@ -30,7 +30,7 @@ class GeneralizedGaussian(Family):
     Shape 2 is the normal law with std = scale / sqrt(2), shape 1 the Laplace law.
 
     >>> float(GeneralizedGaussian([1.0], [0.5]).kl(GeneralizedGaussian([2.0], [0.5]))[0])
-    0.10736087606904263
+    0.10736074293304035
     """
 
     name: ClassVar[str] = "generalized_gaussian"

@@ -16,15 +16,17 @@ from hidiv.emissions import bits
 from hidiv.emissions.bits import Bits
 from hidiv.emissions.deviance import deviance, products
 from hidiv.emissions.geometric import kl_failures
-from hidiv.emissions.quadrature import FARTHEST, Function, Laws, divergence, log_power, peak, total
+from hidiv.emissions.quadrature import FARTHEST, Function, Laws, divergence, integral, log_power, peak, total
 from hidiv.emissions.quadrature import renyi as renyi_sum
-from hidiv.emissions.stirling import factorial_remainder, log_step, panel_rule, remainder, slope_rise
+from hidiv.emissions.stirling import factorial_remainder, log_step, panel_rule, remainder, slope, slope_rise
 from hidiv.errors import OutOfRange, refuse
 
 Array = NDArray[np.float64]
 
 CHUNK = 4096  # counts at a time
 NOTHING = -150.0  # a log-probability that no longer shows
+SLOW = 1e-3  # of p's own decay: slower terms are written without it
+EDGE = 2.0**20  # of the sizes: from here they are integrated
 
 
 def log_pmf(x: Array, size: Array, trial: Bits) -> Array:
@@ -78,18 +80,54 @@ def renyi_sizes(r: Array, p: Bits, s: Array, q: Bits, alpha: float) -> float:
     if decay > 0 or (decay == 0 and power >= 0):
         return math.inf
     laws = Laws(lambda x: log_pmf(x, r, p), lambda x: log_pmf(x, s, q), lambda x: ratio_sizes(x, r, p, s, q))
-    edges = np.concatenate([[0.0], 2.0 ** np.arange(math.log2(FARTHEST) + 1)])
-    top = peak(lambda x: log_power(laws, alpha, x), edges)
+    slow = alpha > 1 and decay > SLOW * float(bits.log_bits(p).zero)
+    log_terms = _slow_terms(laws, r, p, s, q, alpha) if slow else lambda x: log_power(laws, alpha, x)
+    top = peak(log_terms, np.concatenate([[0.0], 2.0 ** np.arange(math.log2(FARTHEST) + 1)]))
     centres = [mode(r, p), mode(s, q), int(top.at)]
 
     def relative(x: Array) -> Array:
-        return log_power(laws, alpha, x) - top.height
+        return np.asarray(log_terms(x) - top.height)
 
-    if decay == 0:  # a power of x is left: beyond the last count it is integrated
-        rest = float(np.exp(relative(np.array(float(FARTHEST))))) * FARTHEST / -power
-        return (top.height + math.log(total(lambda x: np.exp(relative(x)), centres) + rest)) / (alpha - 1.0)
+    if slow:
+        end = math.floor(EDGE * max(1.0, float(r), float(s)))
+        z = total(lambda x: np.exp(relative(x)), centres, end) + _slow_tail(relative, end, r, s, alpha, decay)
+        return (top.height + math.log(z)) / (alpha - 1.0)
     end = last([laws.log_p, laws.log_q, relative], centres)
     return renyi_sum(laws, alpha, lambda f: total(f, centres, end), top.height)
+
+
+def _slow_terms(laws: Laws, r: Array, p: Bits, s: Array, q: Bits, alpha: float) -> Function:
+    """log of p^alpha q^(1-alpha) for alpha > 1 when it decays much slower than p: the fast part is cancelled by hand."""
+    (one_p, _), (one_q, _), decay = bits.log_bits(p), bits.log_bits(q), bits.log_powers(p, q, alpha).zero
+
+    def rise(x: Array, t: Array) -> Array:  # log Gamma(x+t)/Gamma(x+1)
+        up = (x + t) * np.log1p((t - 1.0) / (x + 1.0)) + (t - 1.0) * (np.log(x + 1.0) - 1.0)
+        return np.asarray(up + remainder(x + t) - remainder(x + 1.0))
+
+    def one(x: Array, t: Array, log: Array) -> Array:
+        return np.asarray(rise(x, t) + t * log - (remainder(t) + t * np.log(t) - t))
+
+    def log_terms(x: Array) -> Array:
+        far = alpha * one(x, r, one_p) + (1.0 - alpha) * one(x, s, one_q) + decay * x
+        return np.where(x > 1e3 * max(1.0, float(r), float(s)), far, log_power(laws, alpha, x))
+
+    return log_terms
+
+
+def _slow_tail(log_terms: Function, end: float, r: Array, s: Array, alpha: float, decay: float) -> float:
+    """Sum beyond `end` of terms that go like (x + shift)^(power-1) e^(decay x): their integral from end + 1/2."""
+    at, power = np.array(end), float(alpha * r + (1.0 - alpha) * s)
+
+    def digamma(t: Array | float) -> Array:  # less log x
+        return np.asarray(slope(at + t) + np.log1p(t / at))
+
+    base = (power - 1.0) / float(alpha * digamma(r) + (1.0 - alpha) * digamma(s) - digamma(1.0))  # end + shift
+    first, start = math.exp(float(log_terms(at))), math.log1p(0.5 / base)
+    if decay == 0:
+        return first * base * math.exp(power * start) / -power
+    reach = max(math.log(NOTHING / decay / base), 0.0) + 1.0
+    edges = start + np.linspace(0.0, reach, math.ceil(reach) + 1)
+    return first * base * integral(lambda v: np.exp(power * v + decay * base * np.expm1(v)), edges)
 
 
 def mode(size: Array, trial: Bits) -> int:

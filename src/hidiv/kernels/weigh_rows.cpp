@@ -33,7 +33,8 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
             bottom = x[s] < bottom ? x[s] : bottom;
             top_q = x[s] + y[s] > top_q ? x[s] + y[s] : top_q;
         }
-        if (!(bottom > -huge && top < huge)) return weights_zero;
+        // The ratio too: where q gives every state zero all of them are -inf, and no difference shows it.
+        if (!(bottom > -huge && top < huge && out_ratio > -huge && out_ratio < huge)) return weights_zero;
         const double k = power(top);
         for (int64_t s = 0; s < states; ++s) {
             const double apart = y[s] - out_ratio, size = apart < 0 ? -apart : apart;

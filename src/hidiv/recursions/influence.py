@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
+from hidiv.recursions.local import local_divergence, log_sum
 from hidiv.recursions.tables import Law, Tables
-from hidiv.recursions.terms import phi
-from hidiv.recursions.upward import Upward, log_of, log_sum, upward
+from hidiv.recursions.upward import Upward, log_of, upward
 
 Array = NDArray[np.float64]
 
@@ -38,16 +38,9 @@ def influences(n_nodes: int, places: Places, law: Law, unseen: Array) -> tuple[A
 
 def node_divergence(log_g: Array, log_h: Array, ratio: Array) -> Array:
     """KL of two laws given by unnormalised logs (n, K), log_h - log_g = ratio where log_g is finite (see posterior.py)."""
-    here = log_g > -np.inf
-    log_p = log_g - log_sum(log_g)[:, None]
-    p = np.exp(log_p)
-    m = np.where(here, ratio, 0.0)
-    mean = (p * m).sum(axis=1)
-    t = np.where(here, m - mean[:, None], 0.0)
-    spread = np.where(t > 1.0, np.exp(log_p + t) - p * (1.0 + t), p * phi(np.minimum(t, 1.0))).sum(axis=1)
-    scale = (log_sum(log_g) + mean)[:, None]
-    outside = np.exp(np.where(here, -np.inf, log_h - scale)).sum(axis=1)
-    return np.asarray(np.log1p(spread + outside))
+    total = log_sum(log_g)[:, None]
+    outside = np.where(log_g > -np.inf, -np.inf, log_h - total)
+    return local_divergence(log_g - total, ratio, outside)[1]
 
 
 def up_without_weight(tables: Tables, layout: Layout, up: Upward) -> Array:

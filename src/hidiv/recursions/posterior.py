@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
+from hidiv.recursions.local import local_divergence, log_sum
 from hidiv.recursions.support import Bools, first_gap, posterior_support, upward_support
 from hidiv.recursions.tables import Law, PairTables, Tables
-from hidiv.recursions.terms import phi
-from hidiv.recursions.upward import log_of, log_sum
+from hidiv.recursions.upward import log_of
 
 Array = NDArray[np.float64]
 
@@ -51,8 +51,7 @@ def compare_rows(log_row: Array, log_row_q: Array, row_ratio: Array, log_z: Arra
                  residual: Array, inward: Array, alive: Bools) -> Rows:
     """log_row, log_row_q, row_ratio (L, R, K): transition rows; the rest (L, K) by own state; alive (L, R): rows p reaches.
 
-    m = log(q/p) of what is summed, mbar its mean under p(.|r); loc = log1p(sum p phi(m - mbar) + out e^-mbar), where
-    out is q's mass where p has none.
+    m = log(q/p) of what is summed; loc as in local.py, with q's mass where p has none.
     """
     term = log_row + log_z[:, None, :]
     log_mass = np.where(alive, log_sum(term), -np.inf)
@@ -60,14 +59,9 @@ def compare_rows(log_row: Array, log_row_q: Array, row_ratio: Array, log_z: Arra
     log_p = np.where(here, term - np.where(alive, log_mass, 0.0)[:, :, None], -np.inf)
     p = np.exp(log_p)
     m = np.where(here, row_ratio, 0.0) + np.where(here, ratio[:, None, :], 0.0)
-    mean = (p * m).sum(axis=2)
-    t = np.where(here, m - mean[:, :, None], 0.0)
-    # p e^t in logs: p may underflow where e^t overflows.
-    spread = np.where(t > 1.0, np.exp(log_p + t) - p * (1.0 + t), p * phi(np.minimum(t, 1.0))).sum(axis=2)
     term_q = log_row_q + log_z_q[:, None, :]
-    safe = np.where(alive, log_mass + mean, 0.0)
-    outside = np.exp(np.where(here | ~alive[:, :, None], -np.inf, term_q - safe[:, :, None])).sum(axis=2)
-    local = np.log1p(spread + outside)
+    outside = np.where(here | ~alive[:, :, None], -np.inf, term_q - np.where(alive, log_mass, 0.0)[:, :, None])
+    mean, local = local_divergence(log_p, m, outside)
     ratio_up = np.where(alive, mean + local, 0.0)
     own = np.where(alive, local + (p * residual[:, None, :]).sum(axis=2), 0.0)
     total = np.where(alive, own + (p * inward[:, None, :]).sum(axis=2), 0.0)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.layout import IntArray, Layout, Places, add_to_parents
+from hidiv.recursions.local import log_sum
 from hidiv.recursions.support import upward_support
 from hidiv.recursions.tables import Law, Tables
 
@@ -28,14 +29,6 @@ class Upward:
     log_own: Array
     log_mass: Array
     impossible: int | None = None
-
-
-def log_sum(term: Array) -> Array:
-    """log sum exp over the last axis; -inf where every term is."""
-    top = term.max(axis=-1)
-    base = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(base + np.log(np.exp(term - base[..., None]).sum(axis=-1)))
 
 
 def log_of(values: Array) -> Array:

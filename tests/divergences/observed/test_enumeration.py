@@ -129,6 +129,17 @@ def test_close_models_keep_their_digits(eps):
         assert one.value / two.value == pytest.approx(4.0, rel=tolerance)
 
 
+@pytest.mark.parametrize("rare", [1e-6, 1e-12, 1e-15, 1e-100])
+def test_what_q_hardly_ever_emits(rare):
+    """q far below p keeps its digits: log q is not taken from a difference."""
+    p = FiniteChain(np.ones(1), np.ones((1, 1)), np.array([[0.5, 0.5, 0.0]]))
+    q = FiniteChain(np.ones(1), np.ones((1, 1)), np.array([[rare, 0.75 - rare, 0.25]]))
+    value = 0.5 * log(0.5 / rare) + 0.5 * log(0.5 / (0.75 - rare))
+    assert enumerate_chain(p, q, 3).value == pytest.approx(3 * value, rel=1e-14)
+    path = np.arange(3) - 1
+    assert enumerate_tree(at_nodes(p, 3), at_nodes(q, 3), path).value == pytest.approx(3 * value, rel=1e-14)
+
+
 def test_relabelled_states_are_no_difference():
     order = np.array([1, 0])
     q = FiniteChain(PAPER_P.initial[order], PAPER_P.transition[np.ix_(order, order)], PAPER_P.probabilities[order])

@@ -209,3 +209,28 @@ def test_where_it_does_not_apply():
         cross_entropy_rate(p, q)
     with pytest.raises(NotApplicable, match="3 states"):
         entropy_rate(p)
+
+
+def test_what_was_excluded_on_the_way_is_not_forgotten():
+    """p emits once, before it settles, what one state of q cannot: q can never be in that state again."""
+    p = FiniteChain(
+        np.array([1.0, 0.0]), np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    )
+    q = FiniteChain(np.array([0.5, 0.5]), np.eye(2), np.array([[0.4, 0.5, 0.1], [0.0, 0.5, 0.5]]))
+    with pytest.raises(NotApplicable, match="excluded"):
+        cross_entropy_rate(p, q)
+    # Without the way there is nothing to remember: the better state.
+    straight = p._replace(initial=np.array([0.0, 1.0]))
+    assert contains(cross_entropy_rate(straight, q), np.log(2.0))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(8))
+def test_one_word_for_ever(kind, seed):
+    """p repeats one symbol: its probability under q falls like the largest eigenvalue of that step."""
+    _, q = pair(kind, seed)
+    for x in range(3):
+        p = FiniteChain(np.ones(1), np.ones((1, 1)), np.eye(3)[[x]])
+        found = cross_entropy_rate(p, q)
+        assert contains(found, -np.log(np.abs(np.linalg.eigvals(q.steps()[x])).max()))
+        assert found.width < 1e-11

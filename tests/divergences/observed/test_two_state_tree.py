@@ -87,3 +87,27 @@ def test_more_states_of_p():
     assert contains(found, value + entropy)
     with pytest.raises(NotApplicable, match="3 states"):
         cross_entropy_regular(at_nodes(q, 3), at_nodes(p, 3), 2, 3, 1024)
+
+
+def test_no_time_is_one_grid():
+    """What was found by then is returned, and holds."""
+    p, q = at_nodes(PAPER_P, 3), at_nodes(PAPER_Q, 3)
+    hurried, patient = (observed_regular(p, q, 2, 3, width=1e-9, seconds=s) for s in (0.0, inf))
+    assert hurried.lower <= patient.lower <= patient.upper <= hurried.upper
+    assert hurried.how["entropy"]["cells"] < patient.how["entropy"]["cells"]
+
+
+def test_an_interrupt_keeps_what_was_found(monkeypatch):
+    calls = []
+
+    def interrupted(p, q, children, depth, cells):
+        calls.append(cells)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return cross_entropy_regular(p, q, children, depth, cells)
+
+    monkeypatch.setattr("hidiv.divergences.observed.two_state_tree.cross_entropy_regular", interrupted)
+    p, q = at_nodes(PAPER_P, 3), at_nodes(PAPER_Q, 3)
+    found = observed_regular(p, q, 2, 3, width=1e-9)
+    assert found.how["entropy"]["cells"] == calls[0]
+    assert found.upper < inf

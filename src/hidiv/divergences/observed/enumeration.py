@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hidiv.divergences.observed.interval import FiniteChain
 from hidiv.divergences.observed.support import Word, forbidden_word
 from hidiv.errors import OutOfRange, refuse
-from hidiv.recursions.terms import h, row_divergence
+from hidiv.recursions.terms import h
 
 Array = NDArray[np.float64]
 
@@ -120,8 +120,9 @@ def row_divergences(p: Array, q: Array, apart: Array) -> Array:
         near = np.abs(change) < NEAR
         if near.any():
             terms[near] = p[near] * h(change[near])
-    ordinary = np.isfinite(terms)
-    if not ordinary.all():
-        odd = ~ordinary.all(axis=1)
-        terms[odd, 0], terms[odd, 1:] = row_divergence(p[odd], q[odd]), 0.0
+        odd = ~np.isfinite(terms)
+        if odd.any():  # zeros, or a ratio beyond the range of doubles; the logarithms apart lose nothing there
+            here, there = p[odd], q[odd]
+            logs = np.where(there == 0, inf, here * (np.log(here) - np.log(there)) + (there - here))
+            terms[odd] = np.where(here == 0, there, logs)
     return np.asarray(terms.sum(axis=1))

@@ -24,8 +24,9 @@ STEPS = 20_000  # at most this many steps of the recursion; what follows is boun
 _NODES = (12, 18, 27, 40, 60, 90, 135, 200, 300, 450)
 _TRIAL = 30  # steps on which the number of nodes is chosen
 _LOOK = 8  # steps between two looks at the increments
-_BATCH = 256
-_WARM_UP = 4
+_BATCH = 256  # steps whose defects are sampled together
+_KEPT = 1 << 23  # coefficients remembered
+_WARM_UP = 4  # symbols seen one by one at most
 
 
 def observed_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
@@ -75,12 +76,13 @@ def collocated_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
     weights = p.steps()
     start, found = _warm_up(p, q, length, weights)
     if found is None:
-        return _rounded(start.cost, p, start.symbols, {"method": "enumeration of the first symbols"})
+        how = {"method": "enumeration of the first symbols"}
+        return _rounded(start.cost, start.cost, p, start.symbols, how)
     operator = Operator(weights, found)
     steps = length - start.symbols
     nodes = _nodes_needed(operator, steps)
     lower, upper, how = _bounds(operator, *_recursion(operator, nodes, steps), steps, start, found)
-    return _rounded_ends(start.cost + lower, start.cost + upper, p, start.symbols, how | {"nodes": nodes})
+    return _rounded(start.cost + lower, start.cost + upper, p, start.symbols, how | {"nodes": nodes})
 
 
 def _two_states(q: FiniteChain) -> FiniteChain:
@@ -155,7 +157,7 @@ def _recursion(operator: Operator, n: int, steps: int) -> tuple[Array, Array]:
     cost = (cost @ fit.T).ravel()
     current = np.zeros(k * n)
     history, constants = [current], []
-    for done in range(1, min(steps, STEPS) + 1):
+    for done in range(1, min(steps, STEPS, _KEPT // (k * n)) + 1):
         new = cost + step @ current
         level = float(new[::n].mean())
         new[::n] -= level
@@ -189,17 +191,17 @@ def _bounds(
     last = history[-1]
     levels = fsum(constants.tolist())
     beyond = steps - done
-    ends = []
-    for signs, off in ((-1.0, fsum(low)), (1.0, fsum(high))):
-        level = np.full(operator.n_states, off)
-        if beyond:
-            lower, upper, _ = operator.defects(last[:, :, None], last[:, :, None], np.zeros(1))
-            level = level + _later(operator.moves, (lower if signs < 0 else upper)[:, 0], beyond, signs)
-        ends.append(levels + _at_start(operator, start, found, last, level, signs))
+    below, above = np.full(operator.n_states, fsum(low)), np.full(operator.n_states, fsum(high))
+    if beyond:
+        lower, upper, _ = operator.defects(last[:, :, None], last[:, :, None], np.zeros(1))
+        below = below + _later(operator.moves, lower[:, 0], beyond, -1.0)
+        above = above + _later(operator.moves, upper[:, 0], beyond, 1.0)
+    ends = [levels + _at_start(operator, start, found, last, *end) for end in ((below, -1.0), (above, 1.0))]
     slack = 4.0 * UNIT * (abs(ends[0]) + abs(ends[1]))
     how = {
         "method": "recursion in the log-odds of the filter", "steps": done, "bounded_steps": beyond,
-        "samples": int(counts.get("samples", 0)), "degree": int(counts.get("degree", 0)), "rounding": rounding,
+        "samples": int(counts.get("samples", 0)), "degree": int(counts.get("degree", 0)),
+        "rounding_per_step": rounding,
         "margin": list(operator.filter.margin),
     }  # fmt: skip
     return ends[0] - slack, ends[1] + slack, how
@@ -231,12 +233,7 @@ def _at_start(operator: Operator, start: _Start, found: Domain, series: Array, l
     return fsum(total) + sign * off
 
 
-def _rounded(value: float, p: FiniteChain, symbols: int, how: dict[str, Any]) -> Interval:
-    """A value found by enumeration with its rounding."""
-    return _rounded_ends(value, value, p, symbols, how | {"rounding": 0.0})
-
-
-def _rounded_ends(lower: float, upper: float, p: FiniteChain, symbols: int, how: dict[str, Any]) -> Interval:
+def _rounded(lower: float, upper: float, p: FiniteChain, symbols: int, how: dict[str, Any]) -> Interval:
     """Bounds moved outward by the rounding of the first symbols, which are costed one by one."""
     off = UNIT * symbols * (8.0 * p.n_states + 2.0 * p.n_symbols + 40.0) * (1.0 + max(abs(lower), abs(upper)))
-    return outward(lower - off, upper + off, how | {"first_symbols": symbols})
+    return outward(lower - off, upper + off, how | {"first_symbols": symbols, "rounding": off})

@@ -146,6 +146,12 @@ def _closed(found: Filter, weights: Array, start: tuple[Array, Array] | None) ->
                 low[to], high[to] = min(low[to], ends[x, s][0]), max(high[to], ends[x, s][1])
         done = (low <= lower + 1e-3) & (high >= upper - 1e-3)
         lower, upper = np.maximum(low, lower), np.minimum(high, upper)
+        # The ends of an interval that is a point may pass each other by a rounding; an empty one has infinite ends.
+        point = np.isfinite(lower) & np.isfinite(upper)
+        lower, upper = (
+            np.where(point, np.minimum(lower, upper), lower),
+            np.where(point, np.maximum(lower, upper), upper),
+        )
         if done.all():
             break
     met = lower <= upper

@@ -32,11 +32,14 @@ def cross_entropy_rate(p: FiniteChain, q: FiniteChain) -> Interval:
     q = reached(q)
     if q.n_states > 2:
         raise NotApplicable(f"the filter of q has {q.n_states} states, not two")
+    parts = classes(p)
+    if (q.transition == 0)[[0, -1], [-1, 0]].any() and _may_be_excluded(reached(p), q, parts):
+        raise NotApplicable("q never forgets which of its states p excluded before it settled")
     if q.n_states == 2 and not q.transition.diagonal().any():
         return _alternating(p, q)
     if q.n_states == 1 or (q.transition == 0)[[0, 1], [1, 0]].any():
-        return _weighted([(share, _settled(part, q)) for share, part in classes(p)])
-    return _weighted([(share, collocated_rate(part, q)) for share, part in classes(p)])
+        return _weighted([(share, _settled(part, q)) for share, part in parts])
+    return _weighted([(share, collocated_rate(part, q)) for share, part in parts])
 
 
 def entropy_rate(p: FiniteChain) -> Interval:
@@ -60,6 +63,13 @@ def classes(chain: FiniteChain) -> list[tuple[float, FiniteChain]]:
     shares /= shares.sum()
     laws = [stationary(chain.transition[np.ix_(m, m)]) for m in members]
     return [(float(w), chain.of_states(m, law)) for w, m, law in zip(shares, members, laws, strict=True)]
+
+
+def _may_be_excluded(p: FiniteChain, q: FiniteChain, parts: list[tuple[float, FiniteChain]]) -> bool:
+    """Whether p, before it settles in a class, may emit a symbol that a state of q has not."""
+    settled = sum(part.n_states for _, part in parts) == p.n_states
+    emitted = (p.probabilities > 0).any(axis=0)
+    return not settled and bool((q.probabilities[:, emitted] == 0).any())
 
 
 def _class_entropy(p: FiniteChain) -> Interval:

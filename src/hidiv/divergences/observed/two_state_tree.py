@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import inf, log2
+from math import inf, log2, sqrt
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -18,26 +19,34 @@ FEWEST, MOST = 1 << 10, 1 << 18  # cells of a grid of messages
 POINTS = 1 << 22  # of a grid times symbols, at most
 
 
-def observed_regular(p: TreeLaw, q: TreeLaw, children: int, depth: int, width: float = 1e-6) -> Interval:
+def observed_regular(
+    p: TreeLaw, q: TreeLaw, children: int, depth: int, width: float = 1e-6, seconds: float = inf
+) -> Interval:
     """Bounds of D_X on a regular tree; p and q with two states, transition (N, K, K), probabilities (N, K, M) by level.
 
-    The grid is refined until the interval is as narrow as asked or the grid as fine as it may be. +inf where p emits a
-    configuration that q cannot.
+    The grid is refined until the interval is as narrow as asked, the grid as fine as it may be, the time is up or an
+    interrupt comes. +inf where p emits a configuration that q cannot.
     """
     if emits_forbidden_tree(p, q, children, depth):
         return Interval(inf, inf, {"method": "support of configurations"})
-    cells = FEWEST
+    finest = max(FEWEST, min(MOST, POINTS // (children * p.probabilities.shape[2])))
+    end = monotonic() + seconds
+    cells, found = FEWEST, None
     while True:
-        found = difference(
-            cross_entropy_regular(p, q, children, depth, cells), cross_entropy_regular(p, p, children, depth, cells)
-        )
-        if found.width <= width or 4 * cells > MOST or 4 * cells * children * p.probabilities.shape[2] > POINTS:
+        began = monotonic()
+        try:
+            cross, entropy = (cross_entropy_regular(p, law, children, depth, cells) for law in (q, p))
+        except KeyboardInterrupt:
+            if found is None:
+                raise
             return found
-        # The width goes with the square of a cell.
-        wanted = 1.2 * cells * float(np.sqrt(found.width / width))
-        cells *= 4
-        while cells < wanted and 4 * cells <= MOST and 4 * cells * children * p.probabilities.shape[2] <= POINTS:
-            cells *= 2
+        found = difference(cross, entropy)
+        # The width goes with the square of a cell, the time with their number.
+        wanted = min(finest, max(4 * cells, int(1.2 * cells * sqrt(found.width / width)) + 1)) if width > 0 else finest
+        affordable = 0.7 * cells * (end - monotonic()) / (monotonic() - began)
+        if found.width <= width or min(wanted, affordable) < 2 * cells:
+            return found
+        cells = int(min(wanted, affordable))
 
 
 class _Below(NamedTuple):

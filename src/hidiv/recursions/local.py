@@ -1,0 +1,37 @@
+"""KL of two rows given by logarithms and by their accurate log-ratio: the one formula every posterior term comes from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.recursions.terms import phi
+
+Array = NDArray[np.float64]
+
+
+def log_sum(term: Array) -> Array:
+    """log sum exp over the last axis; -inf where every term is."""
+    top = term.max(axis=-1)
+    base = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(base + np.log(np.exp(term - base[..., None]).sum(axis=-1)))
+
+
+def local_divergence(log_p: Array, m: Array, log_outside: Array) -> tuple[Array, Array]:
+    """(mbar, loc) along the last axis: loc = log1p( sum p phi(m - mbar) + out e^-mbar ), mbar = sum p m.
+
+    log_p: normalised, -inf where p has no mass; m = log(q/p) up to a constant, read where p has mass; log_outside: q's
+    mass where p has none, as log of its ratio to p's total and on m's scale, -inf elsewhere.
+    """
+    here = log_p > -np.inf
+    p = np.exp(log_p)
+    m = np.where(here, m, 0.0)
+    mean = (p * m).sum(axis=-1)
+    t = np.where(here, m - mean[..., None], 0.0)
+    # p e^t stays in logarithms: p may underflow where e^t overflows.
+    far = t > 1.0
+    log_large = log_sum(np.where(far, log_p + t, log_outside - mean[..., None]))
+    small = np.where(far, -p * (1.0 + t), p * phi(np.minimum(t, 1.0))).sum(axis=-1)
+    near = np.log1p(small + np.exp(np.minimum(log_large, 600.0)))
+    return mean, np.where(log_large > 600.0, log_large, near)
