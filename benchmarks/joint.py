@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import hidiv as hd
+from benchmarks.models import random_model
 from benchmarks.timing import Row, interleaved
 from hidiv.recursions.inward import inward
 from hidiv.recursions.kernels import twins
@@ -25,10 +26,13 @@ def rows() -> Iterator[Row]:
     transition = rng.dirichlet(np.ones(2), (100, 2))
     own, root = rng.random((100, 2)), rng.random(2)
     yield interleaved(
-        f"upward kernel, quad-tree of {tree.n_nodes} nodes, 100 random groups, K=2", lambda: inward(parent, group, transition, own, root),
-        "level-vectorised numpy", lambda: plain_inward(parent, tree.level, group, transition, own, root),
-        goal=0.1, rounds=5,
-    )  # fmt: skip
+        f"upward kernel, quad-tree of {tree.n_nodes} nodes, 100 random groups, K=2",
+        lambda: inward(parent, group, transition, own, root),
+        "level-vectorised numpy",
+        lambda: plain_inward(parent, tree.level, group, transition, own, root),
+        goal=0.1,
+        rounds=5,
+    )
     yield interleaved(
         "the same", lambda: inward(parent, group, transition, own, root),
         "its twin in doubled precision", lambda: twins["inward"](parent, group, transition, own, root), rounds=3,
@@ -50,10 +54,3 @@ def plain_inward(parent, level, group, transition, own, root):  # type: ignore[n
             )
     out[0] = root + below[0]
     return out
-
-
-def random_model(rng: np.random.Generator, states: int, symbols: int) -> hd.Model:
-    return hd.Model(
-        rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), states),
-        hd.Categorical(rng.dirichlet(np.ones(symbols), states)),
-    )  # fmt: skip

@@ -135,7 +135,7 @@ def full_points(p, q):
     mean, spread = values["mean"][0], list(values.values())[1][0]
     factor = np.linalg.cholesky(spread) if p.cov is not None else np.diag(spread)
     root = [[mpf(float(v)) for v in row] for row in factor]
-    square = bell(0, mpf(1), 13)
+    square = bell(0, 1, 12)
     middle, area = [mpf(float(v)) for v in mean], root[0][0] * root[1][1]
     return [
         ((middle[0] + root[0][0] * u, middle[1] + root[1][0] * u + root[1][1] * v), a * b * area)
@@ -200,8 +200,12 @@ ENTRIES = {
         near=near_symbols,
         tails=((1.0, 2.0), (-np.inf, 0.0)),
     ),
-    "bernoulli": plain("bernoulli", lambda rng: [rng.random(3)], 1, stats.bernoulli, {"probs": 1.5}, tails=((0.5, 3.0),)),
-    "poisson": plain("poisson", lambda rng: [3 * scales(rng)], 110, stats.poisson, {"rate": -1.0}, tails=((40.0, 45.0),)),
+    "bernoulli": plain(
+        "bernoulli", lambda rng: [rng.random(3)], 1, stats.bernoulli, {"probs": 1.5}, tails=((0.5, 3.0),)
+    ),
+    "poisson": plain(
+        "poisson", lambda rng: [3 * scales(rng)], 110, stats.poisson, {"rate": -1.0}, tails=((40.0, 45.0),)
+    ),
     "exponential": plain(
         "exponential",
         lambda rng: [scales(rng)],
@@ -252,7 +256,9 @@ ENTRIES = {
         {"a": 0.0, "b": -1.0},
         tails=((0.3, 0.3 + 1e-13), (1e-30, 1e-29)),
     ),
-    "silent": Entry("silent", lambda rng: family_class("silent")(3), lambda f: lambda x: mpf(0), lambda p, q: [((), mpf(1))]),
+    "silent": Entry(
+        "silent", lambda rng: family_class("silent")(3), lambda f: lambda x: mpf(0), lambda p, q: [((), mpf(1))]
+    ),
     "gaussian": Entry(
         "gaussian",
         lambda rng: family_class("gaussian")(rng.normal(size=3), std=scales(rng)),
@@ -330,8 +336,16 @@ CROSSED = {
         ENTRIES["geometric"].points,
     ),
     ("laplace", "gaussian"): (ENTRIES["laplace"].draw, ENTRIES["gaussian"].draw, located_points),
-    ("generalized_gaussian", "laplace"): (ENTRIES["generalized_gaussian"].draw, ENTRIES["laplace"].draw, located_points),
-    ("generalized_gaussian", "gaussian"): (ENTRIES["generalized_gaussian"].draw, ENTRIES["gaussian"].draw, located_points),
+    ("generalized_gaussian", "laplace"): (
+        ENTRIES["generalized_gaussian"].draw,
+        ENTRIES["laplace"].draw,
+        located_points,
+    ),
+    ("generalized_gaussian", "gaussian"): (
+        ENTRIES["generalized_gaussian"].draw,
+        ENTRIES["gaussian"].draw,
+        located_points,
+    ),
 }
 
 

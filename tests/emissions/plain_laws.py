@@ -1,4 +1,4 @@
-"""Laws of counts and of positive numbers in 50 digits, straight from their definitions; divergences by sums and quadrature."""
+"""Laws of counts, rates and proportions in 50 digits, as they are defined; divergences by sums and quadrature."""
 
 from __future__ import annotations
 

@@ -71,16 +71,21 @@ def product(*rules):
     return points
 
 
-def plain_divergences(log_p, log_q, points, alphas=()):
-    """KL, then the Renyi divergences: sums of p log p/q and of p^alpha q^(1-alpha); inf where q has nothing and p has."""
-    terms = []
-    for x, weight in points:
-        at_p, at_q = log_p(x), log_q(x)
-        if at_p > -mp.inf:
-            terms.append((weight * mp.exp(at_p), at_p - at_q))
-    assert abs(mp.fsum(mass for mass, _ in terms) - 1) < mpf(10) ** -28  # the points carry the law
-    kl = mp.fsum(mass * ratio for mass, ratio in terms)
-    if kl == mp.inf:
-        terms = [(mass, ratio) for mass, ratio in terms if ratio < mp.inf]
+def carried(log_p, points):
+    """The law as (x, mass, log-density) at the points, which must carry all of it."""
+    terms = [(x, weight, log_p(x)) for x, weight in points]
+    terms = [(x, weight * mp.exp(at), at) for x, weight, at in terms if at > -mp.inf]
+    assert abs(mp.fsum(mass for _, mass, _ in terms) - 1) < mpf(10) ** -28
+    return terms
+
+
+def plain_divergences(terms, log_q, alphas=()):
+    """KL, then the Renyi divergences of a carried law: sums of p log p/q and of p^alpha q^(1-alpha).
+
+    Infinite where q has nothing and p has.
+    """
+    ratios = [(mass, at - log_q(x)) for x, mass, at in terms]
+    kl = mp.fsum(mass * ratio for mass, ratio in ratios)
+    shared = [(mass, ratio) for mass, ratio in ratios if ratio < mp.inf]
     orders = [mpf(float(alpha)) - 1 for alpha in alphas]
-    return [kl, *(mp.log(mp.fsum(mass * mp.exp(a * ratio) for mass, ratio in terms)) / a for a in orders)]
+    return [kl, *(mp.log(mp.fsum(mass * mp.exp(a * ratio) for mass, ratio in shared)) / a for a in orders)]

@@ -57,6 +57,10 @@ def test_more_trials_than_q_has():
     np.testing.assert_allclose(p.log_ratio(q, [2])[0, 0], np.log(0.25 / 0.375), rtol=1e-14)
 
 
+def test_trials_are_part_of_the_exponential_family():
+    assert law(2, 0.5).statistics().key == law(2, 0.6).statistics().key != law(3, 0.5).statistics().key
+
+
 def test_sure_outcomes():
     p, q = Binomial([4, 4, 4], [0.0, 1.0, 0.5]), Binomial([4, 5, 4], [0.25, 0.5, 1.0])
     np.testing.assert_allclose(p.kl(q), [4 * np.log(4 / 3), np.log(32 / 5), inf], rtol=1e-14)
@@ -82,7 +86,8 @@ def test_one_trial_is_a_bit():
 
 
 @pytest.mark.parametrize(
-    ("trials", "prob", "low", "high"), [(2000, 0.4, 1300, 2000), (2000, 0.4, 0, 200), (2000, 0.4, 700, 900), (300, 1e-5, 70, 300)]
+    ("trials", "prob", "low", "high"),
+    [(2000, 0.4, 1300, 2000), (2000, 0.4, 0, 200), (2000, 0.4, 700, 900), (300, 1e-5, 70, 300)],
 )
 def test_far_tails(trials, prob, low, high):
     log_p = log_density("binomial", (trials, prob))

@@ -1,4 +1,4 @@
-"""Every family of counts, rates and proportions against 50-digit sums, scipy.stats and its own samples."""
+"""Families of counts, rates and proportions beyond the contract: near equality, intervals, wide ranges, refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.emissions.plain_laws import divergences, error, log_density, mp, mpf,
 
 inf, nan = np.inf, np.nan
 
-# Name, parameters, the same a step away, where sums and integrals may stop.
+# Name, parameters, other parameters, where sums and integrals may stop.
 LAWS = [
     ("bernoulli", (0.3,), (0.6,), 1),
     ("poisson", (3.0,), (4.5,), 90),
@@ -36,7 +36,9 @@ FROZEN = {
     "gamma": lambda shape, rate: stats.gamma(shape, scale=1 / rate),
     "beta": stats.beta,
 }
-laws = pytest.mark.parametrize(("name", "p", "q", "last"), LAWS, ids=lambda value: value if isinstance(value, str) else "")
+laws = pytest.mark.parametrize(
+    ("name", "p", "q", "last"), LAWS, ids=lambda value: value if isinstance(value, str) else ""
+)
 
 
 def family(name, *rows):
@@ -50,15 +52,6 @@ def stepped(name, p, step):
 
 
 @laws
-def test_divergences_are_those_of_plain_sums(name, p, q, last):
-    value = family(name, p)
-    expected = divergences((name, p), (name, q), last, ALPHAS[:2])
-    assert error(value.kl(family(name, q))[0], expected[0]) < 1e-13
-    for alpha, each in zip(ALPHAS, expected[1:], strict=False):
-        assert error(value.renyi(family(name, q), alpha)[0], each) < 1e-12
-
-
-@laws
 @pytest.mark.parametrize("step", STEPS)
 def test_near_equal_parameters_keep_their_digits(name, p, q, last, step):
     q = stepped(name, p, step)
@@ -69,54 +62,15 @@ def test_near_equal_parameters_keep_their_digits(name, p, q, last, step):
 
 
 @laws
-def test_a_law_does_not_differ_from_itself(name, p, q, last):
-    laws = family(name, p, q)
-    assert laws.kl(laws).tolist() == [0.0, 0.0]
-    assert all(laws.renyi(laws, alpha).tolist() == [0.0, 0.0] for alpha in ALPHAS)
-    assert laws.gaps(laws) == [None, None]
-
-
-@laws
-def test_log_prob_is_that_of_scipy(name, p, q, last):
-    frozen = [FROZEN[name](*p), FROZEN[name](*q)]
-    x = np.arange(2.0) if name == "bernoulli" else frozen[0].ppf([0.001, 0.1, 0.5, 0.9, 0.9999])
-    log = [getattr(law, "logpmf" if name in COUNTS else "logpdf")(x) for law in frozen]
-    np.testing.assert_allclose(family(name, p, q).log_prob(x), np.transpose(log), rtol=1e-12, atol=1e-13)
-
-
-@laws
-def test_columns_add_up_and_what_is_not_seen_is_left_out(name, p, q, last):
-    one, two = family(name, p, q), family(name, q, p)
-    both = family_class(name)(*(np.transpose([a, b]) for a, b in zip(np.array([p, q]).T, np.array([q, p]).T, strict=True)))
-    assert (both.n_features, both.is_scalar, one.is_scalar) == (2, False, True)
-    x = both.sample([0, 1, 0, 1], np.random.default_rng(1))
-    assert x.shape == (4, 2)
-    np.testing.assert_allclose(both.log_prob(x), one.log_prob(x[:, 0]) + two.log_prob(x[:, 1]), rtol=1e-12)
-    other = both.take([1, 0])
-    np.testing.assert_allclose(both.kl(other), one.kl(one.take([1, 0])) + two.kl(two.take([1, 0])), rtol=1e-13)
-    x[0, 0] = nan
-    np.testing.assert_allclose(both.log_prob(x)[0], two.log_prob(x[:1, 1])[0], rtol=1e-13)
-    np.testing.assert_allclose(both.log_ratio(other, x)[0], two.log_ratio(two.take([1, 0]), x[:1, 1])[0], rtol=1e-13)
-
-
-@laws
-@pytest.mark.parametrize("step", (0.3, *STEPS))
+@pytest.mark.parametrize("step", [0.3, *STEPS])
 def test_log_ratios_come_from_the_differences_of_the_parameters(name, p, q, last, step):
     q = stepped(name, p, step)
     x = np.arange(2.0) if name == "bernoulli" else FROZEN[name](*p).ppf([0.001, 0.1, 0.9, 0.9999])
     log_p, log_q = log_density(name, p), log_density(name, q)
     expected = [float(log_q(mpf(float(v))) - log_p(mpf(float(v)))) for v in x]
-    np.testing.assert_allclose(family(name, p).log_ratio(family(name, q), x)[:, 0], expected, rtol=1e-12, atol=1e-14 * step)
-
-
-@laws
-def test_statistics_give_the_divergence(name, p, q, last):
-    first, second = family(name, p, q), family(name, q, p)
-    if name in ("binomial", "negative_binomial"):
-        assert first.statistics().key != family(name, (7.0, 0.5)).statistics().key
-    (key, expected, natural), (other, _, natural_q) = first.statistics(), second.statistics()
-    assert key == other
-    np.testing.assert_allclose((expected * (natural - natural_q)).sum(axis=1), first.kl(second), rtol=1e-12)
+    np.testing.assert_allclose(
+        family(name, p).log_ratio(family(name, q), x)[:, 0], expected, rtol=1e-12, atol=1e-14 * step
+    )
 
 
 @laws
@@ -124,7 +78,7 @@ def test_sample_moments(name, p, q, last):
     states = np.repeat([0, 1], 20_000)
     x = family(name, p, q).sample(states, np.random.default_rng(7))
     for state, law in enumerate((FROZEN[name](*p), FROZEN[name](*q))):
-        mean, var, skew, kurtosis = (float(m) for m in law.stats("mvsk"))
+        mean, var, kurtosis = (float(m) for m in law.stats("mvk"))
         drawn = x[states == state]
         assert abs(drawn.mean() - mean) < 4 * np.sqrt(var / drawn.size)
         assert abs(drawn.var() - var) < 4 * var * np.sqrt((kurtosis + 2) / drawn.size)
@@ -184,7 +138,11 @@ def test_tiny_intervals(name, p, low, high):
         ("exponential", ("fast",), "rate: must be a rectangular array of numbers, got fast"),
         ("gamma", ([1.0], [-1.0]), "rate[0]: must be above 0, got -1.0"),
         ("gamma", ([1.0], [1.0, 2.0]), "rate: must have the shape (1,) of the parameter before it, got (2,)"),
-        ("geometric", ([0.0],), "prob[0]: must be above 0, got 0.0; a success that never comes has no count of failures"),
+        (
+            "geometric",
+            ([0.0],),
+            "prob[0]: must be above 0, got 0.0; a success that never comes has no count of failures",
+        ),
         ("binomial", ([2.5], [0.5]), "trials[0]: must be a whole number from 0, got 2.5"),
         ("binomial", ([2], [-0.5]), "prob[0]: must be between 0 and 1, got -0.5"),
         ("negative_binomial", ([0.0], [0.5]), "size[0]: must be above 0, got 0.0"),

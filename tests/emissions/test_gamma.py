@@ -26,7 +26,17 @@ def divergences(p, q, alpha):
 @pytest.mark.parametrize("shape", [1e-3, 0.4, 7.0, 200.0, 1e4, 1e6])
 @pytest.mark.parametrize(
     ("by_shape", "by_rate"),
-    [(1e-3, 1e-3), (1e-9, 1e-9), (1e-6, -1e-6), (1e-9, 0.0), (0.0, 1e-9), (1e-9, 2e-9), (1.0, 1.0), (300.0, 0.0), (-0.99, 5.0)],
+    [
+        (1e-3, 1e-3),
+        (1e-9, 1e-9),
+        (1e-6, -1e-6),
+        (1e-9, 0.0),
+        (0.0, 1e-9),
+        (1e-9, 2e-9),
+        (1.0, 1.0),
+        (300.0, 0.0),
+        (-0.99, 5.0),
+    ],
 )
 def test_shapes_of_any_size(shape, by_shape, by_rate):
     p, q = (shape, 3e-5), (shape * (1 + by_shape), 3e-5 * (1 + by_rate))

@@ -61,6 +61,10 @@ def test_large_means_are_those_of_gamma_laws():
         law(50.0, 1e-17).kl(law(60.0, 1e-17))
 
 
+def test_sizes_are_part_of_the_exponential_family():
+    assert law(2.0, 0.5).statistics().key == law(2.0, 0.6).statistics().key != law(2.5, 0.5).statistics().key
+
+
 def test_sure_success():
     p, q = NegativeBinomial([2.0, 2.0], [1.0, 0.5]), NegativeBinomial([3.0, 3.0], [0.5, 1.0])
     np.testing.assert_allclose(p.kl(q), [3 * np.log(2), inf], rtol=1e-15)
@@ -85,7 +89,8 @@ def test_renyi_at_the_edge_of_convergence(size, prob):
 
 
 @pytest.mark.parametrize(
-    ("size", "prob", "low", "high"), [(2.5, 0.4, 800, 3000), (2.5, 0.4, 100, 300), (500.0, 0.5, 0, 200), (1e-3, 0.1, 50, 900)]
+    ("size", "prob", "low", "high"),
+    [(2.5, 0.4, 800, 3000), (2.5, 0.4, 100, 300), (500.0, 0.5, 0, 200), (1e-3, 0.1, 50, 900)],
 )
 def test_far_tails(size, prob, low, high):
     log_p = log_density("negative_binomial", (size, prob))

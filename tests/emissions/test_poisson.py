@@ -24,8 +24,18 @@ def test_rate_zero():
 
 @pytest.mark.parametrize(
     ("rate", "low", "high"),
-    [(3.0, 200, inf), (1000.0, 1300, inf), (1000.0, 2500, inf), (1000.0, -inf, 600), (1000.0, -inf, 2), (1000.0, 1500, 1600),
-     (1e-6, 3, inf), (1000.0, 900, 1100), (1000.0, 1000, 1000), (50.0, 0, 500)],
+    [
+        (3.0, 200, inf),
+        (1000.0, 1300, inf),
+        (1000.0, 2500, inf),
+        (1000.0, -inf, 600),
+        (1000.0, -inf, 2),
+        (1000.0, 1500, 1600),
+        (1e-6, 3, inf),
+        (1000.0, 900, 1100),
+        (1000.0, 1000, 1000),
+        (50.0, 0, 500),
+    ],
 )
 def test_far_tails(rate, low, high):
     log_p = log_density("poisson", [rate])
@@ -47,7 +57,7 @@ def test_large_rates():
     mass = p.log_mass(np.array([[1e8 - 2e4], [1e8 + 1e5]]), np.array([[1e8 + 2e4], [inf]]))[:, 0, 0]
     first = mp.exp(log_p(mpf(10) ** 8 + 10**5))
     term, tail = mpf(1), mpf(1)
-    for k in range(10**8 + 10**5 + 1, 10**8 + 2 * 10**5):
+    for k in range(10**8 + 10**5 + 1, 10**8 + 15 * 10**4):
         term *= mpf(10**8) / k
         tail += term
     assert error(mass[1], mp.log(first * tail)) < 1e-13

@@ -35,12 +35,16 @@ def exact(values):
 
 def test_values():
     # The value crosses zero near 6.3: absolute there.
-    errors = [abs(float(mp.mpf(float(v)) - value(a))) for v, a in zip(stirling.remainder(SHAPES), exact(SHAPES), strict=True)]
+    errors = [
+        abs(float(mp.mpf(float(v)) - value(a))) for v, a in zip(stirling.remainder(SHAPES), exact(SHAPES), strict=True)
+    ]
     assert max(errors) < 1e-14
     assert worst(stirling.slope(SHAPES), [slope(a) for a in exact(SHAPES)]) < 2e-15
     assert worst(stirling.curvature(SHAPES), [curvature(a) for a in exact(SHAPES)]) < 2e-15
     assert stirling.remainder(np.array([0.0, 1e-310])).tolist() == [np.inf, -np.log(1e-310)]
-    np.testing.assert_allclose(stirling.factorial_remainder(np.array([0.0, 1.0, 2.0])), [0, 1, 2 - np.log(2)], rtol=1e-15)
+    np.testing.assert_allclose(
+        stirling.factorial_remainder(np.array([0.0, 1.0, 2.0])), [0, 1, 2 - np.log(2)], rtol=1e-15
+    )
 
 
 @pytest.mark.parametrize("b", [1.0, 3.5, 1e6])

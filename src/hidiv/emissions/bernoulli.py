@@ -77,8 +77,13 @@ def bits_of(family: Bernoulli | Categorical) -> Bits:
     if isinstance(family, Bernoulli):
         return bits.bits(wide(family.probs))
     if family.n_symbols != 2:
-        refuse(IncompatibleModels, "emission", "Bernoulli compares with Categorical of 2 symbols only", family.n_symbols,
-               "use Categorical for both")
+        refuse(
+            IncompatibleModels,
+            "emission",
+            "Bernoulli compares with Categorical of 2 symbols only",
+            family.n_symbols,
+            "use Categorical for both",
+        )
     return Bits(family.probs[:, 1:], family.probs[:, :1])
 
 

@@ -148,8 +148,12 @@ def located(family: Laplace) -> Located:
 def located_gaussian(family: Gaussian) -> Located:
     """As exponential power laws of shape two; a full covariance cannot be seen so."""
     if family.cov is not None:
-        refuse(IncompatibleModels, "emission", "a Gaussian with a full covariance compares with Gaussians only",
-               remedy="give std or var for independent columns")
+        refuse(
+            IncompatibleModels,
+            "emission",
+            "a Gaussian with a full covariance compares with Gaussians only",
+            remedy="give std or var for independent columns",
+        )
     return Located(wide(family.mean), np.sqrt(2.0) * family.deviation, np.full_like(family.deviation, 2.0))
 
 

@@ -61,8 +61,12 @@ class LogNormal(Family):
             bad = (x <= 0) | np.isinf(x)
         if bad.any():
             where = tuple(int(i) for i in np.argwhere(bad)[0])
-            refuse(InvalidEvidence, "x" + indexed(where if x.shape[1] > 1 else where[:1]),
-                   f"{self.name} observations are above 0 and finite", float(x[where]))
+            refuse(
+                InvalidEvidence,
+                "x" + indexed(where if x.shape[1] > 1 else where[:1]),
+                f"{self.name} observations are above 0 and finite",
+                float(x[where]),
+            )
 
     def log_density(self, x: Array) -> Array:
         logs = np.log(x)[:, None, :]

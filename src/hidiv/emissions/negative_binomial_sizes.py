@@ -89,7 +89,7 @@ def renyi_sizes(r: Array, p: Bits, s: Array, q: Bits, alpha: float) -> float:
         return np.asarray(log_terms(x) - top.height)
 
     if slow:
-        end = math.floor(EDGE * max(1.0, float(r), float(s)))
+        end = float(math.floor(EDGE * max(1.0, float(r), float(s))))
         z = total(lambda x: np.exp(relative(x)), centres, end) + _slow_tail(relative, end, r, s, alpha, decay)
         return (top.height + math.log(z)) / (alpha - 1.0)
     end = last([laws.log_p, laws.log_q, relative], centres)
@@ -97,7 +97,7 @@ def renyi_sizes(r: Array, p: Bits, s: Array, q: Bits, alpha: float) -> float:
 
 
 def _slow_terms(laws: Laws, r: Array, p: Bits, s: Array, q: Bits, alpha: float) -> Function:
-    """log of p^alpha q^(1-alpha) for alpha > 1 when it decays much slower than p: the fast part is cancelled by hand."""
+    """log of p^alpha q^(1-alpha) for alpha > 1 where it decays much slower than p: what is fast is left out."""
     (one_p, _), (one_q, _), decay = bits.log_bits(p), bits.log_bits(q), bits.log_powers(p, q, alpha).zero
 
     def rise(x: Array, t: Array) -> Array:  # log Gamma(x+t)/Gamma(x+1)
@@ -145,8 +145,12 @@ def last(logs: list[Function], centres: list[int]) -> float:
 
 def too_far() -> NoReturn:
     """Refuse laws that reach beyond what is summed."""
-    refuse(OutOfRange, "emission", "negative binomial laws of different sizes are summed over counts up to 2^52",
-           remedy="give both the same size, or count in larger units")
+    refuse(
+        OutOfRange,
+        "emission",
+        "negative binomial laws of different sizes are summed over counts up to 2^52",
+        remedy="give both the same size, or count in larger units",
+    )
 
 
 def ratio_sizes(x: Array, r: Array, p: Bits, s: Array, q: Bits) -> Array:

@@ -72,7 +72,9 @@ def same_shape(place: str, first: Array, second: Array) -> None:
         refuse(InvalidModel, place, f"must have the shape {first.shape} of the parameter before it", second.shape)
 
 
-def distributions(place: str, value: ArrayLike, ndims: Iterable[int], rule: str = "probabilities must sum to 1") -> Array:
+def distributions(
+    place: str, value: ArrayLike, ndims: Iterable[int], rule: str = "probabilities must sum to 1"
+) -> Array:
     """Rows (last axis) of probabilities that sum to one."""
     array = reading(place, value, ndims)
     require(place, array, array >= 0, "probabilities cannot be negative")
@@ -80,7 +82,9 @@ def distributions(place: str, value: ArrayLike, ndims: Iterable[int], rule: str 
     off = np.abs(sums - 1.0)
     if (off > SUM_TOLERANCE).any():
         where = tuple(int(i) for i in np.argwhere(off > SUM_TOLERANCE)[0])
-        refuse(InvalidModel, place + indexed(where), f"{rule} within {SUM_TOLERANCE:g}", float(sums[where]), "rescale them")
+        refuse(
+            InvalidModel, place + indexed(where), f"{rule} within {SUM_TOLERANCE:g}", float(sums[where]), "rescale them"
+        )
     # Left untouched within 4 K ulp, so that saving and loading changes no bit.
     loose = off > 4 * array.shape[-1] * np.finfo(np.float64).eps
     if loose.any():

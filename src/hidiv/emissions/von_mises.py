@@ -76,8 +76,13 @@ class VonMises(Family):
         if (width > TWO_PI * (1.0 + 1e-15)).any():
             row, column = (int(i) for i in np.argwhere(width > TWO_PI * (1.0 + 1e-15))[0])
             place = f"lower[{row}]" + (f"[{column}]" if lower.shape[1] > 1 else "")
-            refuse(InvalidEvidence, place, "an arc of angles has two finite ends, at most 2 pi apart",
-                   f"{lower[row, column]:g} to {upper[row, column]:g}", "cut it into arcs, or leave both ends open")
+            refuse(
+                InvalidEvidence,
+                place,
+                "an arc of angles has two finite ends, at most 2 pi apart",
+                f"{lower[row, column]:g} to {upper[row, column]:g}",
+                "cut it into arcs, or leave both ends open",
+            )
         kappa = wide(self.concentration)
         start = np.where(free, -math.pi, lower)[:, None, :] - wide(self.mean)
         # Only what lies beyond half a turn is brought back: it costs digits.

@@ -115,7 +115,7 @@ bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *no
     for (int64_t i = 0; i < count; ++i) {
         int64_t at[W];
         for (int l = 0; l < W; ++l) at[l] = row_of(rows, node[l] - i);
-        Vec z[K], g[K], residual[K], power{}, ratio_row{};
+        Vec z[K] = {}, g[K] = {}, residual[K] = {}, power{}, ratio_row{};
         if (!weights<W, K>(rows, at, z, g, residual, power, ratio_row)) return false;
         for (int s = 0; s < K; ++s) {
             z[s] *= b[s];
@@ -167,7 +167,7 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
             for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u - 4 * W + l] * stride, 1);
         int64_t at[W];
         for (int l = 0; l < W; ++l) at[l] = row_of(rows, l < m ? lowest + l : u);
-        Vec z[K], g[K], inward[K], residual[K], power{}, ratio_row{};
+        Vec z[K] = {}, g[K] = {}, inward[K] = {}, residual[K] = {}, power{}, ratio_row{};
         if (!weights<W, K>(rows, at, z, g, residual, power, ratio_row)) return false;
         for (int s = 0; s < K; ++s) inward[s] = rows.residual ? residual[s] : Vec{};
         if (lowest < nodes.records) {

@@ -234,3 +234,22 @@ def test_one_word_for_ever(kind, seed):
         found = cross_entropy_rate(p, q)
         assert contains(found, -np.log(np.abs(np.linalg.eigvals(q.steps()[x])).max()))
         assert found.width < 1e-11
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_cycle_of_symbols(seed):
+    """p repeats a word: the largest eigenvalue of the product of its steps; q from easy to nearly decomposable."""
+    rng = np.random.default_rng([seed, 4])
+    word = rng.integers(0, 3, size=1 + seed % 4)
+    _, q = pair(KINDS[seed % len(KINDS)], seed)
+    if seed % 2:
+        a, b, c, d = 10.0 ** -rng.uniform(1, 8, size=4)
+        emission = np.array([[1 - 2 * c, c, c], [d, 1 - 2 * d, d]])
+        q = FiniteChain(np.full(2, 0.5), np.array([[1 - a, a], [b, 1 - b]]), emission)
+    p = FiniteChain(np.eye(len(word))[0], np.roll(np.eye(len(word)), 1, axis=1), np.eye(3)[word])
+    product_of_steps = np.linalg.multi_dot([np.eye(2), *q.steps()[word], np.eye(2)])
+    (a, b), (c, d) = product_of_steps
+    eigenvalue = (a + d + np.sqrt((a - d) ** 2 + 4 * b * c)) / 2  # all terms positive: no digit is lost
+    found = cross_entropy_rate(p, q)
+    assert contains(found, -np.log(eigenvalue) / len(word))
+    assert found.width < 1e-11

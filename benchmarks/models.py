@@ -1,0 +1,36 @@
+"""Random models for the tables: far apart (drawn independently) or close (parameters 1e-3 apart)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import hidiv as hd
+
+
+def random_model(rng: np.random.Generator, states: int, symbols: int) -> hd.Model:
+    """Rows drawn uniformly from the simplex."""
+    return hd.Model(
+        rng.dirichlet(np.ones(states)),
+        rng.dirichlet(np.ones(states), states),
+        hd.Categorical(rng.dirichlet(np.ones(symbols), states)),
+    )
+
+
+def close_to(rng: np.random.Generator, model: hd.Model, distance: float = 1e-3) -> hd.Model:
+    """The same model with every parameter moved by about `distance`, relatively."""
+
+    def moved(rows: np.ndarray) -> np.ndarray:
+        changed = rows * (1 + distance * rng.uniform(-1, 1, rows.shape))
+        return changed / changed.sum(axis=-1, keepdims=True)
+
+    return hd.Model(moved(model.initial), moved(model.transition), hd.Categorical(moved(model.emission.probs)))
+
+
+def in_hmmlearn(model: hd.Model, implementation: str):  # type: ignore[no-untyped-def]
+    """The same categorical model in hmmlearn."""
+    from hmmlearn.hmm import CategoricalHMM
+
+    peer = CategoricalHMM(model.n_states, implementation=implementation)
+    peer.startprob_, peer.transmat_ = model.initial, model.transition
+    peer.emissionprob_, peer.n_features = model.emission.probs, model.emission.n_symbols
+    return peer
