@@ -6,7 +6,7 @@ bin := .venv/bin
 # The folders too: a file that is gone changes nothing else.
 sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
 
-.PHONY: help demo test bench lint format install test-install test-peers clean
+.PHONY: help demo test bench lint format install test-install test-sanitize test-peers clean
 .DELETE_ON_ERROR:
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make lint          ruff, mypy, import-linter; make format tidies up"
 	@echo "make test-install  the install itself: with a compiler, without one, with a C++ error"
 	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
+	@echo "make test-sanitize the kernels on random inputs, under AddressSanitizer and UBSan"
 	@echo "make clean         remove everything make made"
 
 demo: install
@@ -46,6 +47,12 @@ test-install:
 
 test-peers: install .venv-peers/.installed
 	@.venv-peers/bin/python -m tests.peers.dynamax_smoother
+
+test-sanitize:
+	@mkdir -p build
+	@cmake -S . -B build/fuzz -DHIDIV_FUZZ=ON -DCMAKE_BUILD_TYPE=None >build/fuzz.log
+	@cmake --build build/fuzz --parallel 2 >>build/fuzz.log || { tail -n 20 build/fuzz.log; exit 1; }
+	@build/fuzz/fuzz
 
 clean:
 	rm -rf .venv .venv-peers build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -130,7 +132,7 @@ def plain_mass(entry, p, low, high):
         side, start = (1.0, low) if high == np.inf else (-1.0, high)
         cuts |= {start + side * (abs(start) + 1.0) * (4.0**k - 1.0) / 64.0 for k in range(20)}
     ends = sorted(cuts)
-    pieces = (segment(a, b) for a, b in zip(ends, ends[1:], strict=False))
+    pieces = (segment(a, b) for a, b in pairwise(ends))
     return mp.fsum(w * mp.exp(law(x)) for piece in pieces for x, w in piece)
 
 

@@ -1,8 +1,9 @@
-"""Points and weights in 50 digits for plain integrals: over segments, half-lines, the line, the circle, and products."""
+"""Points and weights in 50 digits for plain integrals: segments, half-lines, the line, the circle, products."""
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 from tests.emissions.plain_laws import mp, mpf
 
@@ -46,7 +47,7 @@ def beyond(start, scale, shape=1):
 def line(centres, scale, shape=1):
     """The integral over the line of functions with kinks at the centres."""
     cuts = sorted({mpf(c) for c in centres})
-    inside = [point for low, high in zip(cuts, cuts[1:], strict=False) for point in segment(low, high)]
+    inside = [point for low, high in pairwise(cuts) for point in segment(low, high)]
     return beyond(cuts[0], -scale, shape) + inside + beyond(cuts[-1], scale, shape)
 
 

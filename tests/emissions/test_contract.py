@@ -1,4 +1,4 @@
-"""The contract of the emission families, run over the whole registry: a new family is tested the day it is registered."""
+"""The contract of the emission families over the whole registry: a new one is tested the day it is registered."""
 
 from __future__ import annotations
 

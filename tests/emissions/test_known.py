@@ -132,8 +132,10 @@ def test_zeros():
     assert weight_ratio(more, fewer, *interval(6, None))[0, 0] == -inf
     assert weight_ratio(fewer, more, *interval(6, None))[0, 0] == inf
     assert residual(fewer, more, *interval(6, None))[0, 0] == 0.0
-    rows = [[mp.exp(log_probability("binomial", at)(k)) if k <= at[0] else mpf(0) for k in map(mpf, range(2, 9))]
-            for at in ([5, 0.3], [9, 0.2])]
+    rows = [
+        [mp.exp(log_probability("binomial", at)(k)) if k <= at[0] else mpf(0) for k in map(mpf, range(2, 9))]
+        for at in ([5, 0.3], [9, 0.2])
+    ]
     ratio, kl = given_set(*rows)
     assert error(weight_ratio(fewer, more, *interval(2, 8))[0, 0], ratio) < 1e-12
     assert error(residual(fewer, more, *interval(2, 8))[0, 0], kl) < 1e-12

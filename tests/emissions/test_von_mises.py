@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -69,9 +71,7 @@ def test_arcs(kappa, low, high):
     width, cuts = 3 / mp.sqrt(k + 1), [ends[0]]
     while cuts[-1] < ends[1] and len(cuts) < 400:
         cuts.append(min(cuts[-1] + width, ends[1]))
-    mass = sum(
-        w * mp.exp(-2 * k * mp.sin(x / 2) ** 2) for a, b in zip(cuts, cuts[1:], strict=False) for x, w in segment(a, b)
-    )
+    mass = sum(w * mp.exp(-2 * k * mp.sin(x / 2) ** 2) for a, b in pairwise(cuts) for x, w in segment(a, b))
     expected = mp.log(mass / whole) if inside else mp.log1p(-mass / whole)
     assert error(VonMises([0.0], [kappa]).log_mass(np.array([[low]]), np.array([[high]]))[0, 0, 0], expected) < 1e-12
 

@@ -1,22 +1,20 @@
-"""How far the best hidden path of a chain is ahead of the others: log probabilities, plain loops over nodes."""
+"""Log probabilities of hidden paths of a chain, and how far the best is ahead; seen (n, K) is log p(x | state)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 
-def log_joint(model, x, states):
-    """log P(states, x) of a chain, term by term."""
-    seen = model.emission.log_prob(x)
+def log_joint(model, seen, states):
+    """log P(states, x), term by term."""
     moves = np.log(model.transition[states[:-1], states[1:]])
     return float(np.log(model.initial[states[0]]) + moves.sum() + seen[np.arange(len(states)), states].sum())
 
 
-def lead(model, x, best):
+def lead(model, seen, best):
     """log P of the best path less that of the next: the least, over nodes and other states, that a detour costs."""
     with np.errstate(divide="ignore"):
         first, moves = np.log(model.initial), np.log(model.transition)
-    seen = model.emission.log_prob(x)
     until, after = np.empty_like(seen), np.zeros_like(seen)
     until[0] = first + seen[0]
     for u in range(1, len(seen)):

@@ -9,7 +9,19 @@ import pytest
 
 from hidiv.recursions.kernels import twins
 
-MODULES = ("inward", "laws", "levels", "reach", "posterior", "posterior_batch", "upward", "downward", "viterbi", "influence", "sampling")
+MODULES = (
+    "inward",
+    "laws",
+    "levels",
+    "reach",
+    "posterior",
+    "posterior_batch",
+    "upward",
+    "downward",
+    "viterbi",
+    "influence",
+    "sampling",
+)
 for name in MODULES:
     import_module(f"hidiv.recursions.{name}")  # fills the twins
 

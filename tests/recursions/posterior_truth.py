@@ -1,4 +1,4 @@
-"""Posterior divergence, marginals and the rest as plain loops in 50-digit numbers, on the doubles the kernels are given."""
+"""The posterior divergence as plain loops in 50-digit numbers, on the doubles the kernels are given."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ def marginals(made, root, rows):
     found = [root]
     for u in range(1, made.n):
         parent = found[parents(made)[u]]
-        found.append([mp.fsum(g * row[s] for g, row in zip(parent, rows[u], strict=True) if g) for s in range(len(root))])
+        found.append(
+            [mp.fsum(g * row[s] for g, row in zip(parent, rows[u], strict=True) if g) for s in range(len(root))]
+        )
     return found
 
 

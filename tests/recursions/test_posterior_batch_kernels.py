@@ -47,4 +47,5 @@ def test_one_bad_sequence_spoils_no_other(kernels):
     _, (_, _, row_of), *rest = truth.arrays(made)
     values, found = kernels.posterior_sequences(np.array([0, 10, 20, 30]), (None, None, row_of), *rest, None)
     assert found[:, 3].tolist() == [-1, 4, -1]
-    assert np.isfinite(values[[0, 2], 0]).all() and values[0, 0] == values[2, 0]
+    assert np.isfinite(values[[0, 2], 0]).all()
+    assert values[0, 0] == values[2, 0]

@@ -53,7 +53,12 @@ def star_value(made):
         exact = [[mp.mpf(float(x)) for x in part.ravel()] for part in (initial, transition[0], emission)]
         joint = [[[exact[1][2 * r + s] * exact[2][2 * s + x] for s in range(2)] for r in range(2)] for x in range(2)]
         sums = [[mp.fsum(row) for row in rows] for rows in joint]
-        root = [exact[0][r] * exact[2][2 * r + int(made.row_of[0])] * mp.fprod(sums[x][r] ** int(counts[x]) for x in range(2)) for r in range(2)]
+        root = [
+            exact[0][r]
+            * exact[2][2 * r + int(made.row_of[0])]
+            * mp.fprod(sums[x][r] ** int(counts[x]) for x in range(2))
+            for r in range(2)
+        ]
         rows = [[[a / total for a in row] for row, total in zip(joint[x], sums[x], strict=True)] for x in range(2)]
         laws.append(([a / mp.fsum(root) for a in root], rows))
     (root_p, rows_p), (root_q, rows_q) = laws
@@ -77,7 +82,9 @@ def test_weights_beyond_doubles(kernels):
     low = kernels.posterior_value(n, places, *shifted, ratio, None, False)
     high = kernels.posterior_value(n, places, *[(law[0], law[1], law[2] - shift) for law in (p, q)], ratio, None, False)
     for found in (low, high):
-        assert np.isfinite(found[0]) and np.isfinite(found[1]) and found[0] >= 0.0
+        assert np.isfinite(found[0])
+        assert np.isfinite(found[1])
+        assert found[0] >= 0.0
     # State 0 alone remains where leaving it costs 800 nats: with one path nothing is left to diverge.
     assert low[0] < 1e-300
 
@@ -92,7 +99,8 @@ def test_wild_and_dense(kernels):
     shifted = [(law[0], law[1], law[2] + wild) for law in (p, q)]
     found = kernels.posterior_value(n, places, *shifted, ratio, None, False)
     profile = kernels.posterior_value(n, places, *shifted, ratio, None, True)
-    assert abs(found[0] / profile[0] - 1) < 1e-12 and abs(fsum(profile[3]) / found[0] - 1) < 1e-12
+    assert abs(found[0] / profile[0] - 1) < 1e-12
+    assert abs(fsum(profile[3]) / found[0] - 1) < 1e-12
 
 
 def test_impossible_evidence_is_named(kernels):
@@ -108,7 +116,8 @@ def test_infinite_place(kernels):
     made = truth.problem(np.random.default_rng(7), 9, 3, 3, None)
     made.q[1][0, 1, 2] = 0.0
     value, *_, place, _, _ = of(kernels, made)
-    assert value == np.inf and place == (1, 1, 2)
+    assert value == np.inf
+    assert place == (1, 1, 2)
 
 
 def test_many_groups(kernels):

@@ -23,7 +23,9 @@ def agrees(kernels, made, rtol=RTOL):
     """Value, log-likelihoods and profile against the truth, with and without the profile."""
     exact = truth.posterior(made)
     for by_node in (False, True):
-        value, log_p, log_q, profile, place, failed_p, failed_q = kernels.posterior_value(*truth.arrays(made), None, by_node)
+        value, log_p, log_q, profile, place, failed_p, failed_q = kernels.posterior_value(
+            *truth.arrays(made), None, by_node
+        )
         if exact is None:
             assert failed_p >= 0 or failed_q >= 0
             continue
@@ -31,11 +33,13 @@ def agrees(kernels, made, rtol=RTOL):
         terms, exact_p, exact_q = exact
         total = mp.fsum(terms)
         if total == mp.inf:
-            assert value == np.inf and place[0] >= 0
+            assert value == np.inf
+            assert place[0] >= 0
             continue
         assert place == (-1, -1, -1)
         assert abs(value - total) <= rtol * total
-        assert abs(log_p - exact_p) <= 1e-13 * abs(exact_p) and abs(log_q - exact_q) <= 1e-13 * abs(exact_q)
+        assert abs(log_p - exact_p) <= 1e-13 * abs(exact_p)
+        assert abs(log_q - exact_q) <= 1e-13 * abs(exact_q)
         if by_node:
             assert abs(mp.fsum(map(float, profile)) - total) <= rtol * total
             # Entry by entry against the whole: a node's own term may be far smaller than the rounding of its marginal.
@@ -50,7 +54,7 @@ def test_chain(kernels, states, apart):
 
 
 @pytest.mark.parametrize("apart", [None, 1e-3, 1e-6, 1e-9])
-@pytest.mark.parametrize("states", [2, 3, 4, 6, 8, 10])
+@pytest.mark.parametrize("states", [1, 2, 3, 4, 6, 8, 10, 17])
 def test_trees(kernels, states, apart):
     rng = np.random.default_rng(states)
     for parent in (random_parents(rng, 40), regular_parents(40, 3), regular_parents(30, 29)):
@@ -96,3 +100,24 @@ def test_narrow_indices(kernels):
     n, (parent, transition_of, row_of), *rest = truth.arrays(truth.problem(np.random.default_rng(5), 50, 3, 3, None))
     wide = kernels.posterior_value(n, (parent, transition_of, row_of), *rest, None, False)
     assert kernels.posterior_value(n, (parent, transition_of, row_of.astype(np.int32)), *rest, None, False) == wide
+
+
+@pytest.mark.parametrize("states", [2, 3, 8, 11])
+def test_far_models_on_a_long_chain(kernels, states):
+    # Long enough for the expected log-ratio to be tried; the profile never takes that way.
+    n = 4000 if kernels.is_compiled else 300
+    made = truth.problem(np.random.default_rng(states), n, states, 5, None)
+    value, log_p, log_q, *_ = kernels.posterior_value(*truth.arrays(made), None, False)
+    careful, careful_p, careful_q, profile, *_ = kernels.posterior_value(*truth.arrays(made), None, True)
+    assert abs(value / careful - 1) < RTOL
+    assert abs(log_p / careful_p - 1) < 1e-14
+    assert abs(log_q / careful_q - 1) < 1e-14
+    assert abs(profile.sum() / value - 1) < RTOL
+
+
+def test_neither_close_nor_far(kernels):
+    # Every distance on a long chain: wherever the ways change hands the numbers go on.
+    for apart in (0.1, 0.01):
+        made = truth.problem(np.random.default_rng(9), 2100 if kernels.is_compiled else 200, 2, 3, apart)
+        exact = mp.fsum(truth.posterior(made)[0])
+        assert abs(kernels.posterior_value(*truth.arrays(made), None, False)[0] - exact) <= RTOL * exact

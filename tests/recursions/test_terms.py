@@ -65,6 +65,19 @@ def test_zeros() -> None:
     assert float(row_defect(half, left, 0.25)) == pytest.approx(1 - 0.5**0.25, rel=1e-15)
 
 
+@pytest.mark.parametrize("small", [0.2, 1e-3, 1e-12, 1e-15, 1e-100, 1e-300])
+def test_probabilities_far_below_and_above(small: float) -> None:
+    p, q = np.array([0.5, 0.5]), np.array([small, 1 - small])
+    with mp.workdps(400):
+        half, rest = mp.mpf(0.5), mp.mpf(1 - small)
+        down = half * mp.log(half / mp.mpf(small)) + half * mp.log(half / rest)
+        up = mp.mpf(small) * mp.log(mp.mpf(small) / half) + rest * mp.log(rest / half)
+        root = mp.sqrt(half * mp.mpf(small)) + mp.sqrt(half * rest)
+    assert float(row_divergence(p, q)) == pytest.approx(float(down), rel=1e-14)
+    assert float(row_divergence(q, p)) == pytest.approx(float(up), rel=1e-14)
+    assert float(row_renyi(p, q, 0.5)) == pytest.approx(float(-2 * mp.log(root)), rel=1e-14)
+
+
 def test_tiny_probabilities_do_not_overflow() -> None:
     p, q = np.array([1e-320, 1.0]), np.array([0.5, 0.5])
     assert float(row_divergence(p, q)) == pytest.approx(np.log(2), rel=1e-15)

@@ -101,7 +101,7 @@ class Beta(Family):
 def log_mass_of_log_odds(a: Array, b: Array, x: Array, y: Array) -> Array:
     """log of x^a y^b / B(a, b), y = 1 - x: the density by log x/(1-x); two deviances and no large terms that cancel."""
     s = a + b
-    off = s * x - a
+    off = b * x - a * y  # s x - a, with the digits of the smaller shape
     near = deviance(a, s * x, off) + deviance(b, s * y, -off)
     return np.asarray(remainder(s) - remainder(a) - remainder(b) - near)
 
@@ -158,7 +158,7 @@ def log_ratio(p: Beta, q: Beta, x: Array) -> Array:
     first, second = natural(p), natural(q)
     step, at = second - first, x[:, None, :]
     (a, b), (c, d), (u, v) = first, second, step
-    s, off = a + b, (a + b) * at - a
+    s, off = a + b, b * at - a * (1.0 - at)
     with np.errstate(divide="ignore", invalid="ignore"):
         left = np.where(np.abs(off) <= 0.5 * a, np.log1p(off / a), np.log(at) - np.log(a / s))  # log of x over p's mean
         right = np.where(np.abs(off) <= 0.5 * b, np.log1p(-off / b), np.log1p(-at) - np.log(b / s))

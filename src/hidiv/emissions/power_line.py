@@ -52,7 +52,7 @@ def line_renyi(line: Line, alpha: float) -> float:
     both = laws(line)
     refined, heights = [], []
     for edges, point in pieces(line, highest):
-        top = peak(lambda t, point=point: log_power(both, alpha, point(t)) + t, edges)  # type: ignore[misc]
+        top = peak(lambda t, point=point: log_power(both, alpha, point(t)), edges)  # type: ignore[misc]
         refined.append(around(top, edges))
         heights.append(top.height)
     height = max(heights)
@@ -69,16 +69,16 @@ def diverges(line: Line, alpha: float) -> bool:
 
 
 def laws(line: Line) -> Laws:
-    """The two densities at points (log |x|, log |x - distance| - log |x|), stacked on the first axis."""
+    """The two densities of t at points (log |x|, log |x - distance| - log |x|, t), stacked on the first axis."""
 
     def log_p(x: Array) -> Array:
         with np.errstate(over="ignore"):
-            return np.asarray(line.log_norm_p - np.exp(line.shape_p * x[0]))
+            return np.asarray(line.log_norm_p + x[2] - np.exp(line.shape_p * x[0]))
 
     def log_q(x: Array) -> Array:
         with np.errstate(over="ignore"):
             fall = np.exp(line.shape_q * (x[0] + x[1] - line.log_scale))
-        return np.asarray(line.log_norm_p + line.log_norm_gap - fall)
+        return np.asarray(line.log_norm_p + line.log_norm_gap + x[2] - fall)
 
     def log_ratio(x: Array) -> Array:
         return line.log_norm_gap + power_gap(line.shape_p, line.shape_q, x[0], x[1] - line.log_scale)
@@ -107,7 +107,7 @@ def pieces(line: Line, highest: float) -> list[tuple[Array, Function]]:
     low = min(0.0, line.log_scale, d if d > -math.inf else 0.0) - DEEP
 
     def piece(high: float, point: Callable[[Array], tuple[Array, Array]]) -> tuple[Array, Function]:
-        return np.linspace(low, high, max(2, math.ceil(high - low) + 1)), lambda t: np.stack(point(t))
+        return np.linspace(low, high, max(2, math.ceil(high - low) + 1)), lambda t: np.stack([*point(t), t])
 
     if d == -math.inf:
         return [piece(highest, lambda t: (t, np.zeros_like(t)))]
@@ -121,12 +121,12 @@ def pieces(line: Line, highest: float) -> list[tuple[Array, Function]]:
 
 
 def over(line: Line, edges: list[Array]) -> Over:
-    """The integral over the whole line; dx = e^t dt."""
+    """The integral over the whole line, of densities of t."""
     points = [point for _, point in pieces(line, 0.0)]
 
     def whole(f: Function) -> float:
         parts = [
-            integral(lambda t, point=point: f(point(t)) * np.exp(t), each)  # type: ignore[misc]
+            integral(lambda t, point=point: f(point(t)), each)  # type: ignore[misc]
             for each, point in zip(edges, points, strict=True)
         ]
         return math.fsum(parts) * (2.0 if len(parts) == 1 else 1.0)

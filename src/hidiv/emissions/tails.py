@@ -45,8 +45,9 @@ def beta_tails(a: Array, b: Array, x: Array, y: Array) -> Tails:
     """Tails at x in [0, 1] of the beta law, elementwise; y = 1 - x is given too, for it may have more digits."""
     a, b, x, y = np.broadcast_arrays(a, b, x, y)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        s = a + b
-        head = np.asarray(remainder(s) - remainder(a) - remainder(b) - deviance(a, s * x) - deviance(b, s * y))
+        s, off = a + b, b * x - a * y
+        near = deviance(a, s * x, off) + deviance(b, s * y, -off)
+        head = np.asarray(remainder(s) - remainder(a) - remainder(b) - near)
 
         def one(a: Array, b: Array, x: Array, y: Array) -> Array:
             tail = np.where(x <= 0.5, betainc(a, b, np.minimum(x, 0.5)), betaincc(b, a, np.minimum(y, 0.5)))

@@ -10,6 +10,7 @@
 #include "padded_tables.hpp"
 #include "posterior_wide.hpp"
 #include "prepared_rows.hpp"
+#include "semiring_chain.hpp"
 #include "targets.hpp"
 
 namespace hidiv {
@@ -113,6 +114,8 @@ Status posterior_chain(const LawPair &pair, const Places &places, Divergence &re
         if (pair.states > 512 || pair.transitions * pair.states * padded > (int64_t(1) << 23)) return Status::done;
         const PaddedTables tables(pair, padded);
         if (!tables.positive) return Status::done;
+        const Status status = semiring_chain(pair, places, tables, result, declined);
+        if (status != Status::done || !declined) return status;
         PreparedRows rows(pair, places, padded, steps_at_once);
         if (rows.zero()) return Status::done;
         ChainSweep sweep(pair, places, rows, tables.view());

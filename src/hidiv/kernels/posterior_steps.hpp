@@ -18,7 +18,7 @@ struct StepTables {
 // (R, padded): weights scaled by powers of two, log-ratios with that of the heaviest state taken out, residuals or null.
 struct StepRows {
     const double *weight, *ratio, *residual;
-    const double *weight_q;  // for the semiring: q's weights on their own scale
+    const double *weight_q;  // for the semiring, else null: weight times e^ratio
 };
 
 struct StepState {
@@ -27,10 +27,11 @@ struct StepState {
     double ratio_out;            // log-ratios taken out of ratio
 };
 
+// Expected complete log-ratio and both messages: three products a step and no logarithm, for models far apart.
 struct SemiringState {
-    double *b, *b_q, *inward;  // inward: expected log p/q so far
-    int64_t exponent, exponent_q;
-    double inward_out, largest;
+    double *b, *b_q, *expected;        // (padded); expected: E_p[log p/q] of what lies below, lane 0 taken out
+    int64_t exponent, exponent_q;      // powers of two taken out of b and b_q
+    double expected_out, largest;      // what was taken out of expected; the largest |expected| seen
 };
 
 enum StepOutcome { steps_done, steps_too_far, steps_out_of_range };
@@ -46,6 +47,10 @@ using posterior_steps_kernel = int(int tier, const StepTables &, const StepRows 
 using likelihood_steps_kernel = bool(int64_t states, int64_t padded, const double *transition, const double *weight, const int32_t *row,
                                      const int32_t *which, int64_t count, double *b, int64_t &exponent);
 
+// weight_q (R, padded): weight times e^ratio. false: out of range, the state is left alone.
+using semiring_steps_kernel = bool(const StepTables &, const StepRows &, const int32_t *row, const int32_t *which, int64_t count,
+                                   SemiringState &);
+
 enum WeightOutcome { weights_done, weights_out_of_range, weights_zero };
 
 // Rows of log weights made ready: weight = exp(log_weight) / 2^exponent, the ratio of the heaviest state taken out.
@@ -54,6 +59,7 @@ struct WeightRows {
     double *weight, *ratio;  // (count, padded)
     int64_t *exponent;       // (count)
     double *ratio_out;       // (count)
+    double *weight_q;        // (count, padded): weight times e^ratio, or null
 };
 // Row index[i] of the tables goes to place i; ratio may be null.
 using weigh_rows_kernel = int(const double *log_weight, const double *ratio, const int64_t *index, int64_t count, const WeightRows &);
@@ -94,6 +100,6 @@ struct TreeSums {
 // Nodes first, first-1, ..., last of a listed tree.
 using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const TreeNodes &, int64_t first, int64_t last, TreeSums &);
 
-#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes)
+#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes)
 
 }  // namespace hidiv

@@ -61,7 +61,7 @@ std::vector<int64_t> level_starts(const Places &places) {
 
 Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads, Divergence &result, bool &declined) {
     declined = true;
-    if (pair.states < 2 || pair.states > most_lane_states) return Status::done;
+    if (pair.states < 2 || pair.states > most_lane_states) return posterior_broad_tree(pair, places, result, declined);
     try {
         const LaneTables tables(pair);
         if (!tables.positive) return Status::done;

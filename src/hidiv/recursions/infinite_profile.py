@@ -19,7 +19,10 @@ def infinite_profile(pair: PairTables, layout: Layout) -> Array:
     n, k = layout.n_nodes, pair.p.n_states
     marginals, profile = np.zeros((n, k)), np.zeros(n)
     marginals[0] = root_law(pair.p, up_p)
-    profile[0] = row_divergence(marginals[0], root_law(pair.q, up_q)) + _expected(pair, layout, marginals[:1], np.zeros(1, dtype=np.int64))[0]
+    profile[0] = (
+        row_divergence(marginals[0], root_law(pair.q, up_q))
+        + _expected(pair, layout, marginals[:1], np.zeros(1, dtype=np.int64))[0]
+    )
     for nodes in layout.downward(k * k):
         rows_p, rows_q = (conditional_rows(t, layout, up, nodes) for t, up in ((pair.p, up_p), (pair.q, up_q)))
         above = marginals[layout.parents(nodes)]

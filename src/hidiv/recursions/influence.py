@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def influence(tables: Tables, layout: Layout, unseen: Array) -> tuple[Array, int | None]:
-    """unseen (R, K): log weights left when X_j is not seen, 0 or -inf by allowed state -> ((n,), impossible node or None)."""
+    """((n,), impossible node or None); unseen (R, K): log weights left when X_j is not seen, 0 or -inf by state."""
     values, failed = influences(layout.n_nodes, layout.places, tables.arrays, np.ascontiguousarray(unseen))
     return (values, None) if failed < 0 else (values[:0], failed)
 
@@ -37,7 +37,7 @@ def influences(n_nodes: int, places: Places, law: Law, unseen: Array) -> tuple[A
 
 
 def node_divergence(log_g: Array, log_h: Array, ratio: Array) -> Array:
-    """KL of two laws given by unnormalised logs (n, K), log_h - log_g = ratio where log_g is finite (see posterior.py)."""
+    """(n,): KL of two laws given by unnormalised logs (n, K); ratio = log_h - log_g where log_g is finite."""
     total = log_sum(log_g)[:, None]
     outside = np.where(log_g > -np.inf, -np.inf, log_h - total)
     return local_divergence(log_g - total, ratio, outside)[1]
@@ -78,6 +78,3 @@ def outside_messages(tables: Tables, layout: Layout, up: Upward) -> Array:
         message = log_sum(np.swapaxes(term, 1, 2))
         outside[nodes] = message - message.max(axis=1, keepdims=True)
     return outside
-
-
-

@@ -1,4 +1,4 @@
-"""KL of two rows given by logarithms and by their accurate log-ratio: the one formula every posterior term comes from."""
+"""KL of two rows given by logarithms and by their accurate log-ratio: every posterior term comes from it."""
 
 from __future__ import annotations
 

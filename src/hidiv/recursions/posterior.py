@@ -47,9 +47,18 @@ class Rows:
     log_mass_q: Array  # q's message on p's scale, also where p has none
 
 
-def compare_rows(log_row: Array, log_row_q: Array, row_ratio: Array, log_z: Array, log_z_q: Array, ratio: Array,
-                 residual: Array, inward: Array, alive: Bools) -> Rows:
-    """log_row, log_row_q, row_ratio (L, R, K): transition rows; the rest (L, K) by own state; alive (L, R): rows p reaches.
+def compare_rows(
+    log_row: Array,
+    log_row_q: Array,
+    row_ratio: Array,
+    log_z: Array,
+    log_z_q: Array,
+    ratio: Array,
+    residual: Array,
+    inward: Array,
+    alive: Bools,
+) -> Rows:
+    """log_row, log_row_q, row_ratio (L, R, K): transition rows; alive (L, R): those p reaches; the rest (L, K) by own state.
 
     m = log(q/p) of what is summed; loc as in local.py, with q's mass where p has none.
     """
@@ -89,14 +98,22 @@ def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Poster
 def posterior_value(
     n_nodes: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, by_node: bool, threads: int = 0
 ) -> Found:
-    """(value, log-likelihoods of p and q, profile or None, infinite place, failing nodes of p and q); -1 where there is none."""
+    """(value, both log-likelihoods, profile or None, infinite place, failing nodes of p and q); -1 for none."""
     layout = Layout(n_nodes, *places)
     pair = PairTables(Tables(*p), Tables(*q), *ratio, residual)
     none = (-1, -1, -1)
     up, failed_p = upward_support(pair.p, layout)
     _, failed_q = upward_support(pair.q, layout)
     if failed_p is not None or failed_q is not None:
-        return np.nan, np.nan, np.nan, None, none, -1 if failed_p is None else failed_p, -1 if failed_q is None else failed_q
+        return (
+            np.nan,
+            np.nan,
+            np.nan,
+            None,
+            none,
+            -1 if failed_p is None else failed_p,
+            -1 if failed_q is None else failed_q,
+        )
     reached = posterior_support(pair.p, layout, up)
     gap = first_gap(pair, layout, reached)
     if gap is not None:
@@ -128,7 +145,9 @@ def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, by_node: 
         mine = np.where(reached[nodes], pair.weight_ratio[which] + ratio[nodes] - shift, 0.0).astype(np.float64)
         residual = np.zeros((nodes.size, k)) if pair.residual is None else pair.residual[which]
         residual = np.where(reached[nodes], residual, 0.0)
-        rows = compare_rows(row, row_q, row_ratio, log_z, log_z_q, mine, residual, inward[nodes].astype(np.float64), alive)
+        rows = compare_rows(
+            row, row_q, row_ratio, log_z, log_z_q, mine, residual, inward[nodes].astype(np.float64), alive
+        )
         if by_node:
             kept["log_z"][nodes] = log_z
             kept["own"][nodes], kept["log_mass"][nodes] = rows.own, rows.log_mass
@@ -146,7 +165,9 @@ def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, by_node: 
         add_to_parents(inward, parents, np.where(alive, rows.inward - least, 0.0))
         values.append(least.ravel())
     root = np.zeros(1, dtype=np.int64)
-    top = rows_of(root, first_p[None, None], first_q[None, None], pair.initial_ratio[None, None], np.ones((1, 1), dtype=bool))
+    top = rows_of(
+        root, first_p[None, None], first_q[None, None], pair.initial_ratio[None, None], np.ones((1, 1), dtype=bool)
+    )
     log_likelihood = fsum(np.concatenate([*scales, top.log_mass[0]]))
     log_ratio = fsum(np.concatenate([*ratios, top.log_ratio[0]]))
     value = fsum(np.concatenate([*values, top.inward[0]]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,9 @@ def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: 
     threads: 0 for all processors; the numbers are the same, bit for bit, whatever it is. Nodes in a result count from
     the start of its sequence.
     """
-    values, found = posterior_sequences(start, layout.places, pair.p.arrays, pair.q.arrays, pair.ratios, pair.residual, threads)
+    values, found = posterior_sequences(
+        start, layout.places, pair.p.arrays, pair.q.arrays, pair.ratios, pair.residual, threads
+    )
     return [_result(value, place) for value, place in zip(values.tolist(), found.tolist(), strict=True)]
 
 
@@ -29,20 +33,20 @@ def _result(value: list[float], found: list[int]) -> Posterior:
         return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
     if node >= 0:
         return Posterior(np.inf, np.nan, np.nan, infinite=(node, parent_state, state))
-    return Posterior(*value)
+    return Posterior(value[0], value[1], value[2])
 
 
 @kernel
 def posterior_sequences(
     start: IntArray, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, threads: int = 0
 ) -> tuple[Array, IntArray]:
-    """(m, 3): value and both log-likelihoods; (m, 5): infinite place and the failing nodes of p and q, -1 where there is none."""
+    """(m, 3): value, both log-likelihoods; (m, 5): infinite place, failing nodes of p and q, -1 where there is none."""
     parent, transition_of, row_of = places
     if parent is not None:
         raise ValueError("sequences are chains and have no parents")
     values, found = np.full((len(start) - 1, 3), np.nan), np.full((len(start) - 1, 5), -1, dtype=np.int64)
     rows = np.arange(start[-1]) if row_of is None else row_of
-    for i, (first, end) in enumerate(zip(start[:-1], start[1:], strict=True)):
+    for i, (first, end) in enumerate(itertools.pairwise(start)):
         part = None, None if transition_of is None else transition_of[first:end], rows[first:end]
         *numbers, _, place, failed_p, failed_q = posterior_value(int(end - first), part, p, q, ratio, residual, False)
         values[i] = numbers

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def sample_states(tables: Tables, layout: Layout, uniform: Array) -> tuple[IntArray, int | None]:
-    """uniform (size, n) in [0, 1) -> (states (size, n), impossible node or None); weights of zero logarithm give the prior."""
+    """(states (size, n), impossible node or None) from uniform (size, n) in [0, 1); log weights of 0 give the prior."""
     states, failed = drawn_states(layout.n_nodes, layout.places, tables.arrays, uniform)
     return (states, None) if failed < 0 else (states[:0], failed)
 

@@ -1,4 +1,4 @@
-"""What is possible, decided on zeros alone: no number is multiplied, so nothing can underflow (definitions, section 8)."""
+"""What is possible, decided on zeros alone: nothing is multiplied, nothing underflows (definitions, section 8)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def upward_support(tables: Tables, layout: Layout) -> tuple[Bools, int | None]:
     failed = -1
     for nodes in layout.upward(k * k):
         support[nodes] &= tables.log_weight[layout.rows(nodes)] > -np.inf
-        message = (positive[layout.transitions(nodes)] & support[nodes][:, None, :]).any(axis=2)
+        message: Bools = np.any(positive[layout.transitions(nodes)] & support[nodes][:, None, :], axis=2)
         np.logical_and.at(support, layout.parents(nodes), message)
         dead = nodes[~message.any(axis=1)]
         failed = max(failed, int(dead.max(initial=-1)))

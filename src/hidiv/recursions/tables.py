@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Law = tuple[Array, Array, Array]  # initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three
+Law = tuple[
+    Array, Array, Array
+]  # initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """initial (K,), transition (G, K, K), log_weight (R, K): node u uses transition[transition_of[u]] and log_weight[row_of[u]]."""
+    """initial (K,), transition (G, K, K), log_weight (R, K); a layout says which of them a node uses."""
 
     initial: Array
     transition: Array

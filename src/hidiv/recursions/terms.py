@@ -52,9 +52,9 @@ def row_divergence(p: Array, q: Array) -> Array:
     p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         near = p * h((q - p) / p)
-        # q/p overflows only where p is tiny beside q: there p log(p/q) + (q - p) loses nothing.
+        # Far apart, (q-p)/p would round away a small q or overflow over a small p, and nothing cancels any more.
         far = p * (np.log(p) - np.log(q)) + (q - p)
-    terms = np.where(q > 1e3 * p, far, near)
+    terms = np.where(np.abs(q - p) <= 0.5 * p, near, far)
     terms = np.where(p == 0, q, np.where(q == 0, np.inf, terms))
     return np.asarray(terms.sum(axis=-1), dtype=np.float64)
 

@@ -19,9 +19,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Upward:
-    """log_likelihood; log_own (n, K) = log w_u b_u and log_mass (n, K) = log B_u by parent state, on one scale per node.
+    """log_likelihood; log_own (n, K) = log w_u b_u, log_mass (n, K) = log B_u by parent state, one scale a node.
 
-    p(s | r, E) = exp(log transition(r, s) + log_own[u, s] - log_mass[u, r]); log_mass[0] is the root's one number, repeated.
+    p(s | r, E) = exp(log transition(r, s) + log_own[u, s] - log_mass[u, r]);
+    log_mass[0] is the root's one number, repeated.
     impossible: the first node in upward order where the evidence fails, or None; log_likelihood is -inf then.
     """
 
@@ -65,7 +66,7 @@ def upward(tables: Tables, layout: Layout) -> Upward:
     def own_of(nodes: IntArray) -> Array:
         top = message[nodes].max(axis=1, keepdims=True)
         scales.append(top.ravel())
-        return tables.log_weight[layout.rows(nodes)] + (message[nodes] - top).astype(np.float64)
+        return np.asarray(tables.log_weight[layout.rows(nodes)] + (message[nodes] - top).astype(np.float64))
 
     for nodes in layout.upward(k * k):
         log_own[nodes] = own = own_of(nodes)

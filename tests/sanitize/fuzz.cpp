@@ -1,0 +1,195 @@
+// Random small inputs for every kernel, on every instruction set: what AddressSanitizer and UBSan let pass must also
+// be a number, never NaN. No Python; run by `make test-sanitize`.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "one_model.hpp"
+#include "posterior_batch.hpp"
+#include "table.hpp"
+#include "targets.hpp"
+
+namespace hidiv {
+bool interrupted() { return false; }
+}  // namespace hidiv
+
+namespace {
+
+using namespace hidiv;
+using Doubles = std::vector<double>;
+using Ints = std::vector<int64_t>;
+
+std::mt19937_64 engine(1);
+
+double uniform() { return std::uniform_real_distribution<double>()(engine); }
+int64_t whole(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine); }
+
+[[noreturn]] void fail(const char *what, int round) {
+    fprintf(stderr, "fuzz: %s, target %s, round %d\n", what, table().name, round);
+    exit(1);
+}
+
+// Rows that sum to one, some entries zero where that is wanted.
+Doubles rows(int64_t count, int64_t states, double zeros) {
+    Doubles values(size_t(count * states));
+    for (int64_t r = 0; r < count; ++r) {
+        double *row = values.data() + r * states, sum = 0.0;
+        for (int64_t s = 0; s < states; ++s) row[s] = uniform() < zeros ? 0.0 : -log(uniform() + 1e-300);
+        row[whole(0, states - 1)] += 0.5;
+        for (int64_t s = 0; s < states; ++s) sum += row[s];
+        for (int64_t s = 0; s < states; ++s) row[s] /= sum;
+    }
+    return values;
+}
+
+// Log weights of very different sizes, some -inf.
+Doubles log_weights(int64_t count, double zeros) {
+    Doubles values(static_cast<size_t>(count));
+    const double size = pow(10.0, double(whole(-3, 3)));
+    for (double &each : values) each = uniform() < zeros ? -HUGE_VAL : -size * uniform();
+    return values;
+}
+
+// log(q / p) entry by entry, as the library computes it.
+Doubles ratios(const Doubles &p, const Doubles &q, bool logs) {
+    Doubles values(p.size());
+    for (size_t i = 0; i < p.size(); ++i) {
+        const double a = logs ? p[i] : log(p[i]), b = logs ? q[i] : log(q[i]);
+        values[i] = a == b ? 0.0 : b - a;
+    }
+    return values;
+}
+
+struct Case {
+    int64_t n, states, groups, count;
+    double zeros;
+    Ints parent, group, row_of;
+    std::vector<int32_t> narrow;
+    Places places;
+
+    Case() {
+        n = whole(1, 4) == 1 ? whole(1, 3) : whole(1, 120);
+        states = whole(1, 3) == 1 ? whole(1, 20) : whole(1, 6);
+        groups = whole(1, 3);
+        count = whole(1, 2) == 1 ? n : whole(1, 7);
+        zeros = whole(1, 2) == 1 ? 0.0 : 0.3;
+        parent.assign(size_t(n), -1);
+        const int64_t shape = whole(0, 3);
+        for (int64_t u = 1; u < n; ++u) parent[size_t(u)] = shape == 0 ? u - 1 : shape == 1 ? 0 : shape == 2 ? (u - 1) / 4 : whole(0, u - 1);
+        group.resize(size_t(n));
+        for (int64_t &g : group) g = whole(0, groups - 1);
+        row_of.resize(size_t(n));
+        for (int64_t u = 0; u < n; ++u) row_of[size_t(u)] = count == n ? u : whole(0, count - 1);
+        narrow.assign(row_of.begin(), row_of.end());
+        const bool chain = whole(0, 1) == 0, small = whole(0, 1) == 0;
+        places = {n, chain ? nullptr : parent.data(), whole(0, 1) ? group.data() : nullptr, small ? narrow.data() : nullptr,
+                  small ? nullptr : row_of.data()};
+    }
+};
+
+void check_number(double value, const char *what, int round) {
+    if (isnan(value)) fail(what, round);
+}
+
+void joint_kernels(const Case &c, int round) {
+    const Doubles initial = rows(1, c.states, c.zeros), transition = rows(c.groups * c.states, c.states, c.zeros);
+    Doubles own(size_t(c.groups * c.states)), root(static_cast<size_t>(c.states)), out(size_t(c.n * c.states)), count(static_cast<size_t>(c.n));
+    for (double &each : own) each = uniform();
+    for (double &each : root) each = uniform();
+    for (double &each : count) each = double(whole(0, 9));
+    const Nodes nodes{c.n, c.parent.data(), c.group.data()};
+    const Matrices matrices{c.groups, c.states, transition.data()};
+    Ints level(static_cast<size_t>(c.n));
+    table().levels(c.n, c.parent.data(), level.data());
+    table().inward(nodes, matrices, own.data(), root.data(), out.data());
+    for (double each : out) check_number(each, "inward", round);
+    std::fill(out.begin(), out.end(), 0.0);
+    table().downward(initial.data(), nodes, matrices, out.data());
+    for (double each : out) check_number(each, "downward", round);
+    Doubles edges(own.size()), visited(own.size());
+    table().visits(initial.data(), nodes, matrices, edges.data(), visited.data());
+    for (double each : visited) check_number(each, "visits", round);
+    table().level_visits(initial.data(), {1, c.states, transition.data()}, c.n, count.data(), root.data());
+    for (double each : root) check_number(each, "level_visits", round);
+    // std::vector<bool> has no addresses.
+    std::vector<char> start(static_cast<size_t>(c.states), 1), allowed(transition.size()), reached(out.size());
+    for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = transition[i] > 0;
+    table().reach(reinterpret_cast<const bool *>(start.data()), nodes, c.states, reinterpret_cast<const bool *>(allowed.data()),
+                  reinterpret_cast<bool *>(reached.data()));
+}
+
+void posterior_kernels(const Case &c, int round) {
+    const int64_t k = c.states, size = c.count * k;
+    const bool close = whole(0, 1) == 0;
+    const Doubles initial_p = rows(1, k, c.zeros), transition_p = rows(c.groups * k, k, c.zeros), weight_p = log_weights(size, c.zeros);
+    Doubles initial_q = initial_p, transition_q = transition_p, weight_q = weight_p;
+    if (!close) {
+        initial_q = rows(1, k, c.zeros);
+        transition_q = rows(c.groups * k, k, c.zeros);
+        weight_q = log_weights(size, c.zeros);
+    } else {
+        for (double &each : weight_q) each *= 1 + 1e-6 * uniform();
+    }
+    const Doubles ratio_0 = ratios(initial_p, initial_q, false), ratio_t = ratios(transition_p, transition_q, false),
+                  ratio_w = ratios(weight_p, weight_q, true);
+    Doubles residual(static_cast<size_t>(size));
+    for (double &each : residual) each = uniform();
+    const LawPair pair{k, c.groups, c.count, {initial_p.data(), transition_p.data(), weight_p.data()},
+                       {initial_q.data(), transition_q.data(), weight_q.data()}, ratio_0.data(), ratio_t.data(), ratio_w.data(),
+                       whole(0, 1) ? residual.data() : nullptr};
+    Divergence result{};
+    Doubles profile(static_cast<size_t>(c.n));
+    any_posterior(pair, c.places, whole(1, 3), result, whole(0, 1) ? profile.data() : nullptr);
+    if (result.impossible_p < 0 && result.impossible_q < 0) {
+        check_number(result.value, "posterior", round);
+        if (result.value < 0) fail("negative posterior", round);
+    }
+    if (!c.places.parent) {
+        Ints start{0};
+        while (start.back() < c.n) start.push_back(std::min(c.n, start.back() + whole(1, 30)));
+        std::vector<Divergence> results(start.size() - 1);
+        posterior_batch(pair, c.places, start.data(), int64_t(results.size()), whole(1, 3), results.data());
+        for (const Divergence &each : results)
+            if (each.impossible_p < 0 && each.impossible_q < 0) check_number(each.value, "posterior_batch", round);
+    }
+    const OneModel model{k, c.groups, c.count, pair.p, c.places};
+    int64_t failed = -1;
+    double value = 0.0;
+    Doubles marginals(size_t(c.n * k)), pairs(size_t(c.n * k * k)), unseen(static_cast<size_t>(size), 0.0), draws(size_t(2 * c.n));
+    Ints path(static_cast<size_t>(c.n)), drawn(draws.size());
+    for (double &each : draws) each = uniform();
+    smooth(model, value, marginals.data(), whole(0, 1) ? pairs.data() : nullptr, failed);
+    if (failed < 0)
+        for (double each : marginals) check_number(each, "smooth", round);
+    entropy_profile(model, profile.data(), failed);
+    if (failed < 0)
+        for (double each : profile) check_number(each, "entropy_profile", round);
+    viterbi(model, path.data(), value, failed);
+    influence(model, unseen.data(), profile.data(), failed);
+    if (failed < 0)
+        for (double each : profile) check_number(each, "influence", round);
+    sample_states(model, draws.data(), 2, drawn.data(), failed);
+    log_likelihood(model, value, failed);
+    if (failed < 0) check_number(value, "log_likelihood", round);
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    const int rounds = argc > 1 ? atoi(argv[1]) : 3000;
+    for (const std::string &name : targets()) {
+        set_target(name);
+        engine.seed(1);
+        for (int round = 0; round < rounds; ++round) {
+            const Case c;
+            joint_kernels(c, round);
+            posterior_kernels(c, round);
+        }
+        printf("fuzz: %d rounds on %s\n", rounds, name.c_str());
+    }
+}
