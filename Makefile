@@ -48,10 +48,10 @@ test-install:
 test-peers: install .venv-peers/.installed
 	@.venv-peers/bin/python -m tests.peers.dynamax_smoother
 
-test-sanitize:
+test-sanitize: install
 	@mkdir -p build
-	@cmake -S . -B build/fuzz -DHIDIV_FUZZ=ON -DCMAKE_BUILD_TYPE=None >build/fuzz.log
-	@cmake --build build/fuzz --parallel 2 >>build/fuzz.log || { tail -n 20 build/fuzz.log; exit 1; }
+	@PATH="$$PATH:$(CURDIR)/$(bin)" cmake -S . -B build/fuzz -DHIDIV_FUZZ=ON -DCMAKE_BUILD_TYPE=None >build/fuzz.log
+	@PATH="$$PATH:$(CURDIR)/$(bin)" cmake --build build/fuzz --parallel 2 >>build/fuzz.log || { tail -n 20 build/fuzz.log; exit 1; }
 	@build/fuzz/fuzz
 
 clean:

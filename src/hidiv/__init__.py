@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from hidiv.divergences.joint import joint_kl as joint_kl
     from hidiv.divergences.joint import joint_kl_rate as joint_kl_rate
     from hidiv.divergences.montecarlo import montecarlo as montecarlo
+    from hidiv.divergences.observed.kl import observed_kl as observed_kl
+    from hidiv.divergences.observed.rate import observed_kl_rate as observed_kl_rate
     from hidiv.divergences.posterior import posterior_kl as posterior_kl
     from hidiv.divergences.posterior_batch import posterior_kl_batch as posterior_kl_batch
     from hidiv.divergences.renyi import joint_renyi as joint_renyi
@@ -93,6 +95,8 @@ _HOMES = {
     "load": "files.reading",
     "log_likelihood": "inference.likelihood",
     "montecarlo": "divergences.montecarlo",
+    "observed_kl": "divergences.observed.kl",
+    "observed_kl_rate": "divergences.observed.rate",
     "posterior_kl": "divergences.posterior",
     "posterior_kl_batch": "divergences.posterior_batch",
     "sample": "inference.sampling",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.errors import IncompatibleModels, ImpossibleEvidence, InvalidEvidence
+from hidiv.errors import ImpossibleEvidence, IncompatibleModels, InvalidEvidence
 
 
 def random_model(rng: np.random.Generator, states: int, emission: str, with_end: bool = False) -> hd.Model:

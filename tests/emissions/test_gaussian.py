@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -194,3 +197,8 @@ def test_a_full_covariance_compares_with_gaussians_only():
         IncompatibleModels, match="^emission: a Gaussian with a full covariance compares with Gaussians only"
     ):
         Gaussian([[0.0, 0.0]], cov=[np.eye(2)]).kl(Laplace([[0.0, 0.0]], [[1.0, 1.0]]))
+
+
+def test_diagonal_gaussians_do_without_scipy():
+    code = "import sys; from hidiv.emissions.gaussian import Gaussian as G; g = G([0.0], std=[1.0]); g.kl(g)"
+    subprocess.run([sys.executable, "-c", f"{code}; assert 'scipy' not in sys.modules"], check=True)

@@ -36,7 +36,11 @@ def test_laws_of_a_tree() -> None:
     pairs = np.bincount(2 * states[:, 2] + states[:, 3], minlength=4) / draws
     joint = ((law @ MODEL.transition)[:, None] * MODEL.transition).ravel()
     assert near(pairs, joint, draws)
-    assert near(np.bincount(x[:, 3].astype(int), minlength=3) / draws, law @ MODEL.transition @ MODEL.transition @ MODEL.emission.probs, draws)
+    assert near(
+        np.bincount(x[:, 3].astype(int), minlength=3) / draws,
+        law @ MODEL.transition @ MODEL.transition @ MODEL.emission.probs,
+        draws,
+    )
 
 
 def test_posterior_draws_have_the_smoothed_laws() -> None:

@@ -168,8 +168,16 @@ def test_groups_come_and_go() -> None:
 
 
 def test_equality_and_copies() -> None:
-    trees = [Tree([-1, 0, 1]), Tree([-1, 0, 0]), Tree([-1, 0, 0], [0, 0, 0]), Tree.chain(3), Tree.chain(3, [0, 0, 0]),
-             Tree.regular(2, 2), Tree.regular(3, 2), Tree.from_words(["", "0", "1"])]
+    trees = [
+        Tree([-1, 0, 1]),
+        Tree([-1, 0, 0]),
+        Tree([-1, 0, 0], [0, 0, 0]),
+        Tree.chain(3),
+        Tree.chain(3, [0, 0, 0]),
+        Tree.regular(2, 2),
+        Tree.regular(3, 2),
+        Tree.from_words(["", "0", "1"]),
+    ]
     for i, a in enumerate(trees):
         for j, b in enumerate(trees):
             assert (a == b) == (i == j)

@@ -44,8 +44,12 @@ class Collection:
         for i, model in enumerate(given):
             for what, value in shape_of(model).items():
                 if value != first.get(what, value):
-                    refuse(InvalidModel, title(i, model.name), f"has {value} where models[0] has {first[what]}",
-                           remedy="the models of a collection share their shape")
+                    refuse(
+                        InvalidModel,
+                        title(i, model.name),
+                        f"has {value} where models[0] has {first[what]}",
+                        remedy="the models of a collection share their shape",
+                    )
         self._set(checked(raw_of_models(given)))
 
     @classmethod

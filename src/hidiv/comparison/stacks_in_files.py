@@ -50,8 +50,13 @@ def raw_of(arrays: Arrays) -> Raw:
     if "format" not in arrays or str(arrays["format"]) != FORMAT:
         refuse(InvalidFile, "format", f"must be {FORMAT}", str(arrays["format"]) if "format" in arrays else "none")
     if "version" not in arrays or arrays["version"].tolist() != 1:
-        refuse(InvalidFile, "version", "must be 1, the only one so far",
-               str(arrays["version"]) if "version" in arrays else "none", "a newer hidiv may read it")
+        refuse(
+            InvalidFile,
+            "version",
+            "must be 1, the only one so far",
+            str(arrays["version"]) if "version" in arrays else "none",
+            "a newer hidiv may read it",
+        )
     initial = _member(arrays, "initial", "f8", (None, None))
     m, k = initial.shape
     if min(m, k) < 1:

@@ -146,10 +146,11 @@ def _observed(p: Model, q: Model, tree: Tree, count: int, rng: np.random.Generat
     """log p(X) / q(X) of draws from p."""
     for size in _blocks(count, tree.n_nodes):
         x = draw_observations(p, tree, draw_states(p, tree, size, rng), rng)
-        yield np.array([log_likelihood(p, one, tree) - _log_likelihood_or_zero(q, one, tree) for one in x])
+        yield np.array([log_likelihood(p, one, tree) - log_likelihood_or_zero(q, one, tree) for one in x])
 
 
-def _log_likelihood_or_zero(q: Model, x: Array, tree: Tree) -> float:
+def log_likelihood_or_zero(q: Model, x: Array, tree: Tree) -> float:
+    """log q(x), -inf where q cannot produce x."""
     try:
         return log_likelihood(q, x, tree)
     except ImpossibleEvidence:

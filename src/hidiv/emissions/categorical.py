@@ -72,8 +72,8 @@ class Categorical(Family):
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         # Searching the cumulative rows for a uniform; the last positive symbol takes what rounding leaves over.
         cumulative = np.cumsum(self.probs, axis=1)
-        u = rng.random(states.shape[0])[:, None] * cumulative[states, -1:]
-        return (u >= cumulative[states]).sum(axis=1, dtype=np.float64)[:, None]
+        u = rng.random((states.shape[0], 1)) * cumulative[states, -1:]
+        return np.asarray((u >= cumulative[states]).sum(axis=1, keepdims=True), dtype=np.float64)
 
     def statistics(self) -> Statistics:
         return Statistics((self.name, self.n_symbols), self.probs, self._log_probs())

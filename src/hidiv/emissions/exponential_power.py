@@ -75,7 +75,7 @@ def renyi(p: Located, q: Located, alpha: float) -> Array:
 def log_ratio(p: Located, q: Located, x: Array) -> Array:
     """(n, 1, F) -> (n, K, F): log q(x)/p(x); 0 where x is not seen."""
     off_p, off_q = np.abs(x - p.loc), np.abs(x - q.loc)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         apart = np.where(p.loc == q.loc, 0.0, np.log(off_q) - np.log(off_p)) + spread(p.scale, q.scale).log
         gap = power_gap(p.shape, q.shape, np.log(off_p / p.scale), apart)
         at_p, at_q = -((off_q / q.scale) ** q.shape), (off_p / p.scale) ** p.shape  # where a log is infinite

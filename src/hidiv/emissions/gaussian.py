@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Self, cast
 
 import numpy as np
@@ -34,7 +34,7 @@ class Gaussian(Family):
     std: Array | None
     var: Array | None
     cov: Array | None
-    factor: Array | None  # (K, F, F) lower Cholesky factor of cov
+    factor: Array | None = field(repr=False)  # (K, F, F) lower Cholesky factor of cov
 
     def __init__(
         self,
@@ -221,12 +221,14 @@ def log_ratio(p: Gaussian, q: Gaussian, x: Array) -> Array:
         from hidiv.emissions.gaussian_full import log_ratio_full
 
         return log_ratio_full(p, q, x)
-    ratio, shift = compare_variances(p, q), (wide(p.mean) - wide(q.mean)) / q.deviation
-    wider = ratio.excess / (1.0 + np.sqrt(1.0 + ratio.excess))  # std_p / std_q - 1
-    z_p = (x[:, None, :] - wide(p.mean)) / p.deviation
-    z_q = (x[:, None, :] - wide(q.mean)) / q.deviation
-    apart = np.where(np.abs(wider) < 0.5, shift + wider * z_p, z_q - z_p)
-    terms = 0.5 * (ratio.log - apart * (z_p + z_q))
+    ratio = compare_variances(p, q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = (wide(p.mean) - wide(q.mean)) / q.deviation
+        wider = ratio.excess / (1.0 + np.sqrt(1.0 + ratio.excess))  # std_p / std_q - 1
+        z_p = (x[:, None, :] - wide(p.mean)) / p.deviation
+        z_q = (x[:, None, :] - wide(q.mean)) / q.deviation
+        apart = np.where(np.abs(wider) < 0.5, shift + wider * z_p, z_q - z_p)
+        terms = 0.5 * (ratio.log - apart * (z_p + z_q))
     return np.asarray(np.where(np.isnan(x)[:, None, :], 0.0, terms).sum(axis=2))
 
 

@@ -194,7 +194,12 @@ def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Ar
 
 def _patterns(*masks: BoolArray) -> Iterator[tuple[NDArray[np.int64], tuple[BoolArray, ...]]]:
     """Rows that agree in every mask, with the masks' common row."""
-    distinct, group = np.unique(np.hstack(masks), axis=0, return_inverse=True)
+    table = np.hstack(masks)
+    if (table == table[:1]).all():  # one pattern, as a rule: no sorting
+        if len(table):
+            yield np.arange(len(table)), tuple(np.split(table[0], len(masks)))
+        return
+    distinct, group = np.unique(table, axis=0, return_inverse=True)
     for index, both in enumerate(distinct):
         yield np.flatnonzero(group.reshape(-1) == index), tuple(np.split(both, len(masks)))
 

@@ -64,9 +64,12 @@ def _case(p: Law, q: Law, rows: IntArray, order: IntArray, s: int, b: int, x: Ar
     between = slice(s, s + b)
     for lower in (factor, w.factor):
         if np.tril(lower[between, between], -1).any():
-            refuse(InvalidEvidence, f"lower[{int(rows[0])}]",
-                   "intervals on two correlated columns of a full covariance have no closed form",
-                   remedy="bound one column, or use a diagonal covariance")
+            refuse(
+                InvalidEvidence,
+                f"lower[{int(rows[0])}]",
+                "intervals on two correlated columns of a full covariance have no closed form",
+                remedy="bound one column, or use a diagonal covariance",
+            )
     return Case(
         rows, order, s, b, w.below, w.diagonal,
         z @ w.below[:, :s].T + w.shift, p.mean[between] + z @ factor[between, :s].T, np.diagonal(factor)[between],

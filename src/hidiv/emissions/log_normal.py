@@ -73,7 +73,7 @@ class LogNormal(Family):
         return normal_log_density((logs - wide(self.mean)) / wide(self.std)) - np.log(wide(self.std)) - logs
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             low, high = np.log(np.maximum(lower, 0.0)), np.log(np.maximum(upper, 0.0))
             # Short intervals: the width in logs from the width itself.
             short = (lower > 0) & (upper - lower < 0.5 * lower)

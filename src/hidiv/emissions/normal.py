@@ -49,6 +49,6 @@ def _long(lower: Array, upper: Array) -> Array:
 
     near, far = np.where(lower >= 0, lower, -upper), np.where(lower >= 0, upper, -lower)
     larger = log_ndtr(-near)
-    one_side = larger + np.log1p(-np.exp(log_ndtr(-far) - larger))
+    one_side = np.where(larger == -np.inf, -np.inf, larger + np.log1p(-np.exp(log_ndtr(-far) - larger)))
     across = np.log1p(-(ndtr(lower) + ndtr(-upper)))
     return np.asarray(np.where((lower >= 0) | (upper <= 0), one_side, across))

@@ -90,8 +90,9 @@ def power_gap(shape_p: Array | float, shape_q: Array | float, log_p: Array, apar
     """y_p^shape_p - y_q^shape_q from log y_p and apart = log y_q - log y_p, accurate where they agree."""
     with np.errstate(invalid="ignore", over="ignore"):
         change = (shape_q - shape_p) * log_p + shape_q * apart
-        first = np.exp(shape_p * log_p)
-        return np.where(np.abs(change) < 1.0, -first * np.expm1(change), first - np.exp(shape_q * (log_p + apart)))
+        first, second = np.exp(shape_p * log_p), np.exp(shape_q * (log_p + apart))
+        far = np.where(np.isinf(first) & np.isinf(second), np.copysign(np.inf, -change), first - second)
+        return np.where(np.abs(change) < 1.0, -first * np.expm1(change), far)
 
 
 def reach(line: Line) -> float:

@@ -194,6 +194,7 @@ def _sheet_points(sheet: Sheet) -> _Part:
 
 def _among(f: Function, rows: NDArray[np.int64], n: int) -> Function:
     """f on some of its n rows: laws may differ by row, so every row is evaluated."""
+
     def each(y: Array) -> Array:
         wide = np.zeros((n, y.shape[1]))
         wide[:] = y[:1]

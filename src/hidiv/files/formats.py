@@ -44,8 +44,13 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
     if wanted is not None and form != wanted:
         refuse(InvalidFile, f"{place}: format", f"{wanted} is needed here", form)
     if described.get("version") != 1 or isinstance(described.get("version"), bool):
-        refuse(InvalidFile, f"{place}: version", "must be 1, the only one so far",
-               repr(described.get("version")), "a newer hidiv may read it")
+        refuse(
+            InvalidFile,
+            f"{place}: version",
+            "must be 1, the only one so far",
+            repr(described.get("version")),
+            "a newer hidiv may read it",
+        )
     try:
         return class_of(FORMATS[form]).from_dict(described)
     except HidivError as error:

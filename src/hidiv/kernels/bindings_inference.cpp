@@ -15,6 +15,7 @@
 #include "bindings_inference.hpp"
 #include "one_model.hpp"
 #include "posterior_batch.hpp"
+#include "targets.hpp"
 
 namespace nb = nanobind;
 
@@ -243,6 +244,12 @@ nb::tuple drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law
     return nb::make_tuple(drawn.array(), impossible);
 }
 
+nb::object elementary(int which, const Vector &x) {
+    Filled<double> out({x.shape(0)});
+    require(table().elementary(which, x.data(), int64_t(x.shape(0)), out.data()), "which must be 0..6");
+    return out.array();
+}
+
 }  // namespace
 
 void bind_inference(nb::module_ &m) {
@@ -251,6 +258,7 @@ void bind_inference(nb::module_ &m) {
           array("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
     m.def("posterior_sequences", &posterior_sequences, array("start"), array("places"), array("p"), array("q"), array("ratio"),
           array("residual").none(), nb::arg("threads") = 0);
+    m.def("elementary", &elementary, nb::arg("which"), array("x"));
     m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), array("places"), array("law"));
     m.def("smoothed", &smoothed, nb::arg("n_nodes"), array("places"), array("law"), nb::arg("with_pairs"));
     m.def("entropies", &entropies, nb::arg("n_nodes"), array("places"), array("law"));

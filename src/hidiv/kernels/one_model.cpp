@@ -84,6 +84,10 @@ Status downward(const OneModel &m, const Messages<Number> &x, double *marginals,
             for (int64_t s = 0; s < states; ++s) own[s] += weight * row[size_t(s)];
             visit(u, r, weight, row.data());
         }
+        // The rows sum to one but for rounding: over a million nodes that would add up.
+        double sum = 0.0;
+        for (int64_t s = 0; s < states; ++s) sum += own[s];
+        for (int64_t s = 0; s < states; ++s) own[s] /= sum;
         if (u % look == 0 && interrupted()) return Status::interrupted;
     }
     return Status::done;

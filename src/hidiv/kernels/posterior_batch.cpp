@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "lane_tables.hpp"
+#include "padded_tables.hpp"
 #include "parallel.hpp"
 #include "posterior_chain.hpp"
 #include "posterior_tree.hpp"
 #include "posterior_wide.hpp"
+#include "semiring_chain.hpp"
 #include "targets.hpp"
 
 namespace hidiv {
@@ -26,13 +28,13 @@ public:
         : pair_(pair), places_(places), tables_(tables), rows_(rows), start_(start), results_(results), width_(table().lane_count()),
           step_(pair, places, nullptr) {}
 
-    // Sequences first..end-1; those that need more care are put into left.
-    void run(int64_t first, int64_t end, std::vector<int64_t> &left) {
-        next_ = first;
+    // Those that need more care are put into left.
+    void run(const std::vector<int64_t> &todo, std::vector<int64_t> &left) {
+        next_ = 0;
         while (true) {
             int64_t active = -1, count = steps_at_once;
             for (int64_t l = 0; l < width_; ++l) {
-                refill(l, end, left);
+                refill(l, todo, left);
                 if (lane_[l].sequence < 0) continue;
                 active = active < 0 ? l : active;
                 count = std::min(count, lane_[l].left);
@@ -48,13 +50,13 @@ private:
         Gathered gathered;
     };
 
-    void refill(int64_t l, int64_t end, std::vector<int64_t> &left) {
+    void refill(int64_t l, const std::vector<int64_t> &todo, std::vector<int64_t> &left) {
         Lane &lane = lane_[l];
         while (lane.sequence < 0 || lane.left == 0) {
             if (lane.sequence >= 0) finish(l, left);
             lane = Lane();
-            if (next_ >= end) return;
-            lane.sequence = next_++;
+            if (next_ >= todo.size()) return;
+            lane.sequence = todo[next_++];
             lane.node = start_[lane.sequence + 1] - 1;
             lane.left = lane.node - start_[lane.sequence];
             for (int64_t s = 0; s < pair_.states; ++s) {
@@ -121,29 +123,31 @@ private:
     const LaneRows &rows_;
     const int64_t *start_;
     Divergence *results_;
-    int64_t width_, next_ = 0;
+    int64_t width_;
+    size_t next_ = 0;
     WideStep step_;
     LaneState state_{};
     Lane lane_[most_lanes];
 };
 
 // One sequence as a chain of its own.
-Status alone(const LawPair &pair, const Places &places, int64_t start, int64_t end, Divergence &result) {
-    LawPair part = pair;
-    Places nodes = places;
-    nodes.n = end - start;
-    if (places.transition_of) nodes.transition_of += start;
-    if (places.row_of_32) nodes.row_of_32 += start;
-    if (places.row_of_64) nodes.row_of_64 += start;
-    if (!places.row_of_32 && !places.row_of_64) {
-        part.rows = nodes.n;
-        part.p.log_weight += start * pair.states;
-        part.q.log_weight += start * pair.states;
-        part.weight_ratio += start * pair.states;
-        if (part.residual) part.residual += start * pair.states;
+struct Alone {
+    LawPair pair;
+    Places places;
+
+    Alone(const LawPair &all, const Places &nodes, int64_t start, int64_t end) : pair(all), places(nodes) {
+        places.n = end - start;
+        if (nodes.transition_of) places.transition_of += start;
+        if (nodes.row_of_32) places.row_of_32 += start;
+        if (nodes.row_of_64) places.row_of_64 += start;
+        if (nodes.row_of_32 || nodes.row_of_64) return;
+        pair.rows = places.n;
+        pair.p.log_weight += start * all.states;
+        pair.q.log_weight += start * all.states;
+        pair.weight_ratio += start * all.states;
+        if (pair.residual) pair.residual += start * all.states;
     }
-    return any_posterior(part, nodes, 1, result, nullptr);
-}
+};
 
 }  // namespace
 
@@ -163,16 +167,26 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
         const LaneTables tables(pair);
         const LaneWeights weights(pair, places);
         const bool lanes = tables.positive && !weights.zero() && pair.states >= 2 && pair.states <= most_lane_states && !places.transition_of;
+        const PaddedTables padded(pair, lanes ? table().posterior_padding(pair.states) : 0);
         return parallel((sequences + piece_size - 1) / piece_size, usable_threads(threads), [&](int64_t piece) {
-            const int64_t first = piece * piece_size, end = std::min(sequences, first + piece_size);
-            std::vector<int64_t> left;
+            std::vector<int64_t> todo, left;
+            for (int64_t i = piece * piece_size; i < std::min(sequences, (piece + 1) * piece_size); ++i) {
+                bool declined = true;
+                if (lanes) {
+                    const Alone each(pair, places, start[i], start[i + 1]);
+                    const Status status = semiring_chain(each.pair, each.places, padded, results[i], declined);
+                    if (status != Status::done) return status;
+                }
+                if (declined) todo.push_back(i);
+            }
             if (lanes) {
-                LaneSweep(pair, places, tables.view, weights.view(), start, results).run(first, end, left);
+                LaneSweep(pair, places, tables.view, weights.view(), start, results).run(todo, left);
             } else {
-                for (int64_t i = first; i < end; ++i) left.push_back(i);
+                left = todo;
             }
             for (int64_t i : left) {
-                const Status status = alone(pair, places, start[i], start[i + 1], results[i]);
+                const Alone each(pair, places, start[i], start[i + 1]);
+                const Status status = any_posterior(each.pair, each.places, 1, results[i], nullptr);
                 if (status != Status::done) return status;
             }
             return Status::done;

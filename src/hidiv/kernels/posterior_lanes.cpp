@@ -62,14 +62,15 @@ HIDIV_INLINE void rows_of(const StepTables &tables, int64_t g0, const Vec *z, co
             for (int s = 0; s < K; ++s) mass += Q[r * K + s] * ze[s];
             spread = mass * inverse * em - 1.0;
             // Where the sum of e^t is well above one, subtracting one costs nothing; else term by term.
-            if (any<W>(~(spread > 0x1p-4))) {
+            const Vec enough = 0x1p-4 + size<W>(mean) * 0x1p-8;
+            if (any<W>(~(spread > enough))) {
                 Vec careful{};
                 for (int s = 0; s < K; ++s) {
                     const Vec t = (L[r * K + s] + g[s]) - mean;
                     const Vec far = E[r * K + s] * eg[s] * em - 1.0 - t;
                     careful += p[s] * (t * t <= 1.0 ? phi_by_tier<2>(t) : far);
                 }
-                spread = spread > 0x1p-4 ? spread : careful * inverse;
+                spread = spread > enough ? spread : careful * inverse;
             }
         }
         const Vec local = log1p_by_tier<TIER>(spread);
@@ -149,19 +150,52 @@ bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *no
     return true;
 }
 
+// As many nodes u, u-1, ... as do not wait for each other and share a transition, W at most; lanes left over repeat u.
+HIDIV_INLINE int64_t together(const TreeNodes &nodes, int64_t u, int64_t last) {
+    const int64_t *of = nodes.transition_of;
+    if (u - W + 1 >= last) {
+        int64_t highest = nodes.parent[u], differ = 0;
+        for (int64_t l = 1; l < W; ++l) highest = nodes.parent[u - l] > highest ? nodes.parent[u - l] : highest;
+        for (int64_t l = 1; of && l < W; ++l) differ |= of[u - l] ^ of[u];
+        if (highest < u - W + 1 && !differ) return W;
+    }
+    int64_t highest = nodes.parent[u], m = 1;
+    while (m < W && u - m >= last && highest < u - m && (!of || of[u - m] == of[u])) {
+        highest = nodes.parent[u - m] > highest ? nodes.parent[u - m] : highest;
+        ++m;
+    }
+    return m;
+}
+
+// Adds a message to a parent's record.
+template <int K>
+HIDIV_INLINE bool hand_over(double *above, const double *message, TreeSums &sums) {
+    if (above[0] == 0.0) {
+        for (int s = 0; s < 3 * K; ++s) above[s] = message[s];
+        return true;
+    }
+    for (int s = 0; s < K; ++s) above[s] *= message[s];
+    for (int s = K; s < 3 * K; ++s) above[s] += message[s];
+    // The largest factor is below two: many children need a power of two taken out now and then.
+    if (above[0] < 0x1p-100 || above[1] < 0x1p-100 || above[0] > 0x1p100) {
+        double top = above[0];
+        for (int s = 1; s < K; ++s) top = above[s] > top ? above[s] : top;
+        if (!(top > smallest && top < largest)) return false;
+        const Int lead = exponents(all<W>(top));
+        const double factor = powers(-lead)[0];
+        for (int s = 0; s < K; ++s) above[s] *= factor;
+        sums.power += double(lead[0]);
+    }
+    return true;
+}
+
 template <int K>
 bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last, TreeSums &sums) {
     constexpr int64_t stride = lane_record(K);
     Vec ratio_out{}, value_out{}, taken{};
     alignas(64) double spill[3 * K][W];
     for (int64_t u = first; u >= last;) {
-        // As many nodes as do not wait for each other, and share a transition; lanes left over repeat the last.
-        const int64_t group = nodes.transition_of ? nodes.transition_of[u] : 0;
-        int64_t highest = nodes.parent[u], m = 1;
-        while (m < W && u - m >= last && highest < u - m && (!nodes.transition_of || nodes.transition_of[u - m] == group)) {
-            highest = nodes.parent[u - m] > highest ? nodes.parent[u - m] : highest;
-            ++m;
-        }
+        const int64_t group = nodes.transition_of ? nodes.transition_of[u] : 0, m = together(nodes, u, last);
         const int64_t lowest = u - m + 1;  // lane l holds node lowest + l
         if (u - 4 * W > last)
             for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u - 4 * W + l] * stride, 1);
@@ -207,25 +241,21 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
         taken += power_all;
         ratio_out += ratio_all;
         value_out += value_all;
+        // Siblings stand together more often than not: their messages meet before they go to the parent.
+        double met[3 * K];
+        int64_t owner = -1;
         for (int64_t l = m - 1; l >= 0; --l) {
-            double *above = nodes.record + nodes.parent[lowest + l] * stride;
-            if (above[0] == 0.0) {
-                for (int s = 0; s < 3 * K; ++s) above[s] = spill[s][l];
-                continue;
-            }
-            for (int s = 0; s < K; ++s) above[s] *= spill[s][l];
-            for (int s = K; s < 3 * K; ++s) above[s] += spill[s][l];
-            // The largest factor is below two: many children need a power of two taken out now and then.
-            if (above[0] < 0x1p-100 || above[1] < 0x1p-100 || above[0] > 0x1p100) {
-                double top = above[0];
-                for (int s = 1; s < K; ++s) top = above[s] > top ? above[s] : top;
-                if (!(top > smallest && top < largest)) return false;
-                const Int lead = exponents(all<W>(top));
-                const double factor = powers(-lead)[0];
-                for (int s = 0; s < K; ++s) above[s] *= factor;
-                sums.power += double(lead[0]);
+            const int64_t parent = nodes.parent[lowest + l];
+            if (parent == owner) {
+                for (int s = 0; s < K; ++s) met[s] *= spill[s][l];
+                for (int s = K; s < 3 * K; ++s) met[s] += spill[s][l];
+            } else {
+                if (owner >= 0 && !hand_over<K>(nodes.record + owner * stride, met, sums)) return false;
+                owner = parent;
+                for (int s = 0; s < 3 * K; ++s) met[s] = spill[s][l];
             }
         }
+        if (!hand_over<K>(nodes.record + owner * stride, met, sums)) return false;
         u -= m;
     }
     for (int l = 0; l < W; ++l) {

@@ -89,7 +89,8 @@ StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t
             for (int s = 0; s < K; ++s) mass += load<W>(Q + s * W) * lane<W>(zg, s);
             spread = mass * inverse * em - 1.0;
             // Where the sum of e^t is well above one, subtracting one costs nothing; else term by term.
-            if (any<W>(~(spread > 0x1p-4))) {
+            const Vec enough = 0x1p-4 + size<W>(mean) * 0x1p-8;
+            if (any<W>(~(spread > enough))) {
                 Vec careful{};
                 for (int s = 0; s < K; ++s) {
                     const Vec t = (load<W>(L + s * W) + lane<W>(g, s)) - mean, t2 = t * t;
@@ -97,7 +98,7 @@ StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t
                     const Vec far = load<W>(E + s * W) * lane<W>(eg, s) * em - 1.0 - t;
                     careful += p[s] * (t2 <= 1.0 ? near : far);
                 }
-                spread = spread > 0x1p-4 ? spread : careful;
+                spread = spread > enough ? spread : careful;
             }
         }
         const Vec local = log1p_by_tier<W, TIER>(spread);
@@ -158,7 +159,8 @@ HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x
         for (int k = 0; k < M; ++k) {
             const Vec em = exp_of<W>(-mean[k]);
             spread[k] = mass[k] * inverse[k] * em - 1.0;
-            if (any<W>(~(spread[k] > 0x1p-4))) {
+            const Vec enough = 0x1p-4 + size<W>(mean[k]) * 0x1p-8;
+            if (any<W>(~(spread[k] > enough))) {
                 Vec careful{};
                 for (int64_t s = 0; s < states; ++s) {
                     const Vec t = (load<W>(L + s * padded + k * W) + x.g[s]) - mean[k], t2 = t * t;
@@ -166,7 +168,7 @@ HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x
                     const Vec far = load<W>(E + s * padded + k * W) * x.eg[s] * em - 1.0 - t;
                     careful += load<W>(T + s * padded + k * W) * x.z[s] * (t2 <= 1.0 ? near : far);
                 }
-                spread[k] = spread[k] > 0x1p-4 ? spread[k] : careful * inverse[k];
+                spread[k] = spread[k] > enough ? spread[k] : careful * inverse[k];
             }
         }
     }

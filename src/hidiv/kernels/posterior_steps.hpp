@@ -100,6 +100,9 @@ struct TreeSums {
 // Nodes first, first-1, ..., last of a listed tree.
 using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const TreeNodes &, int64_t first, int64_t last, TreeSums &);
 
-#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes)
+// 0 exp, 1 to 3 log1p of any x >= 0, up to 2^-12, up to 0.0085, 4 to 6 phi within 2^-6, 2^-3, 1; false for any other.
+using elementary_kernel = bool(int which, const double *x, int64_t n, double *out);
+
+#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes) X(elementary)
 
 }  // namespace hidiv

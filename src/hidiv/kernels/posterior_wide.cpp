@@ -135,6 +135,10 @@ void downward(const LawPair &pair, const Places &places, const Profile &kept, do
                 own[s] += parent[r] * (kept.z[size_t(u * states + s)] * transition[r * states + s] / kept.mass[at]).value();
         }
         profile[u] = total;
+        // The rows sum to one but for rounding: over a million nodes that would add up.
+        double sum = 0.0;
+        for (int64_t s = 0; s < states; ++s) sum += own[s];
+        for (int64_t s = 0; s < states; ++s) own[s] /= sum;
     }
 }
 

@@ -13,7 +13,15 @@ namespace hidiv {
 namespace {
 
 constexpr double unit = 0x1p-53, allowed = 3e-13;
-constexpr int64_t trial = 4 * steps_at_once;  // steps before the first look
+constexpr int64_t trial = steps_at_once;  // steps before the first look
+
+// Below this every row's divergence is too small for the check to pass; many rows are not looked through.
+bool may_be_far(const LawPair &pair, const StepTables &tables) {
+    double reach = tables.reach;
+    if (pair.rows > 4096) return true;
+    for (int64_t i = 0; i < pair.rows * pair.states; ++i) reach = std::max(reach, fabs(pair.weight_ratio[i]));
+    return reach > 0.05;
+}
 
 }  // namespace
 
@@ -21,7 +29,7 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
     declined = true;
     const StepTables tables = padded_tables.view();
     const int64_t states = pair.states;
-    if (places.n < 8 * trial) return Status::done;
+    if (places.n < 4 * trial || !may_be_far(pair, tables)) return Status::done;
     PreparedRows rows(pair, places, tables.padded, steps_at_once, true);
     if (rows.zero()) return Status::done;
     std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b), expected(static_cast<size_t>(tables.padded), 0.0);

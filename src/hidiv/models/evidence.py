@@ -81,7 +81,7 @@ class Evidence:
 
     @classmethod
     def from_list(cls, nodes: Sequence[Any]) -> Evidence:
-        """One item a node: None | {"x": v} | {"in": [symbols]} | {"between": [lo, hi]}, each also with {"states": [...]}.
+        """One item a node: None, {"x": v}, {"in": [symbols]} or {"between": [lo, hi]}, all also with {"states": [...]}.
 
         `v`, `lo` and `hi` may be lists with one entry a column, None where it is not known or not bounded.
         """

@@ -62,8 +62,14 @@ class Tree:
     ) -> None:
         up = checked_parent(parent)
         n = up.shape[0]
-        self._set("listed", n, None, up, None if group is None else checked_group(group, n),
-                  None if labels is None else checked_labels(labels, n))
+        self._set(
+            "listed",
+            n,
+            None,
+            up,
+            None if group is None else checked_group(group, n),
+            None if labels is None else checked_labels(labels, n),
+        )
 
     @classmethod
     def chain(cls, n: int, group: ArrayLike | None = None) -> Tree:

@@ -69,8 +69,12 @@ def whole_numbers(place: str, values: ArrayLike) -> IntArray:
     if not good.all():
         first = int(np.argmin(good))
         value = array[first : first + 1].tolist()[0]
-        refuse(InvalidTree, f"{place}[{first}]", "must be an integer of at most 63 bits",
-               in_words(value) if type(value) is int else shown_label(value))
+        refuse(
+            InvalidTree,
+            f"{place}[{first}]",
+            "must be an integer of at most 63 bits",
+            in_words(value) if type(value) is int else shown_label(value),
+        )
     numbers = array.astype(np.int64)
     numbers.flags.writeable = False
     return numbers
@@ -87,15 +91,24 @@ def checked_parent(parent: ArrayLike) -> IntArray:
     unknown = (up < -1) | (up >= n)
     if unknown.any():
         u = int(np.argmax(unknown))
-        refuse(InvalidTree, f"parent[{u}]", f"a missing parent, the nodes are 0 to {n - 1}", int(up[u]),
-               "the root's parent is -1")
+        refuse(
+            InvalidTree,
+            f"parent[{u}]",
+            f"a missing parent, the nodes are 0 to {n - 1}",
+            int(up[u]),
+            "the root's parent is -1",
+        )
     on_cycle = cycle(up.tolist())
     if on_cycle is not None:
         refuse(InvalidTree, "parent", f"a cycle, node {on_cycle} is its own ancestor")
     roots = np.flatnonzero(up == -1)
     if roots.shape[0] > 1:
-        refuse(InvalidTree, "parent", f"two roots, nodes {roots[0]} and {roots[1]} have the parent -1",
-               remedy="a tree has one")
+        refuse(
+            InvalidTree,
+            "parent",
+            f"two roots, nodes {roots[0]} and {roots[1]} have the parent -1",
+            remedy="a tree has one",
+        )
     if roots[0] != 0:
         refuse(InvalidTree, "parent[0]", "must be -1, node 0 is the root", int(up[0]), ANY_ORDER)
     u = int(np.argmax(up >= np.arange(n)))

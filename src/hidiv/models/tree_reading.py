@@ -26,8 +26,12 @@ def read_edges(edges: Iterable[Any], root: Hashable | None, group: Mapping[Any, 
     if isinstance(edges, str | bytes | Mapping) or not isinstance(edges, Iterable):
         refuse(InvalidTree, "edges", "must be (parent, child) pairs", type(edges).__name__)
     if group is not None and not isinstance(group, Mapping):
-        refuse(InvalidTree, "group", "edges list no nodes in order, so groups must be a mapping from label to group",
-               type(group).__name__)
+        refuse(
+            InvalidTree,
+            "group",
+            "edges list no nodes in order, so groups must be a mapping from label to group",
+            type(group).__name__,
+        )
     found = _Nodes()
     if root is not None:
         found.number("root", root)
@@ -73,8 +77,12 @@ def read_words(words: Iterable[str], group: Mapping[str, Any] | Sequence[Any] | 
     known: set[str] = set()
     for i, word in enumerate(given):
         if not isinstance(word, str) or not all(c in DIGITS for c in word):
-            refuse(InvalidTree, f"words[{i}]", "a word is made of child numbers, the characters 0-9 then a-z",
-                   shown_label(word))
+            refuse(
+                InvalidTree,
+                f"words[{i}]",
+                "a word is made of child numbers, the characters 0-9 then a-z",
+                shown_label(word),
+            )
         if word in known:
             refuse(InvalidTree, f"words[{i}]", "words must differ, this one is there twice", shown_label(word))
         known.add(word)
@@ -84,8 +92,11 @@ def read_words(words: Iterable[str], group: Mapping[str, Any] | Sequence[Any] | 
     for i in order:
         word = given[i]
         if word and word[:-1] not in place:
-            refuse(InvalidTree, f"words[{i}]",
-                   f"a missing parent, {shown_label(word)} is there and {shown_label(word[:-1])} is not")
+            refuse(
+                InvalidTree,
+                f"words[{i}]",
+                f"a missing parent, {shown_label(word)} is there and {shown_label(word[:-1])} is not",
+            )
         parent.append(place[word[:-1]] if word else -1)
     labels = [given[i] for i in order]
     if group is None or isinstance(group, Mapping):
@@ -122,8 +133,12 @@ class _Nodes:
         if before == above:
             refuse(InvalidTree, place, f"the edge from {shown_label(parent)} to {shown_label(child)} is there twice")
         if before >= 0:
-            refuse(InvalidTree, place, f"node {shown_label(child)} has two parents, {shown_label(self.labels[before])}"
-                   f" and {shown_label(parent)}")
+            refuse(
+                InvalidTree,
+                place,
+                f"node {shown_label(child)} has two parents, {shown_label(self.labels[before])}"
+                f" and {shown_label(parent)}",
+            )
         self.up[below] = above
         self.children[above].append(below)
 
@@ -131,8 +146,12 @@ class _Nodes:
         roots = [u for u, above in enumerate(self.up) if above < 0]
         if root is not None and self.numbers[root] not in roots:
             above = self.labels[self.up[self.numbers[root]]]
-            refuse(InvalidTree, "root", f"node {shown_label(root)} has the parent {shown_label(above)}",
-                   remedy="edges go from parent to child")
+            refuse(
+                InvalidTree,
+                "root",
+                f"node {shown_label(root)} has the parent {shown_label(above)}",
+                remedy="edges go from parent to child",
+            )
         if len(roots) > 1:
             first, second = (shown_label(self.labels[u]) for u in roots[:2])
             refuse(InvalidTree, place, f"two roots, nodes {first} and {second} have no parent", remedy="a tree has one")
@@ -147,8 +166,11 @@ class _Nodes:
         for new, u in enumerate(order):
             position[u] = new
         labels = [self.labels[u] for u in order]
-        return Ordered([-1] + [position[self.up[u]] for u in order[1:]], labels,
-                       None if group is None else group_by_label(group, labels))
+        return Ordered(
+            [-1] + [position[self.up[u]] for u in order[1:]],
+            labels,
+            None if group is None else group_by_label(group, labels),
+        )
 
 
 def _direct(graph: Any, root: Hashable, found: _Nodes) -> None:
@@ -165,8 +187,12 @@ def _direct(graph: Any, root: Hashable, found: _Nodes) -> None:
                 refuse(InvalidTree, "graph", f"a cycle through node {shown_label(other)}", remedy="a tree has none")
     if len(order) < len(found.labels):
         apart = next(label for label in found.labels if label not in met)
-        refuse(InvalidTree, "graph", f"two roots, node {shown_label(apart)} is not connected to {shown_label(root)}",
-               remedy="a tree is in one piece")
+        refuse(
+            InvalidTree,
+            "graph",
+            f"two roots, node {shown_label(apart)} is not connected to {shown_label(root)}",
+            remedy="a tree is in one piece",
+        )
     if len(graph.edges) >= len(order):
         refuse(InvalidTree, "graph", "some edge is there twice", remedy="a tree with n nodes has n - 1 edges")
 

@@ -1,0 +1,52 @@
+"""Models whose observations are symbols, as the arrays that enumeration and certificates read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.observed.interval import FiniteChain, NotApplicable, TreeLaw
+
+if TYPE_CHECKING:
+    from hidiv.models.model import Model
+    from hidiv.models.tree import Tree
+
+Array = NDArray[np.float64]
+
+
+def finite_chain(model: Model) -> FiniteChain:
+    """A homogeneous model with a finite alphabet."""
+    if model.n_groups > 1:
+        raise NotApplicable("the parameters differ from node to node")
+    return FiniteChain(model.initial, np.asarray(model.transitions[0]), symbol_probabilities(model)[0])
+
+
+def tree_law(model: Model, tree: Tree) -> TreeLaw:
+    """Transitions and probabilities by node of a listed tree, by level of a regular one."""
+    count = tree.depth if tree.kind == "regular" else tree.n_nodes
+    group = np.arange(count) if tree.kind == "regular" else tree.group
+    tables = []
+    for table in (model.transitions, symbol_probabilities(model)):
+        index = np.zeros(count, dtype=np.int64) if len(table) == 1 or group is None else group
+        tables.append(np.ascontiguousarray(table[index]))
+    return TreeLaw(model.initial, *tables)
+
+
+def symbol_probabilities(model: Model) -> Array:
+    """(G, K, M): probabilities of the symbols; NotApplicable for observations that are no symbols."""
+    from hidiv.emissions.categorical import Categorical
+
+    tables = []
+    for family in model.emissions:
+        if isinstance(family, Categorical):
+            tables.append(family.probs)
+        elif family.name == "bernoulli" and family.n_features == 1:
+            ones = np.asarray(family.parameters()["probs"]).reshape(-1)
+            tables.append(np.column_stack([1.0 - ones, ones]))
+        else:
+            raise NotApplicable(f"{family.name} observations have no finite alphabet")
+    if len({table.shape for table in tables}) > 1:
+        raise NotApplicable("the alphabets of the groups differ")
+    return np.stack(tables)

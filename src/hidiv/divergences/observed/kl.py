@@ -1,0 +1,186 @@
+"""The divergence of what a user sees, on a tree: exact, certified, estimated or approximated, and labelled so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any, Literal, NoReturn
+
+from hidiv.adapters.as_model import as_models
+from hidiv.divergences.comparable import check_length
+from hidiv.divergences.observed.enumeration import enumerate_chain
+from hidiv.divergences.observed.finite import finite_chain, tree_law
+from hidiv.divergences.observed.finite_chain import observed_chain
+from hidiv.divergences.observed.interval import Interval, NotApplicable
+from hidiv.divergences.observed.sampling import Draws, stopped_estimate
+from hidiv.divergences.observed.tree_enumeration import enumerate_tree
+from hidiv.divergences.observed.two_state_tree import observed_regular
+from hidiv.divergences.observed.variational import variational
+from hidiv.divergences.result import Divergence
+from hidiv.divergences.subject import subject
+from hidiv.errors import HidivError, IncompatibleModels, OutOfRange, refuse
+from hidiv.inference.sampling import Seed
+from hidiv.models.groups import check_groups
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree, as_tree
+
+Method = Literal["auto", "exact", "certified", "montecarlo", "variational"]
+QUICK = 100_000  # words that "auto" lists without a second thought
+TREE_WIDTH = 1e-6  # of the certified interval on a regular tree
+
+
+def observed_kl(
+    p: Any,
+    q: Any,
+    tree: Tree | int,
+    *,
+    method: Method = "auto",
+    rtol: float = 1e-3,
+    atol: float = 1e-9,
+    seed: Seed = None,
+    max_samples: int | None = None,
+    max_seconds: float | None = None,
+) -> Divergence:
+    """D( p(X) || q(X) ), states summed out: no labels, any numbers of states (definitions, section 5).
+
+    exact: every word listed, finite alphabets and few nodes. certified: an interval that holds; chains and regular
+    trees with two states and a finite alphabet. montecarlo: an estimate with its standard error, until `rtol`, `atol`,
+    `max_samples` or `max_seconds`. variational: a deterministic approximation. auto: the first of exact, certified and
+    montecarlo that applies; `.status` and `.notes` say which. +inf where p emits what q cannot.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
+    >>> hd.observed_kl(p, p.relabel([1, 0]), 5).value
+    0.0
+    """
+    p, q = as_models(p, q)
+    check_length(p, q, until_end=False)
+    on = as_tree(tree)
+    check_groups(p, on, "p")
+    check_groups(q, on, "q")
+    ways: dict[str, Callable[[], Divergence]] = {
+        "exact": lambda: _exact(p, q, on),
+        "certified": lambda: _certified(p, q, on, max_seconds),
+        "montecarlo": lambda: stopped_estimate(Draws.on_tree(p, q, on), rtol, atol, seed, max_samples, max_seconds),
+        "variational": lambda: _variational(p, q, on),
+    }
+    if method == "auto":
+        return _first(p, q, on, ways)
+    if method not in ways:
+        refuse(HidivError, "method", 'must be "auto", ' + ", ".join(f'"{name}"' for name in ways), method)
+    try:
+        return ways[method]()
+    except NotApplicable as reason:
+        not_applicable(method, reason)
+
+
+def _first(p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergence]]) -> Divergence:
+    """Exact where it is quick, certified where there is a certificate, an estimate else."""
+    passed = []
+    for name in ("exact", "certified"):
+        try:
+            if name == "exact" and not _is_quick(p, tree):
+                raise NotApplicable("too many words to list")
+            found = ways[name]()
+        except (NotApplicable, OutOfRange) as reason:
+            passed.append(f"not {name}: {reason}")
+            continue
+        found.notes.extend(passed)
+        return found
+    found = ways["montecarlo"]()
+    found.notes.extend(passed)
+    return found
+
+
+def _is_quick(p: Model, tree: Tree) -> bool:
+    from hidiv.divergences.observed.finite import symbol_probabilities
+
+    symbols = symbol_probabilities(p).shape[-1]
+    return tree.depth < 64 and (symbols == 1 or symbols ** min(tree.n_nodes, 64) <= QUICK)
+
+
+def _exact(p: Model, q: Model, tree: Tree) -> Divergence:
+    if tree.is_chain and p.n_groups == q.n_groups == 1:
+        left, right = finite_chain(p), finite_chain(q)
+        check_alphabets(left.n_symbols, right.n_symbols)
+        found = enumerate_chain(left, right, tree.n_nodes)
+    else:
+        listed = Tree(tree.parent, tree.group) if tree.kind == "regular" else tree
+        laws = tree_law(p, listed), tree_law(q, listed)
+        check_alphabets(*(law.probabilities.shape[-1] for law in laws))
+        found = enumerate_tree(*laws, listed.parent)
+    return Divergence(
+        found.value,
+        "observed",
+        infinite=[] if found.word is None else [_forbidden(found.word)],
+        notes=[f"every one of {found.words} words listed"],
+        subject=subject(p, q, tree),
+    )
+
+
+def _certified(p: Model, q: Model, tree: Tree, seconds: float | None) -> Divergence:
+    if tree.is_chain and p.n_groups == q.n_groups == 1:
+        left, right = finite_chain(p), finite_chain(q)
+        check_alphabets(left.n_symbols, right.n_symbols)
+        interval = observed_chain(left, right, tree.n_nodes)
+    elif tree.kind == "regular" or tree.is_chain:
+        laws = tree_law(p, tree), tree_law(q, tree)
+        check_alphabets(*(law.probabilities.shape[-1] for law in laws))
+        interval = observed_regular(
+            *laws, tree.children or 1, tree.depth, TREE_WIDTH, inf if seconds is None else seconds
+        )
+    else:
+        raise NotApplicable("only chains and regular trees have certificates so far")
+    return from_interval(interval, subject(p, q, tree))
+
+
+def _variational(p: Model, q: Model, tree: Tree) -> Divergence:
+    value = variational(p, q, tree)
+    infinite = ["p has observations that no state of q explains"] if value == inf else []
+    return Divergence(
+        value,
+        "observed",
+        "approximation",
+        infinite=infinite,
+        notes=["variational recursion: deterministic, no bound"],
+        subject=subject(p, q, tree),
+    )
+
+
+def from_interval(interval: Interval, about: str, per: str | None = None) -> Divergence:
+    """The middle of a certified interval, with what it rests on."""
+    if interval.lower == inf:
+        word = interval.how.get("word")
+        reason = "p emits a configuration that q cannot" if word is None else _forbidden(word)
+        return Divergence(
+            inf, "observed", "certified", inf, inf, per=per, infinite=[reason], certificate=interval.how, subject=about
+        )
+    middle = 0.5 * (interval.lower + interval.upper)
+    bounds = interval.lower, interval.upper
+    return Divergence(middle, "observed", "certified", *bounds, per=per, certificate=interval.how, subject=about)
+
+
+def _forbidden(word: Any) -> str:
+    shown = " ".join(str(int(symbol)) for symbol in list(word)[:20])
+    return f"p emits the word {shown}{' ...' if len(list(word)) > 20 else ''} and q cannot"
+
+
+def check_alphabets(p: int, q: int) -> None:
+    """Words must mean the same for both."""
+    if p != q:
+        refuse(
+            IncompatibleModels,
+            "emission",
+            f"p has {p} symbols and q has {q}",
+            remedy="give the smaller alphabet symbols of probability 0",
+        )
+
+
+def not_applicable(method: str, reason: NotApplicable) -> NoReturn:
+    """A method asked for by name that has nothing to say of this pair."""
+    refuse(
+        IncompatibleModels,
+        f'method="{method}"',
+        f"does not apply here, {reason}",
+        remedy='use method="auto" or "montecarlo"',
+    )

@@ -1,0 +1,77 @@
+"""The observed divergence a step along a long chain."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, Literal
+
+from hidiv.adapters.as_model import as_models
+from hidiv.divergences.comparable import check_length
+from hidiv.divergences.observed.finite import finite_chain
+from hidiv.divergences.observed.interval import Interval, NotApplicable
+from hidiv.divergences.observed.kl import check_alphabets, from_interval, not_applicable
+from hidiv.divergences.observed.rates import observed_rate
+from hidiv.divergences.observed.sampling import Draws, stopped_estimate
+from hidiv.divergences.result import Divergence
+from hidiv.divergences.subject import subject
+from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.inference.sampling import Seed
+from hidiv.models.model import Model
+
+PATH = 500  # nodes of each half of a path
+
+
+def observed_kl_rate(
+    p: Any,
+    q: Any,
+    *,
+    method: Literal["auto", "certified", "montecarlo"] = "auto",
+    width: float = 1e-10,
+    rtol: float = 1e-3,
+    atol: float = 1e-9,
+    seed: Seed = None,
+    max_samples: int | None = None,
+    max_seconds: float | None = None,
+) -> Divergence:
+    """lim D_X(N) / N along a chain (definitions, section 5): certified for two states and symbols, else an estimate.
+
+    `width` is what a certified interval should not exceed; a wider one is returned with a note.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
+    >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
+    >>> round(hd.observed_kl_rate(p, q).value, 10)
+    0.4658941425
+    """
+    p, q = as_models(p, q)
+    check_length(p, q, until_end=False)
+    if max(p.n_groups, q.n_groups) > 1:
+        refuse(
+            IncompatibleModels,
+            "rate",
+            "needs models with one group, the same at every step",
+            remedy="use hd.observed_kl on a tree",
+        )
+    if method not in ("auto", "certified", "montecarlo"):
+        refuse(HidivError, "method", 'must be "auto", "certified" or "montecarlo"', method)
+    notes = []
+    if method != "montecarlo":
+        try:
+            interval = _interval(p, q)
+            found = from_interval(interval, f"{subject(p, q)} rate", "step")
+            if interval.lower < inf and interval.width > width:
+                found.notes.append(f"wider than the {width:g} asked for")
+            return found
+        except NotApplicable as reason:
+            if method == "certified":
+                not_applicable(method, reason)
+            notes.append(f"not certified: {reason}")
+    estimated = stopped_estimate(Draws.rate(p, q, PATH), rtol, atol, seed, max_samples, max_seconds)
+    estimated.notes.extend(notes)
+    return estimated
+
+
+def _interval(p: Model, q: Model) -> Interval:
+    left, right = finite_chain(p), finite_chain(q)
+    check_alphabets(left.n_symbols, right.n_symbols)
+    return observed_rate(left, right)
