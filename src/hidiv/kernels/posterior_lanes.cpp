@@ -101,7 +101,7 @@ HIDIV_INLINE bool message(const StepTables &tables, int64_t g0, const Vec *z, co
 // Small integers as doubles, by their place in the mantissa.
 HIDIV_INLINE Vec as_double(Int e) { return (Vec)((e + 4096) | 0x4330000000000000LL) - (0x1p52 + 4096.0); }
 HIDIV_INLINE Int exponents(Vec n) { return (((Int)n >> 52) & 0x7ff) - 1023; }
-HIDIV_INLINE Vec powers(Int e) { return (Vec)((e + 1023) << 52); }
+HIDIV_INLINE Vec powers(Int e) { return (Vec)((U<W>)(e + 1023) << 52); }
 
 HIDIV_INLINE int64_t row_of(const LaneRows &rows, int64_t u) { return rows.row_of_32 ? rows.row_of_32[u] : rows.row_of_64 ? rows.row_of_64[u] : u; }
 
@@ -242,7 +242,7 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
         ratio_out += ratio_all;
         value_out += value_all;
         // Siblings stand together more often than not: their messages meet before they go to the parent.
-        double met[3 * K];
+        double met[3 * K] = {};
         int64_t owner = -1;
         for (int64_t l = m - 1; l >= 0; --l) {
             const int64_t parent = nodes.parent[lowest + l];

@@ -26,11 +26,14 @@ template <int W>
 struct Of {
     typedef double V __attribute__((vector_size(8 * W)));
     typedef long long I __attribute__((vector_size(8 * W)));
+    typedef unsigned long long U __attribute__((vector_size(8 * W)));
 };
 template <int W>
 using V = typename Of<W>::V;
 template <int W>
 using I = typename Of<W>::I;
+template <int W>
+using U = typename Of<W>::U;  // for arithmetic on bits, which may wrap around
 
 template <int W>
 HIDIV_INLINE V<W> load(const double *from) {
@@ -152,17 +155,17 @@ HIDIV_INLINE V<W> exp_of(V<W> x) {
     const V<W> e = (0x1.27e4da1e12fb1p-22 + r * 0x1.af5282aacdb2ep-26) + r2 * 0x1.1f75a3caadff5p-29;
     const V<W> p = (a + r2 * b) + r4 * ((c + r2 * d) + r4 * e);
     const V<W> value = 1.0 + (r + r2 * p);
-    return (V<W>)((I<W>)value + ((I<W>)rounded << 52));
+    return (V<W>)((U<W>)value + ((U<W>)rounded << 52));
 }
 
 // log(1 + x) for x >= 0, within 3 ulp.
 template <int W>
 HIDIV_INLINE V<W> log1p_of(V<W> x) {
     const V<W> u = 1.0 + x;
-    const long long half = 0x3fe6a09e667f3bcdLL;  // sqrt(1/2)
-    const I<W> moved = (I<W>)u + (0x3ff0000000000000LL - half);
-    const V<W> k = (V<W>)((I<W>)((__typeof__(moved))((moved >> 52) & 0xfff)) | 0x4330000000000000LL) - (0x1p52 + 1023.0);
-    const V<W> m = (V<W>)((moved & 0xfffffffffffffLL) + half);
+    const unsigned long long half = 0x3fe6a09e667f3bcdULL;  // sqrt(1/2)
+    const U<W> moved = (U<W>)u + (0x3ff0000000000000ULL - half);
+    const V<W> k = (V<W>)(((moved >> 52) & 0xfffULL) | 0x4330000000000000ULL) - (0x1p52 + 1023.0);
+    const V<W> m = (V<W>)((moved & 0xfffffffffffffULL) + half);
     const V<W> f = k == 0.0 ? x : m - 1.0;
     const V<W> s = f / (2.0 + f), z = s * s;
     const V<W> r = 0x1.5555555555555p-1 +
@@ -192,7 +195,7 @@ template <int W>
 HIDIV_INLINE V<W> unscale(V<W> n, I<W> &biased) {
     const V<W> first = lane<W>(n, 0);
     biased = ((I<W>)first >> 52) & 0x7ff;
-    return (V<W>)((2046 - biased) << 52);
+    return (V<W>)((U<W>)(2046 - biased) << 52);
 }
 
 }  // namespace
