@@ -58,7 +58,7 @@ def compare_rows(
     inward: Array,
     alive: Bools,
 ) -> Rows:
-    """log_row, log_row_q, row_ratio (L, R, K): transition rows; alive (L, R): those p reaches; the rest (L, K), own state.
+    """log_row, log_row_q, row_ratio (L, R, K): transition rows; alive (L, R): those p reaches; the rest (L, K).
 
     m = log(q/p) of what is summed; loc as in local.py, with q's mass where p has none.
     """
