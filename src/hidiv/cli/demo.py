@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from math import exp
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +19,8 @@ Two hidden Markov chains of 10 steps, 2 hidden states and 3 symbols (Perduca and
 CHAINS_MEANING = """\
 A path of hidden states and symbols drawn from theta_1 favours theta_1 over theta_0 by {joint:.4g} nats on average,
 a factor of {factor:.0f} in likelihood. Most of it comes from {largest}. Long chains add {rate:.4g} nats a step.
-This is the joint divergence. An observer who sees only the symbols can tell less: the observed divergence is smaller.
+An observer who sees only the symbols can tell less: the observed divergence is {observed:.4g} nats ({status}), and
+that is what most people mean by the divergence between two hidden Markov models.
 """
 TREES = """\
 Two hidden Markov trees of 3 levels, 2 children a node, parameters by level, Gaussian emissions (their Table I).
@@ -37,11 +39,12 @@ def demo() -> None:
     Example:
       hidiv demo
     """
+    from hidiv.divergences.observed.kl import observed_kl
     from hidiv.models.tree import Tree
 
     p, q = (packaged_model(f"chain_{side}.json") for side in "pq")
     chains = comparison(p, q, Tree.chain(10), "nats")
-    joint = chains["joint"]
+    joint, observed = chains["joint"], observed_kl(p, q, 10)
     assert joint.parts is not None
     named = {
         "the initial law": joint.parts.initial,
@@ -53,9 +56,11 @@ def demo() -> None:
     click.echo(
         CHAINS_MEANING.format(
             joint=joint.value,
-            factor=2.718281828459045**joint.value,
+            factor=exp(joint.value),
             largest=max(named, key=lambda n: named[n]),
             rate=chains["joint_rate"].value,
+            observed=observed.value,
+            status=observed.status,
         )
     )
 
