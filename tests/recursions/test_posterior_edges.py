@@ -41,7 +41,7 @@ def test_star(kernels, apart):
     made.row_of[1:] = np.arange(n - 1) % 2
     exact = star_value(made)
     found = of(kernels, made)
-    assert abs(found[0] - exact) <= 1e-11 * exact  # a hundred thousand roundings in a product
+    assert abs(found[0] - exact) <= 1e-12 * exact
 
 
 def star_value(made):

@@ -11,6 +11,7 @@
 #include "posterior_tree.hpp"
 #include "posterior_wide.hpp"
 #include "prepared_rows.hpp"
+#include "table.hpp"
 #include "targets.hpp"
 
 namespace hidiv {
@@ -24,7 +25,7 @@ struct Free {
 class Records {
 public:
     Records(int64_t count, int64_t padded)
-        : padded_(padded), count_(count), memory_(static_cast<double *>(calloc(size_t(count * 3 * padded), sizeof(double)))) {
+        : padded_(padded), count_(count), memory_(static_cast<double *>(zeroed(count * 3 * padded * int64_t(sizeof(double))))) {
         if (!memory_) throw std::bad_alloc();
     }
     void read(int64_t u, double *state) const {

@@ -110,7 +110,7 @@ HIDIV_INLINE V<W> gather(const double *from, I<W> at) {
     return v;
 }
 
-// phi(t) = e^t - 1 - t = t^2 P(t). P by near-minimax polynomials: |t| <= 2^-6 (0), 2^-3 (1), 1 (2); below 2 ulp each.
+// phi(t) = e^t - 1 - t = t^2 P(t). P by near-minimax polynomials: |t| <= 2^-6 (0), 2^-3 (1), 1 (2); below 3 ulp each.
 template <int W>
 HIDIV_INLINE V<W> phi_over_square_0(V<W> t, V<W> t2) {
     const V<W> a = 0x1.0000000000000p-1 + t * 0x1.5555555555555p-3;
