@@ -38,9 +38,10 @@ def posterior_kl_batch(
     # Laid out as one chain, which `start` cuts.
     pair, layout, _ = pair_tables(p, q, values, None, "states", None, start[1:] - 1)
     found = posterior_batch(pair, layout, start, 0 if threads is None else _checked_threads(threads))
-    for i, one in enumerate(found):
-        refuse_if_impossible(p, q, one, f"sequence {i}")
-    return np.array([one.value for one in found])
+    if found.impossible.any():
+        first = int(np.argmax(found.impossible))
+        refuse_if_impossible(p, q, found.one(first), f"sequence {first}")
+    return found.values
 
 
 def stacked(x: Any, lengths: ArrayLike | None) -> tuple[Any, IntArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,25 +16,41 @@ from hidiv.recursions.tables import Law, PairTables
 Array = NDArray[np.float64]
 
 
-def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: int = 0) -> list[Posterior]:
-    """One result a sequence; sequence i holds the nodes start[i]..start[i+1]-1 of a layout without parents.
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Results of m sequences, as `posterior_sequences` gives them: numbers (m, 3) and places (m, 5)."""
 
-    threads: 0 for all processors; the numbers are the same, bit for bit, whatever it is. Nodes in a result count from
-    the start of its sequence.
+    numbers: Array
+    places: IntArray
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """(m,): which sequences p or q cannot produce."""
+        return np.asarray((self.places[:, 3:] >= 0).any(axis=1))
+
+    @property
+    def values(self) -> Array:
+        """(m,): the divergences, +inf where p's posterior goes and q's cannot follow."""
+        return np.where(self.places[:, 0] >= 0, np.inf, self.numbers[:, 0])
+
+    def one(self, i: int) -> Posterior:
+        """The result of one sequence; nodes count from its start."""
+        node, parent_state, state, failed_p, failed_q = self.places[i].tolist()
+        if failed_p >= 0 or failed_q >= 0:
+            return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
+        if node >= 0:
+            return Posterior(np.inf, np.nan, np.nan, infinite=(node, parent_state, state))
+        value, log_p, log_q = self.numbers[i].tolist()
+        return Posterior(value, log_p, log_q)
+
+
+def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: int = 0) -> Batch:
+    """All sequences; sequence i holds the nodes start[i]..start[i+1]-1 of a layout without parents.
+
+    threads: 0 for all processors; the numbers are the same, bit for bit, whatever it is.
     """
-    values, found = posterior_sequences(
-        start, layout.places, pair.p.arrays, pair.q.arrays, pair.ratios, pair.residual, threads
-    )
-    return [_result(value, place) for value, place in zip(values.tolist(), found.tolist(), strict=True)]
-
-
-def _result(value: list[float], found: list[int]) -> Posterior:
-    node, parent_state, state, failed_p, failed_q = found
-    if failed_p >= 0 or failed_q >= 0:
-        return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
-    if node >= 0:
-        return Posterior(np.inf, np.nan, np.nan, infinite=(node, parent_state, state))
-    return Posterior(value[0], value[1], value[2])
+    places, laws = layout.places, (pair.p.arrays, pair.q.arrays, pair.ratios)
+    return Batch(*posterior_sequences(start, places, *laws, pair.residual, threads))
 
 
 @kernel
