@@ -35,18 +35,6 @@ class Bernoulli(Family):
     def __init__(self, probs: ArrayLike) -> None:
         object.__setattr__(self, "probs", proportions("probs", probs))
 
-    @property
-    def n_states(self) -> int:
-        return int(self.probs.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.probs).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.probs.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"probs": self.probs}
 

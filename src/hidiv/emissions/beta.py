@@ -36,18 +36,6 @@ class Beta(Family):
         object.__setattr__(self, "b", positive("b", b))
         same_shape("b", self.a, self.b)
 
-    @property
-    def n_states(self) -> int:
-        return int(self.a.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.a).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.a.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"a": self.a, "b": self.b}
 

@@ -40,18 +40,6 @@ class Binomial(Family):
         object.__setattr__(self, "prob", proportions("prob", prob))
         same_shape("prob", self.trials, self.prob)
 
-    @property
-    def n_states(self) -> int:
-        return int(self.trials.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.trials).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.trials.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"trials": self.trials, "prob": self.prob}
 

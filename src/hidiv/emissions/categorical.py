@@ -33,10 +33,6 @@ class Categorical(Family):
         object.__setattr__(self, "probs", distributions("probs", probs, (2,)))
 
     @property
-    def n_states(self) -> int:
-        return int(self.probs.shape[0])
-
-    @property
     def n_symbols(self) -> int:
         return int(self.probs.shape[1])
 

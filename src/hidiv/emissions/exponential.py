@@ -32,18 +32,6 @@ class Exponential(Family):
     def __init__(self, rate: ArrayLike) -> None:
         object.__setattr__(self, "rate", positive("rate", rate))
 
-    @property
-    def n_states(self) -> int:
-        return int(self.rate.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.rate).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.rate.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"rate": self.rate}
 

@@ -31,17 +31,6 @@ class Family(Protocol):
 
     name: ClassVar[str]  # the name in files: the class name in lower case with underscores
 
-    @property
-    def n_states(self) -> int: ...
-
-    @property
-    def n_features(self) -> int: ...
-
-    @property
-    def is_scalar(self) -> bool:
-        """Whether a sample is a vector (n,) rather than (n, F)."""
-        ...
-
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments, enough to rebuild the family bit for bit."""
         ...
@@ -67,6 +56,25 @@ class Family(Protocol):
         ...
 
     # What every family is given.
+
+    @property
+    def n_states(self) -> int:
+        """Number of hidden states K: the first axis of every parameter."""
+        return len(self._first_parameter)
+
+    @property
+    def n_features(self) -> int:
+        """Columns of an observation: the second axis of the first parameter, one for a vector of parameters."""
+        return 1 if self.is_scalar else int(self._first_parameter.shape[1])
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether a sample is a vector (n,) rather than (n, F)."""
+        return self._first_parameter.ndim == 1
+
+    @property
+    def _first_parameter(self) -> Array:
+        return np.asarray(next(iter(self.parameters().values())))
 
     def take(self, states: ArrayLike) -> Self:
         """The family whose state i is state states[i] of this one."""

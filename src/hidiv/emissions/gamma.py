@@ -39,18 +39,6 @@ class Gamma(Family):
         object.__setattr__(self, "rate", positive("rate", rate))
         same_shape("rate", self.shape, self.rate)
 
-    @property
-    def n_states(self) -> int:
-        return int(self.shape.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.shape).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.shape.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"shape": self.shape, "rate": self.rate}
 

@@ -56,18 +56,6 @@ class Gaussian(Family):
         object.__setattr__(self, "factor", None if self.cov is None else _factors(self.cov))
 
     @property
-    def n_states(self) -> int:
-        return int(self.mean.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.mean).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.mean.ndim == 1
-
-    @property
     def deviation(self) -> Array:
         """(K, F): the standard deviation of each column."""
         if self.std is not None:

@@ -42,18 +42,6 @@ class GeneralizedGaussian(Family):
         object.__setattr__(self, "shape", positive("shape", shape))
         same_shape("shape", self.scale, self.shape)
 
-    @property
-    def n_states(self) -> int:
-        return int(self.scale.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.scale).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.scale.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"scale": self.scale, "shape": self.shape}
 

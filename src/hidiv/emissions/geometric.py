@@ -36,18 +36,6 @@ class Geometric(Family):
     def __init__(self, prob: ArrayLike) -> None:
         object.__setattr__(self, "prob", success("prob", prob))
 
-    @property
-    def n_states(self) -> int:
-        return int(self.prob.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.prob).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.prob.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"prob": self.prob}
 

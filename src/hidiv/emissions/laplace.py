@@ -41,18 +41,6 @@ class Laplace(Family):
         object.__setattr__(self, "scale", positive("scale", scale))
         same_shape("scale", self.loc, self.scale)
 
-    @property
-    def n_states(self) -> int:
-        return int(self.loc.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.loc).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.loc.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"loc": self.loc, "scale": self.scale}
 

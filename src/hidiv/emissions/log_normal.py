@@ -41,18 +41,6 @@ class LogNormal(Family):
         object.__setattr__(self, "std", positive("std", std))
         same_shape("std", self.mean, self.std)
 
-    @property
-    def n_states(self) -> int:
-        return int(self.mean.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.mean).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.mean.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"mean": self.mean, "std": self.std}
 

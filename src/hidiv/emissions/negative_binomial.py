@@ -42,18 +42,6 @@ class NegativeBinomial(Family):
         object.__setattr__(self, "prob", success("prob", prob))
         same_shape("prob", self.size, self.prob)
 
-    @property
-    def n_states(self) -> int:
-        return int(self.size.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.size).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.size.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"size": self.size, "prob": self.prob}
 

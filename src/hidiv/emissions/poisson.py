@@ -35,18 +35,6 @@ class Poisson(Family):
         object.__setattr__(self, "rate", reading("rate", rate, (1, 2)))
         require("rate", self.rate, self.rate >= 0, "cannot be negative")
 
-    @property
-    def n_states(self) -> int:
-        return int(self.rate.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.rate).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.rate.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"rate": self.rate}
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.registry import pair
+from hidiv.errors import InvalidEvidence, refuse
 
 Array = NDArray[np.float64]
 Function = Callable[[Array], Array]  # any shape in, the same shape out
@@ -56,7 +57,9 @@ def sheets(p: Any, q: Any, lower: Array, upper: Array) -> list[Sheet]:
         return _turns(log_p, ratio, _first(p.mean), _first(p.concentration), lower, upper)
     if names == {"beta"}:
         return [_odds(p, q, ratio, lower, upper)]
-    raise NotImplementedError(f"intervals of {p.name} against {q.name} laws")
+    refuse(
+        InvalidEvidence, "interval", f"{p.name} and {q.name} laws cannot be compared inside one", remedy="give a value"
+    )
 
 
 def _first(parameter: Any) -> float:

@@ -45,18 +45,6 @@ class VonMises(Family):
         require("concentration", self.concentration, self.concentration >= 0, "must be at least 0")
         same_shape("concentration", self.mean, self.concentration)
 
-    @property
-    def n_states(self) -> int:
-        return int(self.mean.shape[0])
-
-    @property
-    def n_features(self) -> int:
-        return int(wide(self.mean).shape[1])
-
-    @property
-    def is_scalar(self) -> bool:
-        return self.mean.ndim == 1
-
     def parameters(self) -> dict[str, Array]:
         return {"mean": self.mean, "concentration": self.concentration}
 
