@@ -10,22 +10,28 @@ from numpy.typing import NDArray
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.joint import check_joint, inward_terms, root_states, too_large
 from hidiv.divergences.local import Local, local_divergences
+from hidiv.divergences.posterior import check_posterior, pair_tables, refuse_if_impossible
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.inward import inward as inward_recursion
+from hidiv.recursions.inward_given import inward_given
 from hidiv.recursions.levels import by_level
+from hidiv.recursions.posterior import posterior
 
 Array = NDArray[np.float64]
 
 
-def inward(p: Any, q: Any, tree: Tree | int) -> Array:
+def inward(p: Any, q: Any, tree: Tree | int, evidence: Any = None) -> Array:
     """(n, K): row u > 0 is K_u as a function of the parent's state, row 0 is r_0(s) + sum_c K_c(s).
 
-    One row a level on a regular tree. +inf where, from that state on, p reaches a place without mass under q.
-    The joint divergence is KL(initial) + initial_p . row 0 (definitions, section 2).
+    One row a level on a regular tree without evidence. +inf where, from that state on, p reaches a place without mass
+    under q. The joint divergence is KL(initial) + initial_p . row 0 (definitions, section 2). With evidence the
+    quantities are those of all that is not known, and 0 for states that the evidence below rules out under p.
     """
     p, q = as_models(p, q)
+    if evidence is not None:
+        return _given(p, q, tree, evidence)
     checked = check_joint(p, q, tree)
     if not isinstance(checked, Tree):
         refuse(IncompatibleModels, "tree", "inward quantities need a tree of known size", "UNTIL_END")
@@ -38,6 +44,14 @@ def inward(p: Any, q: Any, tree: Tree | int) -> Array:
     if not local.is_finite:
         quantities = np.where(_infinite(p, checked, local), np.inf, quantities)
     return quantities
+
+
+def _given(p: Model, q: Model, tree: Tree | int, evidence: Any) -> Array:
+    """(n, K): the same with evidence, node by node on any tree."""
+    check_posterior(p, q, "unobserved", None)
+    pair, layout, _ = pair_tables(p, q, evidence, tree, "unobserved", None)
+    refuse_if_impossible(p, q, posterior(pair, layout))
+    return inward_given(pair, layout)
 
 
 def _regular(p: Model, tree: Tree, local: Local) -> Array:

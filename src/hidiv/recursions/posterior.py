@@ -118,18 +118,22 @@ def posterior_value(
     gap = first_gap(pair, layout, reached)
     if gap is not None:
         return np.inf, np.nan, np.nan, None, gap, -1, -1
-    result = finite_posterior(pair, layout, reached, by_node)
-    return result.value, result.log_likelihood_p, result.log_likelihood_q, result.by_node, none, -1, -1
+    kept = {name: np.zeros(reached.shape) for name in ("own", "log_mass", "log_z")} if by_node else None
+    result = finite_posterior(pair, layout, reached, kept)
+    profile = None if kept is None else profile_by_node(pair.p, layout, kept)
+    return result.value, result.log_likelihood_p, result.log_likelihood_q, profile, none, -1, -1
 
 
-def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, by_node: bool) -> Posterior:
-    """reached (n, K): states of positive posterior probability under p; q forbids none of them."""
+def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, kept: dict[str, Array] | None) -> Posterior:
+    """reached (n, K): states of positive posterior probability under p; q forbids none of them.
+
+    Fills `kept`, if given: own terms (n, K), log_mass (n, K) and log_z (n, K) of every node.
+    """
     n, k = reached.shape
     log_p, log_q = log_of(pair.p.transition), log_of(pair.q.transition)
     first_p, first_q = log_of(pair.p.initial), log_of(pair.q.initial)
     # Extended precision where there is one: a star adds up a hundred thousand logarithms.
     message, message_q, ratio, inward = (np.zeros((n, k), dtype=np.longdouble) for _ in range(4))
-    kept = {name: np.zeros((n, k)) for name in ("own", "log_mass", "log_z")} if by_node else {}
     scales: list[Array] = []
     ratios: list[Array] = []
     values: list[Array] = []
@@ -148,7 +152,7 @@ def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, by_node: 
         rows = compare_rows(
             row, row_q, row_ratio, log_z, log_z_q, mine, residual, inward[nodes].astype(np.float64), alive
         )
-        if by_node:
+        if kept is not None:
             kept["log_z"][nodes] = log_z
             kept["own"][nodes], kept["log_mass"][nodes] = rows.own, rows.log_mass
         return rows
@@ -171,12 +175,12 @@ def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, by_node: 
     log_likelihood = fsum(np.concatenate([*scales, top.log_mass[0]]))
     log_ratio = fsum(np.concatenate([*ratios, top.log_ratio[0]]))
     value = fsum(np.concatenate([*values, top.inward[0]]))
-    profile = profile_by_node(log_p, first_p, layout, kept) if by_node else None
-    return Posterior(value, log_likelihood, log_likelihood + log_ratio, profile)
+    return Posterior(value, log_likelihood, log_likelihood + log_ratio)
 
 
-def profile_by_node(log_transition: Array, log_initial: Array, layout: Layout, kept: dict[str, Array]) -> Array:
+def profile_by_node(p: Tables, layout: Layout, kept: dict[str, Array]) -> Array:
     """(n,): the local terms of each node, its parent weighted by its posterior marginal under p."""
+    log_transition, log_initial = log_of(p.transition), log_of(p.initial)
     n, k = kept["own"].shape
     marginal = np.zeros((n, k))
     profile = np.zeros(n)
