@@ -30,6 +30,7 @@ def rows() -> Iterator[Row]:
         lambda: inward(parent, group, transition, own, root),
         "level-vectorised numpy in plain doubles",
         lambda: plain_inward(parent, tree.level, group, transition, own, root),
+        goal=0.1,
         rounds=5,
     )
     yield interleaved(
