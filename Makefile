@@ -6,13 +6,14 @@ bin := .venv/bin
 # The folders too: a file that is gone changes nothing else.
 sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
 
-.PHONY: help demo test bench lint format install test-install test-sanitize test-peers clean
+.PHONY: help demo test bench docs lint format install test-install test-sanitize test-peers clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo          what hidiv does, on the models of the paper"
 	@echo "make test          the tests; ARGS=\"-k joint\" chooses among them"
 	@echo "make bench         how fast, as ratios measured in one run"
+	@echo "make docs          the documentation, in docs/_build/html"
 	@echo "make lint          ruff, mypy, import-linter; make format tidies up"
 	@echo "make test-install  the install itself: with a compiler, without one, with a C++ error"
 	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
@@ -23,10 +24,14 @@ demo: install
 	@$(bin)/hidiv demo
 
 test: install .venv/.with-test
-	@$(bin)/python -m pytest $(ARGS)
+	@$(bin)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 bench: install .venv/.with-bench
 	@$(bin)/python -m benchmarks $(ARGS)
+
+docs: install .venv/.with-docs
+	@$(bin)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 lint: install .venv/.with-test .venv/.with-lint
 	@$(bin)/ruff check --quiet .
@@ -55,7 +60,7 @@ test-sanitize: install
 	@build/fuzz/fuzz
 
 clean:
-	rm -rf .venv .venv-peers build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-peers build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures
 
 .venv/.created:
 	@PYTHON="$(PYTHON)" sh tools/venv
