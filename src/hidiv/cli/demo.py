@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hidiv.cli.compare import comparison, in_words
+from hidiv.cli.compared import in_words
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
@@ -39,37 +39,41 @@ def demo() -> None:
     Example:
       hidiv demo
     """
-    from hidiv.divergences.observed.kl import observed_kl
+    from hidiv.divergences.compare import compare
     from hidiv.models.tree import Tree
 
     p, q = (packaged_model(f"chain_{side}.json") for side in "pq")
-    chains = comparison(p, q, Tree.chain(10), "nats")
-    joint, observed = chains["joint"], observed_kl(p, q, 10)
+    chains = compare(p, q, Tree.chain(10))
+    joint, observed, rate = chains.joint, chains.observed, chains.rates.joint
+    assert joint is not None
     assert joint.parts is not None
+    assert observed is not None
+    assert rate is not None
     named = {
         "the initial law": joint.parts.initial,
         "the transitions": joint.parts.transition,
         "the emissions": joint.parts.emission,
     }
     click.echo(CHAINS)
-    click.echo(in_words(p, q, chains) + "\n")
+    click.echo(in_words(p, chains) + "\n")
     click.echo(
         CHAINS_MEANING.format(
             joint=joint.value,
             factor=exp(joint.value),
             largest=max(named, key=lambda n: named[n]),
-            rate=chains["joint_rate"].value,
+            rate=rate.value,
             observed=observed.value,
             status=observed.status,
         )
     )
 
     p, q = (packaged_model(f"tree_{side}.json") for side in "pq")
-    trees = comparison(p, q, Tree.regular(2, 3), "nats")
-    joint = trees["joint"]
+    trees = compare(p, q, Tree.regular(2, 3), max_seconds=1.0)
+    joint = trees.joint
+    assert joint is not None
     assert joint.parts is not None
     click.echo(TREES)
-    click.echo(in_words(p, q, trees) + "\n")
+    click.echo(in_words(p, trees) + "\n")
     click.echo(TREES_MEANING.format(root=joint.parts.states[0].sum() / joint.value))
 
 
