@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hidiv.cli.compared import in_words
 from hidiv.cli.inputs import (
+    FILE,
     json_option,
     montecarlo_option,
     read_data,
@@ -27,10 +29,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("p", metavar="A.json")
-@click.argument("q", metavar="B.json")
+@click.argument("p", type=FILE, metavar="A.json")
+@click.argument("q", type=FILE, metavar="B.json")
 @tree_option
-@click.option("--data", metavar="X.csv", help="Observations: adds the posterior divergence given them.")
+@click.option("--data", type=FILE, metavar="X.csv", help="Observations: adds the posterior divergence given them.")
 @montecarlo_option
 @json_option
 @unit_option
@@ -72,16 +74,18 @@ def compare(
 
 
 def estimates(p: Model, q: Model, tree: Any, values: Any, found: Comparison, samples: int) -> dict[str, Divergence]:
-    """The paper's plain Monte Carlo for each quantity there is a value of."""
-    from hidiv.divergences.montecarlo import montecarlo
+    """The paper's plain Monte Carlo for each quantity there is a value of; those finished at an interrupt."""
+    from hidiv.divergences.montecarlo import Quantity, montecarlo
 
-    results = {}
+    results: dict[str, Divergence] = {}
     on = len(values) if tree is None and values is not None else tree
-    for quantity in ("joint", "observed", "posterior"):
-        if getattr(found, quantity) is not None:
-            evidence = values if quantity == "posterior" else None
-            result = montecarlo(p, q, on, quantity=quantity, evidence=evidence, samples=samples, seed=0)
-            results[quantity] = result.to(found.unit)
+    quantities: tuple[Quantity, ...] = ("joint", "observed", "posterior")
+    with suppress(KeyboardInterrupt):
+        for quantity in quantities:
+            if getattr(found, quantity) is not None:
+                evidence = values if quantity == "posterior" else None
+                result = montecarlo(p, q, on, quantity=quantity, evidence=evidence, samples=samples, seed=0)
+                results[quantity] = result.to(found.unit)
     return results
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hidiv.cli.compared import in_words
+from hidiv.cli.inputs import json_option
+from hidiv.cli.tables import print_json
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
@@ -32,7 +34,8 @@ The paper prints 0.690. By Theorem 1 it is exact for any tree; on this one the r
 
 
 @click.command()
-def demo() -> None:
+@json_option
+def demo(as_json: bool) -> None:
     """Compare the paper's two chains and two trees.
 
     \b
@@ -44,6 +47,11 @@ def demo() -> None:
 
     p, q = (packaged_model(f"chain_{side}.json") for side in "pq")
     chains = compare(p, q, Tree.chain(10))
+    tree_p, tree_q = (packaged_model(f"tree_{side}.json") for side in "pq")
+    trees = compare(tree_p, tree_q, Tree.regular(2, 3), max_seconds=1.0)
+    if as_json:
+        print_json({"format": "hidiv.demo", "version": 1, "chains": chains.to_dict(), "trees": trees.to_dict()})
+        return
     joint, observed, rate = chains.joint, chains.observed, chains.rates.joint
     assert joint is not None
     assert joint.parts is not None
@@ -67,13 +75,11 @@ def demo() -> None:
         )
     )
 
-    p, q = (packaged_model(f"tree_{side}.json") for side in "pq")
-    trees = compare(p, q, Tree.regular(2, 3), max_seconds=1.0)
     joint = trees.joint
     assert joint is not None
     assert joint.parts is not None
     click.echo(TREES)
-    click.echo(in_words(p, trees) + "\n")
+    click.echo(in_words(tree_p, trees) + "\n")
     click.echo(TREES_MEANING.format(root=joint.parts.states[0].sum() / joint.value))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hidiv.cli.inputs import (
+    FILE,
     data_option,
     json_option,
     read_data,
@@ -17,7 +18,7 @@ from hidiv.cli.tables import largest, print_json
 
 
 @click.command()
-@click.argument("model", metavar="A.json")
+@click.argument("model", type=FILE, metavar="A.json")
 @data_option
 @tree_option
 @json_option

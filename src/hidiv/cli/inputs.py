@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
 from hidiv.errors import InvalidFile, InvalidTree, refuse
 
@@ -17,13 +18,27 @@ if TYPE_CHECKING:
     from hidiv.models.tree import Tree
     from hidiv.models.until_end import UntilEnd
 
+FILE = click.Path(allow_dash=True)  # shells complete it; reading it says what is wrong with it
+
+
+def _trees(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What --tree may begin with, and files."""
+    forms = [CompletionItem(form) for form in ("chain:", "regular:") if incomplete and form.startswith(incomplete)]
+    return forms or [CompletionItem(incomplete, type="file")]
+
+
 tree_option = click.option(
-    "--tree", "tree_text", metavar="TREE", help="chain:N, regular:CxN or a tree file (- is standard input)."
+    "--tree",
+    "tree_text",
+    metavar="TREE",
+    shell_complete=_trees,
+    help="chain:N, regular:CxN or a tree file (- is standard input).",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 data_option = click.option(
     "--data",
     required=True,
+    type=FILE,
     metavar="X.csv",
     help="Observations: one row a node, one column a feature, empty = missing.",
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from hidiv.cli.compared import estimate_rows
 from hidiv.cli.inputs import (
+    FILE,
     data_option,
     json_option,
     montecarlo_option,
@@ -19,8 +22,8 @@ from hidiv.cli.tables import Row, largest, print_json, table
 
 
 @click.command()
-@click.argument("p", metavar="A.json")
-@click.argument("q", metavar="B.json")
+@click.argument("p", type=FILE, metavar="A.json")
+@click.argument("q", type=FILE, metavar="B.json")
 @data_option
 @tree_option
 @click.option(
@@ -51,15 +54,11 @@ def posterior(
     result = posterior_kl(first, second, values, tree, target=target).to(unit)  # type: ignore[arg-type]
     beside = None
     if montecarlo is not None:
-        beside = estimate(
-            first,
-            second,
-            tree if tree is not None else len(values),
-            quantity="posterior",
-            evidence=values,
-            samples=montecarlo,
-            seed=0,
-        ).to(unit)
+        with suppress(KeyboardInterrupt):  # the exact value is there already
+            on = tree if tree is not None else len(values)
+            beside = estimate(first, second, on, quantity="posterior", evidence=values, samples=montecarlo, seed=0).to(
+                unit
+            )
     if as_json:
         described = result.to_dict() | {"by_node": None if result.by_node is None else plain(result.by_node)}
         print_json(described if beside is None else described | {"montecarlo": beside.to_dict()})

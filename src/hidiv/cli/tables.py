@@ -23,9 +23,24 @@ def table(rows: Iterable[Row]) -> str:
     )
 
 
-def print_json(described: Mapping[str, Any]) -> None:
+def json_text(described: Mapping[str, Any]) -> str:
     """A result for machines: strict JSON, infinities as "inf"; docs/json.md has the keys of every command."""
-    click.echo(json.dumps(described, indent=2, allow_nan=False))
+    return json.dumps(described, indent=2, allow_nan=False) + "\n"
+
+
+def print_json(described: Mapping[str, Any]) -> None:
+    """JSON on standard output."""
+    click.echo(json_text(described), nl=False)
+
+
+def write_out(path: str, text: str) -> None:
+    """Text into a file, or onto standard output for '-'."""
+    from hidiv.files.disk import write_text
+
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_text(path, text)
 
 
 def largest(by_node: Any, unit: str, most: int = 20) -> str:

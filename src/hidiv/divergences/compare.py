@@ -59,9 +59,20 @@ def compare(
     found: dict[str, Any] = {}
     if on is None:
         undefined["joint"] = "there is no tree and no evidence, so only the rates of endless chains are told"
+    # Exact quantities come first and are quick; an interrupt of what searches or draws keeps them.
+    elif p.n_states == q.n_states:
+        found |= _paired(p, q, on, evidence, undefined)
     else:
-        found |= _on_tree(p, q, on, evidence, (seed, max_seconds), undefined)
-    found["rates"] = _rates(p, q, seed, max_seconds, undefined)
+        names = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")
+        undefined |= {name: _unpaired(p, q) for name in names if name != "posterior" or evidence is not None}
+    try:
+        if on is not None:
+            found |= _beside(found.get("joint"), _observed(p, q, on, seed, max_seconds, undefined), undefined)
+        found["rates"] = _rates(p, q, seed, max_seconds, undefined)
+    except KeyboardInterrupt:
+        for name in ("observed", "expected_posterior", "rates"):
+            if name not in found and (on is not None or name == "rates"):
+                undefined.setdefault(name, "it was interrupted")
     return Comparison(about, p.name, q.name, undefined=undefined, **found)
 
 
@@ -80,27 +91,15 @@ def _tree(p: Model, q: Model, tree: Any, evidence: Any) -> Tree | UntilEnd | Non
     return None
 
 
-def _on_tree(
-    p: Model,
-    q: Model,
-    tree: Tree | UntilEnd,
-    evidence: Any,
-    budget: tuple[Seed, float | None],
-    undefined: dict[str, str],
-) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if p.n_states == q.n_states:
-        found |= _paired(p, q, tree, evidence, undefined)
-    else:
-        names = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")
-        undefined |= {name: _unpaired(p, q) for name in names if name != "posterior" or evidence is not None}
-    found["observed"] = _observed(p, q, tree, *budget, undefined)
-    joint = found.get("joint")
-    if joint is not None and found["observed"] is not None:
-        found["expected_posterior"] = _remainder(joint, found["observed"], undefined, "expected_posterior")
-    elif "expected_posterior" not in undefined:
-        undefined["expected_posterior"] = "it is joint - observed, and one of them is not there"
-    return found
+def _beside(joint: Divergence | None, observed: Divergence | None, undefined: dict[str, str]) -> dict[str, Any]:
+    """The observed divergence and what it leaves of the joint one."""
+    if joint is not None and observed is not None:
+        return {
+            "observed": observed,
+            "expected_posterior": _remainder(joint, observed, undefined, "expected_posterior"),
+        }
+    undefined.setdefault("expected_posterior", "it is joint - observed, and one of them is not there")
+    return {"observed": observed}
 
 
 def _paired(p: Model, q: Model, tree: Tree | UntilEnd, evidence: Any, undefined: dict[str, str]) -> dict[str, Any]:
