@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # typing itself costs more to import than all of this fil
 if TYPE_CHECKING:
     from typing import Any
 
+    from hidiv import plots as plots
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.divergences.align import Alignment as Alignment
@@ -97,6 +98,7 @@ _HOMES = {
     "montecarlo": "divergences.montecarlo",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
+    "plots": "plots",
     "posterior_kl": "divergences.posterior",
     "posterior_kl_batch": "divergences.posterior_batch",
     "sample": "inference.sampling",
@@ -113,7 +115,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
     module = import_module(f"hidiv.{_HOMES[name]}")
-    value = module if name == "errors" else getattr(module, name)
+    value = module if name in ("errors", "plots") else getattr(module, name)
     globals()[name] = value
     return value
 
