@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.tabular import tabular
 from hidiv.errors import HidivError, IncompatibleModels, refuse
-from hidiv.plots.ink import MIDDLE, axes, plain, said, text
+from hidiv.plots.ink import DARK, MIDDLE, axes, plain, said, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,14 @@ def differences(
         _numbers(ax, left, right, shade / limit)
     else:
         at, to = np.nonzero(shade < -0.05 * limit)
-        ax.scatter(to + 0.5, at + 0.5, 4000 / max(rows, width), marker="_", color=MIDDLE, linewidths=1)
+        ax.scatter(
+            to + 0.5,
+            at + 0.5,
+            4000 / max(rows, width),
+            marker="_",
+            linewidths=1,
+            c=["white" if shade[r, c] < -0.6 * limit else DARK for r, c in zip(at, to, strict=True)],
+        )
     names = p.state_names or tuple(str(s) for s in range(p.n_states))
     ax.set_yticks(np.arange(rows) + 0.5, [text(name) for name in names])
     shown = range(0, width, max(1, -(-width // 30)))

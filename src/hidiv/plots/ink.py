@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hidiv.divergences.result import Divergence
 
 # Colours that differ in lightness too (after Okabe and Ito), one a quantity; markers repeat what they say.
-JOINT, OBSERVED, POSTERIOR = "#0b5394", "#d55e00", "#117733"
+JOINT, OBSERVED, POSTERIOR = "#0b5394", "#d55e00", "#44aa99"
 QUANTITY = {"joint": (JOINT, "o"), "observed": (OBSERVED, "s"), "posterior": (POSTERIOR, "D")}
 DARK, MIDDLE, LIGHT = "#333333", "#777777", "#cccccc"
 SEQUENTIAL = "Blues"  # light is little, dark is much, in grey as well

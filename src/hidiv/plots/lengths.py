@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hidiv.errors import HidivError, refuse
 from hidiv.plots.ink import DARK, QUANTITY, STATUS, axes, plain, said, standing, text
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from hidiv.divergences.result import Divergence
 
+Array = NDArray[np.float64]
 Series = Sequence["Divergence"]
 
 
@@ -71,7 +73,7 @@ def series_of(results: Series | Sequence[Series] | Mapping[str, Series]) -> dict
     return named
 
 
-def _series(ax: Axes, lengths: np.ndarray, name: str, many: Series, per_step: bool) -> None:  # type: ignore[type-arg]
+def _series(ax: Axes, lengths: Array, name: str, many: Series, per_step: bool) -> None:
     """One series in the marks of its status."""
     scale = 1.0 / lengths if per_step else np.ones_like(lengths)
     values = np.array([one.value for one in many]) * scale
@@ -81,10 +83,8 @@ def _series(ax: Axes, lengths: np.ndarray, name: str, many: Series, per_step: bo
         f"{text(name)}, {STATUS[status]}" if name and not name.isdigit() else f"{many[0].quantity}, {STATUS[status]}"
     )
     if status == "estimate":
-        low, high = (
-            np.array([one.value if (v := getattr(one, side)) is None else v for one in many]) * scale
-            for side in ("lower", "upper")
-        )
+        low = np.array([one.value if one.lower is None else one.lower for one in many]) * scale
+        high = np.array([one.value if one.upper is None else one.upper for one in many]) * scale
         ax.errorbar(
             lengths, values, [values - low, high - values], fmt=marker, markerfacecolor="white", color=DARK,
             markeredgecolor=colour, ecolor=colour, markersize=4.5, elinewidth=1, capsize=2.5, label=label, zorder=2,

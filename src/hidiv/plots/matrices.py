@@ -40,10 +40,11 @@ def pairwise(
     if names is not None and len(names) != rows:
         refuse(HidivError, "names", f"needs one name for each of {rows} models", len(names))
     side = float(np.clip(2.2 + 0.42 * rows, 3.6, 9.0))
-    ax = axes(ax, (side + 0.9, side + (0.7 if linkage is not None else 0.0)))
-    order = np.arange(rows)
+    ax = axes(ax, (side + 1.3, side + (1.2 if linkage is not None else 0.0)))
+    order, top = np.arange(rows), ax
     if linkage is not None:
-        order = _dendrogram(ax, np.asarray(linkage, dtype=np.float64), unit)
+        top = ax.inset_axes((0.0, 1.01, 1.0, 0.18))
+        order = _dendrogram(top, np.asarray(linkage, dtype=np.float64), unit)
         table = table[np.ix_(order, order)]
     image = _cells(ax, table, log)
     labels = [str(i) for i in range(rows)] if names is None else [text(name) for name in names]
@@ -58,7 +59,6 @@ def pairwise(
     bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02)
     bar.set_label(f"{unit}{', logarithmic' if log else ''}", fontsize="small")
     bar.ax.tick_params(labelsize="small")
-    top = ax.child_axes[0] if linkage is not None else ax
     top.set_title(f"{quantity} divergence D(row || column) in {unit} ({status})", fontsize="medium", loc="left")
     return ax
 
@@ -86,7 +86,7 @@ def _cells(ax: Axes, table: Array, log: bool) -> Any:
     return image
 
 
-def _dendrogram(ax: Axes, linkage: Array, unit: str) -> NDArray[np.int64]:
+def _dendrogram(above: Axes, linkage: Array, unit: str) -> NDArray[np.int64]:
     """Draw the merges above the matrix, heights to scale; the order of the leaves."""
     m = len(linkage) + 1
     members: dict[int, list[int]] = {i: [i] for i in range(m)}
@@ -95,7 +95,6 @@ def _dendrogram(ax: Axes, linkage: Array, unit: str) -> NDArray[np.int64]:
     order = members[2 * m - 2]
     x = {leaf: float(at) for at, leaf in enumerate(order)}
     y = dict.fromkeys(range(m), 0.0)
-    above = ax.inset_axes((0.0, 1.01, 1.0, 0.18))
     for step, (a, b, height, _) in enumerate(linkage):
         left, right = int(a), int(b)
         above.plot(

@@ -84,7 +84,7 @@ def _tree(shares: Array, result: Divergence, tree: Tree, ax: Axes | None) -> Axe
     ax = axes(ax, (min(11.0, max(5.2, 0.32 * leaves + 2.2)), min(9.0, 1.9 + 0.75 * tree.depth)))
     edges(ax, tree, x, y)
     top = float(shares.max()) or 1.0
-    inches = ax.figure.get_figure(root=True).get_size_inches()[0]  # type: ignore[union-attr]
+    inches = ax.figure.get_figure(root=True).get_size_inches()[0]
     room = float(np.clip(0.8 * 72 * (inches - 2) / leaves, 3.0, 22.0))  # points across the largest node
     area = room**2 * np.clip(shares / top, 0.02, 1.0)
     dots = ax.scatter(
@@ -119,10 +119,12 @@ def _levels(shares: Array, result: Divergence, tree: Tree, ax: Axes | None) -> A
     ax.bar(range(len(sums)), sums, 0.8, color=QUANTITY.get(result.quantity, (JOINT, ""))[0])
     if len(sums) <= 24:
         for at, (value, count) in enumerate(zip(sums, counts, strict=True)):
-            label = f"{count} × {value / count:.2g}" if len(sums) <= 8 else f"{count} ×"
+            label = f"{count} of {value / count:.2g}" if len(sums) <= 8 else f"{count}"
             ax.annotate(label, (at, value), (0, 2), textcoords="offset points", ha="center", fontsize="x-small")
     ax.set_ylim(0, 1.12 * float(sums.max()) or 1.0)
-    ax.set_xlabel("level (above each bar: nodes × mean share)" if len(sums) <= 8 else "level (above each bar: nodes)")
+    ax.set_xlabel(
+        "level (above each bar: nodes, and their mean)" if len(sums) <= 8 else "level (above each bar: nodes)"
+    )
     ax.set_ylabel(f"share of the level ({result.unit})")
     plain(ax)
     return ax
