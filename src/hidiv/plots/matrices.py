@@ -40,10 +40,10 @@ def pairwise(
     if names is not None and len(names) != rows:
         refuse(HidivError, "names", f"needs one name for each of {rows} models", len(names))
     side = float(np.clip(2.2 + 0.42 * rows, 3.6, 9.0))
-    ax = axes(ax, (side + 1.3, side + (1.2 if linkage is not None else 0.0)))
+    ax = axes(ax, (side + 0.9, side + (1.0 if linkage is not None else 0.0)))
     order, top = np.arange(rows), ax
     if linkage is not None:
-        top = ax.inset_axes((0.0, 1.01, 1.0, 0.18))
+        top = _above(ax)
         order = _dendrogram(top, np.asarray(linkage, dtype=np.float64), unit)
         table = table[np.ix_(order, order)]
     image = _cells(ax, table, log)
@@ -73,7 +73,7 @@ def _cells(ax: Axes, table: Array, log: bool) -> Any:
     shown = np.where(np.isfinite(table), table, top)
     if log and len(positive):
         shown = np.maximum(shown, positive.min())
-    image = ax.imshow(shown, cmap=SEQUENTIAL, norm=norm, aspect="equal", interpolation="nearest")
+    image = ax.imshow(shown, cmap=SEQUENTIAL, norm=norm, aspect="auto", interpolation="nearest")
     for r, c in np.argwhere(~np.isfinite(table)):
         ax.plot([c - 0.5, c + 0.5], [r - 0.5, r + 0.5], color="white", linewidth=0.8)
         ax.plot([c - 0.5, c + 0.5], [r + 0.5, r - 0.5], color="white", linewidth=0.8)
@@ -84,6 +84,15 @@ def _cells(ax: Axes, table: Array, log: bool) -> Any:
                 c, r, "∞" if np.isinf(value) else said(float(value), 2), ha="center", va="center", fontsize=7, color=ink
             )
     return image
+
+
+def _above(ax: Axes) -> Axes:
+    """Axes as wide as these, on top of them; their height is in points, so that the layout can reserve it."""
+    from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
+
+    corner = ScaledTranslation(0, 1, ax.transAxes)  # type: ignore[arg-type]  # any transform will do
+    points = Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans + corner
+    return ax.inset_axes((0.0, 3.0, 1.0, 60.0), transform=blended_transform_factory(ax.transAxes, points))
 
 
 def _dendrogram(above: Axes, linkage: Array, unit: str) -> NDArray[np.int64]:
