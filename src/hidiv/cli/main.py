@@ -15,6 +15,8 @@ COMMANDS = {
     "posterior": ("hidiv.cli.posterior:posterior", "How far apart are their hidden states, given data?"),
     "influence": ("hidiv.cli.influence:influence", "Which observations decide the hidden states?"),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
+    "paper": ("hidiv.cli.paper:paper", "The paper's table and figures, each number with a verdict."),
+    "report": ("hidiv.cli.report:report", "One page about two models, or about many."),
     "demo": ("hidiv.cli.demo:demo", "The paper's two chains and two trees."),
 }
 

@@ -24,16 +24,16 @@ def log_likelihoods(model: Model, x: Array, tree: Tree) -> Array:
     count, n = x.shape[:2]
     with np.errstate(divide="ignore", invalid="ignore"):
         beliefs = _log_weights(model, x.reshape(count, n, -1), tree)
-        peaks = beliefs.max(axis=2)
-        beliefs = np.exp(beliefs - peaks[:, :, None])
-        total = peaks.sum(axis=1)
+        peaks = beliefs.max(axis=1)
+        beliefs = np.exp(beliefs - peaks[:, None])
+        total = peaks.sum(axis=0)
         for u in range(n - 1, 0, -1):
             up = int(tree.parent[u])
-            beliefs[:, up] *= beliefs[:, u] @ model.transitions[_group(tree, u, len(model.transitions))].T
-            largest = beliefs[:, up].max(axis=1)
-            beliefs[:, up] /= largest[:, None]
+            beliefs[up] *= model.transitions[_group(tree, u, len(model.transitions))] @ beliefs[u]
+            largest = beliefs[up].max(axis=0)
+            beliefs[up] /= largest
             total += np.log(largest)
-        total += np.log(beliefs[:, 0] @ model.initial)
+        total += np.log(model.initial @ beliefs[0])
     # Whether a draw is impossible is decided on booleans, one by one, never by an underflow.
     for i in np.flatnonzero(~np.isfinite(total)):
         total[i] = _one(model, x[i], tree)
@@ -41,14 +41,14 @@ def log_likelihoods(model: Model, x: Array, tree: Tree) -> Array:
 
 
 def _log_weights(model: Model, x: Array, tree: Tree) -> Array:
-    """(count, n, K): log-probability of each observation in each state."""
+    """(n, K, count): log-probability of each observation in each state; long axes last are quick."""
     count, n, columns = x.shape
-    weights = np.zeros((count, n, model.n_states))
+    weights = np.zeros((n, model.n_states, count))
     for g, family in enumerate(model.emissions):
         nodes = np.arange(n) if len(model.emissions) == 1 else np.flatnonzero(tree.group == g)
         if nodes.size and family.n_features:
             rows = x[:, nodes].reshape(count * nodes.size, columns)
-            weights[:, nodes] = family.log_prob(rows).reshape(count, nodes.size, -1)
+            weights[nodes] = family.log_prob(rows).reshape(count, nodes.size, -1).transpose(1, 2, 0)
     return weights
 
 
