@@ -77,11 +77,11 @@ def _series(ax: Axes, lengths: Array, name: str, many: Series, per_step: bool) -
     """One series in the marks of its status."""
     scale = 1.0 / lengths if per_step else np.ones_like(lengths)
     values = np.array([one.value for one in many]) * scale
-    status = next((s for s in ("estimate", "approximation", "certified") if any(o.status == s for o in many)), "exact")
+    statuses = [s for s in ("exact", "certified", "approximation", "estimate") if any(o.status == s for o in many)]
+    status = statuses[-1]  # the weakest decides the marks
     colour, marker = QUANTITY[many[0].quantity]
-    label = (
-        f"{text(name)}, {STATUS[status]}" if name and not name.isdigit() else f"{many[0].quantity}, {STATUS[status]}"
-    )
+    called = text(name) if name and not name.isdigit() else many[0].quantity
+    label = f"{called}, {' or '.join(STATUS[s] for s in statuses)}"
     if status == "estimate":
         low = np.array([one.value if one.lower is None else one.lower for one in many]) * scale
         high = np.array([one.value if one.upper is None else one.upper for one in many]) * scale
