@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.divergences.align import Alignment as Alignment
     from hidiv.divergences.align import align as align
+    from hidiv.divergences.compare import compare as compare
+    from hidiv.divergences.compared import Comparison as Comparison
     from hidiv.divergences.do_bound import do_bound as do_bound
     from hidiv.divergences.inward import inward as inward
     from hidiv.divergences.joint import joint_kl as joint_kl
@@ -65,6 +67,7 @@ _HOMES = {
     "Binomial": "emissions.binomial",
     "Categorical": "emissions.categorical",
     "Collection": "comparison.collection",
+    "Comparison": "divergences.compared",
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
     "Exponential": "emissions.exponential",
@@ -85,6 +88,7 @@ _HOMES = {
     "VonMises": "emissions.von_mises",
     "align": "divergences.align",
     "as_model": "adapters.as_model",
+    "compare": "divergences.compare",
     "do_bound": "divergences.do_bound",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",
