@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.comparison.blocks import Plan
 from hidiv.comparison.execution import Executor, run
 from hidiv.comparison.joint_pairs import joint_pairs
+from hidiv.comparison.observed_pairs import observed_pairs
 from hidiv.comparison.matrix import PairwiseMatrix
 from hidiv.comparison.shelves import Shelves, check_ends, check_on_tree, check_states, shelves_of
 from hidiv.errors import HidivError, IncompatibleModels, refuse
@@ -83,6 +84,17 @@ def _planned(
         pairs, notes = joint_pairs(left, right, on, weights)
         back = None if not symmetric else pairs if left is right else joint_pairs(right, left, on, weights)[0]
         return Plan(left, right, pairs, back, edge, left is right), notes, "exact"
+    if quantity == "observed":
+        on = checked_tree(left, right, tree)
+        if isinstance(on, UntilEnd):
+            refuse(IncompatibleModels, "tree", "the observed divergence needs a tree of known size", "UNTIL_END")
+        weights = checked_weights(level_weights, on)
+        if weights is not None and not (weights > 0).all():
+            refuse(HidivError, "level_weights", "must be above 0 for the observed divergence", weights.tolist())
+        pairs = observed_pairs(left, right, on, weights)
+        back = None if not symmetric else pairs if left is right else observed_pairs(right, left, on, weights)
+        notes = ["variational recursion: deterministic, no bound"]
+        return Plan(left, right, pairs, back, edge, left is right), notes, "approximation"
     refuse(HidivError, "quantity", 'must be "joint", "posterior" or "observed"', quantity)
 
 
