@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from hidiv import plots as plots
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.collection import Collection as Collection
+    from hidiv.comparison.pairwise import pairwise_kl as pairwise_kl
     from hidiv.divergences.align import Alignment as Alignment
     from hidiv.divergences.align import align as align
     from hidiv.divergences.compare import compare as compare
@@ -102,27 +103,4 @@ _HOMES = {
     "montecarlo": "divergences.montecarlo",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
-    "plots": "plots",
-    "posterior_kl": "divergences.posterior",
-    "posterior_kl_batch": "divergences.posterior_batch",
-    "sample": "inference.sampling",
-    "sample_posterior": "inference.sampling",
-    "save": "files.writing",
-    "smooth": "inference.smoothing",
-    "viterbi": "inference.decoding",
-}
-
-__all__ = ["__version__", *_HOMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
-    module = import_module(f"hidiv.{_HOMES[name]}")
-    value = module if name in ("errors", "plots") else getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    "pairwise_kl": "comparison.pairwise",
