@@ -104,3 +104,27 @@ _HOMES = {
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
     "pairwise_kl": "comparison.pairwise",
+    "plots": "plots",
+    "posterior_kl": "divergences.posterior",
+    "posterior_kl_batch": "divergences.posterior_batch",
+    "sample": "inference.sampling",
+    "sample_posterior": "inference.sampling",
+    "save": "files.writing",
+    "smooth": "inference.smoothing",
+    "viterbi": "inference.decoding",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
+    module = import_module(f"hidiv.{_HOMES[name]}")
+    value = module if name in ("errors", "plots") else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
