@@ -113,9 +113,18 @@ def methods(found: Comparison) -> list[dict[str, Any]]:
 
 
 def _certificate(result: Divergence) -> list[str]:
-    if not result.certificate:
-        return []
-    return [f"certificate: {', '.join(f'{key} {value}' for key, value in list(plain(result.certificate).items())[:6])}"]
+    """The names of the methods a certificate rests on; its numbers are in the JSON."""
+    found: list[str] = []
+
+    def walk(part: Any) -> None:
+        if isinstance(part, dict):
+            if isinstance(part.get("method"), str):
+                found.append(part["method"])
+            for inner in part.values():
+                walk(inner)
+
+    walk(result.certificate)
+    return [f"certified by {', '.join(dict.fromkeys(found))}"] if found else []
 
 
 def _tree(tree: Any, evidence: Any) -> Tree | UntilEnd | None:
