@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from hidiv.divergences.posterior_batch import posterior_kl_batch as posterior_kl_batch
     from hidiv.divergences.renyi import joint_renyi as joint_renyi
     from hidiv.divergences.result import Divergence as Divergence
+    from hidiv.divergences.tell_apart import SamplesNeeded as SamplesNeeded
+    from hidiv.divergences.tell_apart import samples_to_tell_apart as samples_to_tell_apart
     from hidiv.emissions.bernoulli import Bernoulli as Bernoulli
     from hidiv.emissions.beta import Beta as Beta
     from hidiv.emissions.binomial import Binomial as Binomial
@@ -82,6 +84,7 @@ _HOMES = {
     "NegativeBinomial": "emissions.negative_binomial",
     "Poisson": "emissions.poisson",
     "Product": "emissions.product",
+    "SamplesNeeded": "divergences.tell_apart",
     "Silent": "emissions.silent",
     "Smoothed": "inference.smoothing",
     "Tree": "models.tree",
@@ -109,6 +112,7 @@ _HOMES = {
     "posterior_kl_batch": "divergences.posterior_batch",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
+    "samples_to_tell_apart": "divergences.tell_apart",
     "save": "files.writing",
     "smooth": "inference.smoothing",
     "viterbi": "inference.decoding",
