@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.collection import Collection as Collection
+    from hidiv.comparison.faiss_index import faiss_index as faiss_index
+    from hidiv.comparison.matrix import PairwiseMatrix as PairwiseMatrix
+    from hidiv.comparison.nearest import Nearest as Nearest
+    from hidiv.comparison.nearest import nearest as nearest
     from hidiv.comparison.pairwise import pairwise_kl as pairwise_kl
     from hidiv.divergences.align import Alignment as Alignment
     from hidiv.divergences.align import align as align
@@ -75,7 +79,9 @@ _HOMES = {
     "Laplace": "emissions.laplace",
     "LogNormal": "emissions.log_normal",
     "Model": "models.model",
+    "Nearest": "comparison.nearest",
     "NegativeBinomial": "emissions.negative_binomial",
+    "PairwiseMatrix": "comparison.matrix",
     "Poisson": "emissions.poisson",
     "Product": "emissions.product",
     "Silent": "emissions.silent",
@@ -88,6 +94,7 @@ _HOMES = {
     "do_bound": "divergences.do_bound",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",
+    "faiss_index": "comparison.faiss_index",
     "influence": "inference.influence",
     "inward": "divergences.inward",
     "joint_kl": "divergences.joint",
@@ -96,6 +103,7 @@ _HOMES = {
     "load": "files.reading",
     "log_likelihood": "inference.likelihood",
     "montecarlo": "divergences.montecarlo",
+    "nearest": "comparison.nearest",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
     "pairwise_kl": "comparison.pairwise",
