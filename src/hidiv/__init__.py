@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hidiv.adapters.as_model import as_model as as_model
+    from hidiv.comparison.cluster import Clusters as Clusters
+    from hidiv.comparison.cluster import cluster as cluster
     from hidiv.comparison.collection import Collection as Collection
+    from hidiv.comparison.embed import embed as embed
     from hidiv.comparison.faiss_index import faiss_index as faiss_index
     from hidiv.comparison.matrix import PairwiseMatrix as PairwiseMatrix
     from hidiv.comparison.nearest import Nearest as Nearest
@@ -68,6 +71,7 @@ _HOMES = {
     "Beta": "emissions.beta",
     "Binomial": "emissions.binomial",
     "Categorical": "emissions.categorical",
+    "Clusters": "comparison.cluster",
     "Collection": "comparison.collection",
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
@@ -91,7 +95,9 @@ _HOMES = {
     "VonMises": "emissions.von_mises",
     "align": "divergences.align",
     "as_model": "adapters.as_model",
+    "cluster": "comparison.cluster",
     "do_bound": "divergences.do_bound",
+    "embed": "comparison.embed",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",
     "faiss_index": "comparison.faiss_index",

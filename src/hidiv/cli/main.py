@@ -14,6 +14,9 @@ COMMANDS = {
     "compare": ("hidiv.cli.compare:compare", "How different are two models?"),
     "posterior": ("hidiv.cli.posterior:posterior", "How far apart are their hidden states, given data?"),
     "influence": ("hidiv.cli.influence:influence", "Which observations decide the hidden states?"),
+    "pairwise": ("hidiv.cli.pairwise:pairwise", "How different are all pairs of many models?"),
+    "nearest": ("hidiv.cli.nearest:nearest", "Which models are nearest to one?"),
+    "cluster": ("hidiv.cli.cluster:cluster", "Which models belong together?"),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
     "demo": ("hidiv.cli.demo:demo", "The paper's two chains and two trees."),
 }

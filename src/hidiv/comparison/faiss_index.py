@@ -17,8 +17,6 @@ from hidiv.errors import HidivError, IncompatibleModels, MissingExtra, refuse
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-FLAT = 20_000  # models up to which every one is looked at
-LISTS, PROBES = 4.0, 0.03  # lists for each root of the number of models; share of the lists looked at
 TRAINED = 64  # models a list that its centre is learnt from
 OFFERED = 8  # candidates for each neighbour wanted
 FAR = -70.0  # stands for the logarithm of 0: less than any probability met in practice
@@ -34,16 +32,22 @@ class FaissIndex:
     words: str
 
 
-def faiss_index(models: Any, tree: Any) -> FaissIndex:
-    """An index to hand to `nearest` again and again: it depends on the models, the tree tells which groups are used."""
+def faiss_index(models: Any, tree: Any, *, lists: int | None = None, probes: int | None = None) -> FaissIndex:
+    """An index to hand to `nearest` again and again; the tree tells which groups are used.
+
+    Without `lists` every model is looked at, in single precision. With it models are sorted into that many lists and a
+    search looks at `probes` of them (a sixteenth): much quicker, and models that lie in no clusters are often missed.
+    """
     shelves = shelves_of(models)
     if len(shelves.shelves) > 1:
         refuse(HidivError, "models", "an index needs models of one shape")
+    if lists is not None and not 1 <= lists <= len(shelves):
+        refuse(HidivError, "lists", f"must be a number from 1 to the {len(shelves)} models", lists)
     side = joint_sides(shelves, shelves, checked_tree(shelves, shelves, tree))[1][0]
-    return build_index(side, side)
+    return build_index(side, side, lists, probes)
 
 
-def build_index(q: Side, other: Side) -> FaissIndex:
+def build_index(q: Side, other: Side, lists: int | None = None, probes: int | None = None) -> FaissIndex:
     """The logarithms of q, centred: what all models share does not change which one is nearest."""
     try:
         import faiss
@@ -58,15 +62,14 @@ def build_index(q: Side, other: Side) -> FaissIndex:
     scale = np.where(spread > 0, spread, 1.0) ** -0.5
     vectors = np.ascontiguousarray(logs * scale, dtype=np.float32)
     m, width = vectors.shape
-    if m <= FLAT:
-        index, words = faiss.IndexFlatIP(width), "flat index"
+    if lists is None:
+        index, words = faiss.IndexFlatIP(width), "flat faiss index"
     else:
-        lists = int(LISTS * np.sqrt(m))
         index = faiss.IndexIVFFlat(faiss.IndexFlatIP(width), width, lists, faiss.METRIC_INNER_PRODUCT)
-        index.nprobe = max(1, int(PROBES * lists))
+        index.nprobe = max(1, lists // 16) if probes is None else probes
         sample = np.linspace(0, m - 1, min(m, TRAINED * lists)).astype(int)
         index.train(vectors[sample])
-        words = f"inverted lists, {index.nprobe} of {lists} looked at"
+        words = f"faiss index, {index.nprobe} of {lists} lists looked at"
     index.add(vectors)
     return FaissIndex(index, scale, m, words)
 

@@ -59,7 +59,7 @@ def nearest(queries: Any, models: Any, tree: Any, k: int, *, index: Any = "exact
     >>> models = [hd.Model([1.0], [[1.0]], hd.Poisson([rate])) for rate in (1, 2, 3, 4, 5)]
     >>> indices, values = hd.nearest([hd.Model([1.0], [[1.0]], hd.Poisson([2.9]))], models, 10, k=2)
     >>> indices
-    array([[2, 1]])
+    array([[2, 3]])
     """
     single = isinstance(queries, Model)
     left, right = shelves_of([queries] if single else queries, "queries"), shelves_of(models)
