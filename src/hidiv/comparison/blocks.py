@@ -121,7 +121,3 @@ def _within(places: IntArray, start: int, stop: int) -> slice:
     low, high = np.searchsorted(places, [start, stop])
     return slice(int(low), int(high))
 
-
-def compute(block: Block) -> tuple[Array, int]:
-    """A block computed where it is sent."""
-    return block.compute()

@@ -67,6 +67,18 @@ def factors_of(p: Side, q: Side) -> Factors | None:
     )
 
 
+def counts_of(p: Side) -> Array | None:
+    """(m, F): the expected counts of p alone; None where a family has no sufficient statistics."""
+    stats, _ = common_statistics(p, p)
+    return None if stats is None else _counts(p, common_groups(p, p), stats)[0]
+
+
+def logs_of(q: Side, other: Side) -> Array | None:
+    """(m, F): the logarithms of q in the order of the counts of `other`; may hold -inf."""
+    stats, _ = common_statistics(q, other)
+    return None if stats is None else _logs(q, other, stats)
+
+
 def balance(left: Array, right: Array) -> Array:
     """(F,): feature by feature, the scale at which both sides are alike, so that norms bound sums of products well."""
     sizes = [np.einsum("ij,ij->j", table, table) for table in (left, right)]

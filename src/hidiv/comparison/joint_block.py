@@ -32,11 +32,11 @@ class JointBlock:
         )
 
     def fill(self, out: Array) -> int:
-        """Write D of every p from every q into out (m, m'); how many pairs were computed directly."""
+        """Write D of every p from every q into out (m, m'); how many pairs were too close for the product."""
         if self.factors is None:
             first, second = (grid.ravel() for grid in np.indices(out.shape))
             out[...] = direct_joint(self.p, self.q, first, second).reshape(out.shape)
-            return out.size
+            return 0
         close_first, close_second = multiply(self.factors, out)
         out[close_first, close_second] = direct_joint(self.p, self.q, close_first, close_second)
         return len(close_first)

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.comparison.blocks import Pairs
-from hidiv.comparison.collection import Collection
 from hidiv.comparison.expected import expected_of
 from hidiv.comparison.factors import RELATIVE_ERROR, Factors, factors_of
 from hidiv.comparison.joint_block import JointBlock
@@ -26,31 +25,32 @@ def joint_pairs(
     left: Shelves, right: Shelves, tree: Tree | UntilEnd, level_weights: Array | None = None
 ) -> tuple[dict[tuple[int, int], Pairs], list[str]]:
     """The pairs of every shelf of p with every shelf of q, and what is to be said of how they are computed."""
+    ps, qs = joint_sides(left, right, tree, level_weights)
+    found: dict[tuple[int, int], Pairs] = {}
+    notes: dict[str, None] = {}
+    for a, p in enumerate(ps):
+        for b, q in enumerate(qs):
+            factors, note = _best(p, q)
+            found[a, b] = JointBlock(p, q, factors)
+            notes[note] = None
+    return found, [note for note in notes if note]
+
+
+def joint_sides(
+    left: Shelves, right: Shelves, tree: Tree | UntilEnd, level_weights: Array | None = None
+) -> tuple[list[Side], list[Side]]:
+    """Every shelf of p with its expected visits, and every shelf of q; by group where any model has groups."""
     everyone = [shelf.models for shelf in (*left.shelves, *right.shelves)]
     n_groups = tree.n_groups if isinstance(tree, Tree) else None
     groups = (
         n_groups or 1 if any(m.transitions.shape[1] > 1 for m in everyone) else 1,
         n_groups or 1 if any(len(m.emissions) > 1 for m in everyone) else 1,
     )
-    sides: dict[int, Side] = {}
-
-    def side(models: Collection, counted: bool) -> Side:
-        # A collection on both sides is prepared once.
-        if id(models) not in sides or (counted and sides[id(models)].expected is None):
-            expected = expected_of(models, tree, groups, level_weights) if counted else None
-            sides[id(models)] = side_of(models, expected, n_groups)
-        return sides[id(models)]
-
-    found: dict[tuple[int, int], Pairs] = {}
-    notes: dict[str, None] = {}
-    for a, p_shelf in enumerate(left.shelves):
-        p = side(p_shelf.models, True)
-        for b, q_shelf in enumerate(right.shelves):
-            q = side(q_shelf.models, False)
-            factors, note = _best(p, q)
-            found[a, b] = JointBlock(p, q, factors)
-            notes[note] = None
-    return found, [note for note in notes if note]
+    ps = [
+        side_of(shelf.models, expected_of(shelf.models, tree, groups, level_weights), n_groups)
+        for shelf in left.shelves
+    ]
+    return ps, ps if right is left else [side_of(shelf.models, None, n_groups) for shelf in right.shelves]
 
 
 def _best(p: Side, q: Side) -> tuple[Factors | None, str]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Status = Literal["exact", "approximation", "estimate"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,7 +22,7 @@ class PairwiseMatrix:
 
     values: Any  # an ndarray, or a zarr array that is read when looked at
     quantity: Literal["joint", "posterior", "observed"]
-    status: Literal["exact", "approximation", "estimate"]
+    status: Status
     symmetric: bool  # D(p || q) + D(q || p) in place of D(p || q)
     notes: tuple[str, ...] = ()
     std_error: Array | None = None  # of every entry, where the status is "estimate"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hidiv.comparison.blocks import Pairs
 from hidiv.comparison.collection import Collection
 from hidiv.comparison.shelves import Shelves
-from hidiv.comparison.state_tables import state_table
+from hidiv.comparison.state_tables import fill_state_table
 from hidiv.emissions.family import Family
 from hidiv.models.tree import Tree
 from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees
@@ -87,7 +87,7 @@ def _emission(p: ObservedSide, q: ObservedSide) -> Array:
     by_state = np.arange(n * l).reshape(n, l).T.ravel()  # the kernel wants q's models side by side
     for g in range(groups):
         a, b = (side.families[min(g, len(side.families) - 1)] for side in (p, q))
-        table[g] = state_table(a, b.take(by_state)).reshape(m, k, l, n)
+        fill_state_table(a, b.take(by_state), table[g].reshape(m * k, l * n))
     return table
 
 

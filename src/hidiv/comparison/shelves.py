@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection import Collection, title
 from hidiv.comparison.stacks import checked, raw_of_models, shape_of
-from hidiv.errors import HidivError, IncompatibleModels, InvalidModel, refuse
+from hidiv.errors import IncompatibleModels, InvalidModel, refuse
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
-from hidiv.models.tree import Tree
+from hidiv.models.tree import Tree, as_tree
+from hidiv.models.until_end import UntilEnd
 
 IntArray = NDArray[np.int64]
+Whats = tuple[str, str]  # what the two lists are called
 
 
 class Shelf(NamedTuple):
@@ -75,25 +77,25 @@ def check_on_tree(shelves: Shelves, tree: Tree, what: str) -> None:
             check_groups(models[i], tree, title(int(places[i]), models.names[i], what))
 
 
-def check_states(left: Shelves, right: Shelves, quantity: str) -> None:
+def check_states(left: Shelves, right: Shelves, quantity: str, whats: Whats = ("models", "others")) -> None:
     """Joint and posterior divergences pair states by label, so all models need the same number."""
     first = left.shelves[0].models.n_states
-    for shelves, what in ((left, "models"), (right, "others")):
+    for shelves, what in zip((left, right), whats, strict=True):
         for models, places in shelves.shelves:
             if models.n_states != first:
                 place = title(int(places[0]), models.names[0], what)
                 refuse(
                     IncompatibleModels,
                     place,
-                    f"has {models.n_states} states and models[0] has {first}, "
+                    f"has {models.n_states} states and {whats[0]}[0] has {first}, "
                     f"so their {quantity} divergence is not defined",
                     remedy='use quantity="observed", which does not look at states',
                 )
 
 
-def check_ends(left: Shelves, right: Shelves, until_end: bool) -> None:
+def check_ends(left: Shelves, right: Shelves, until_end: bool, whats: Whats) -> None:
     """Models with `end` live on chains of random length, models without on a tree."""
-    for shelves, what in ((left, "models"), (right, "others")):
+    for shelves, what in zip((left, right), whats, strict=True):
         for models, places in shelves.shelves:
             if (models.end is None) == until_end:
                 place = title(int(places[0]), models.names[0], what)
@@ -102,6 +104,16 @@ def check_ends(left: Shelves, right: Shelves, until_end: bool) -> None:
                 refuse(IncompatibleModels, place, rule, remedy=remedy)
 
 
-def named(error: HidivError, place: str) -> HidivError:
-    """The same refusal with its model named in front."""
-    return type(error)(f"{place}: {error}")
+def checked_tree(
+    left: Shelves, right: Shelves, tree: Any, whats: Whats = ("models", "others")
+) -> Tree | UntilEnd:
+    """The tree, after a look at whether every model can live on it."""
+    until_end = isinstance(tree, UntilEnd)
+    check_ends(left, right, until_end, whats)
+    if isinstance(tree, UntilEnd):
+        return tree
+    on = as_tree(tree)
+    check_on_tree(left, on, whats[0])
+    if right is not left:
+        check_on_tree(right, on, whats[1])
+    return on

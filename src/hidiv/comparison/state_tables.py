@@ -17,10 +17,9 @@ IntArray = NDArray[np.int64]
 PORTION = 1 << 19  # pairs of states compared directly at once
 
 
-def state_table(p: Family, q: Family) -> Array:
-    """(S, S'): KL of each state of p from each state of q, relative error 1e-11; +inf where support is missing."""
+def fill_state_table(p: Family, q: Family, out: Array) -> None:
+    """out (S, S'): KL of each state of p from each state of q, relative error 1e-11; +inf where support is missing."""
     a, b = p.statistics(), q.statistics()
-    out = np.empty((p.n_states, q.n_states))
     factors = None if a is None or b is None or a.key != b.key else _factors(a, b)
     if factors is None:
         first, second = (grid.ravel() for grid in np.indices(out.shape))
@@ -29,7 +28,6 @@ def state_table(p: Family, q: Family) -> Array:
     for start in range(0, len(first), PORTION):
         i, j = first[start : start + PORTION], second[start : start + PORTION]
         out[i, j] = p.take(i).kl(q.take(j))
-    return out
 
 
 def _factors(p: Statistics, q: Statistics) -> Factors | None:
