@@ -8,8 +8,17 @@ TYPE_CHECKING = False  # typing itself costs more to import than all of this fil
 if TYPE_CHECKING:
     from typing import Any
 
+    from hidiv import plots as plots
     from hidiv.adapters.as_model import as_model as as_model
+    from hidiv.comparison.cluster import Clusters as Clusters
+    from hidiv.comparison.cluster import cluster as cluster
     from hidiv.comparison.collection import Collection as Collection
+    from hidiv.comparison.embed import embed as embed
+    from hidiv.comparison.faiss_index import faiss_index as faiss_index
+    from hidiv.comparison.matrix import PairwiseMatrix as PairwiseMatrix
+    from hidiv.comparison.nearest import Nearest as Nearest
+    from hidiv.comparison.nearest import nearest as nearest
+    from hidiv.comparison.pairwise import pairwise_kl as pairwise_kl
     from hidiv.divergences.align import Alignment as Alignment
     from hidiv.divergences.align import align as align
     from hidiv.divergences.compare import compare as compare
@@ -67,6 +76,7 @@ _HOMES = {
     "Beta": "emissions.beta",
     "Binomial": "emissions.binomial",
     "Categorical": "emissions.categorical",
+    "Clusters": "comparison.cluster",
     "Collection": "comparison.collection",
     "Comparison": "divergences.compared",
     "Divergence": "divergences.result",
@@ -79,7 +89,9 @@ _HOMES = {
     "Laplace": "emissions.laplace",
     "LogNormal": "emissions.log_normal",
     "Model": "models.model",
+    "Nearest": "comparison.nearest",
     "NegativeBinomial": "emissions.negative_binomial",
+    "PairwiseMatrix": "comparison.matrix",
     "Poisson": "emissions.poisson",
     "Product": "emissions.product",
     "SamplesNeeded": "divergences.tell_apart",
@@ -90,10 +102,13 @@ _HOMES = {
     "VonMises": "emissions.von_mises",
     "align": "divergences.align",
     "as_model": "adapters.as_model",
+    "cluster": "comparison.cluster",
     "compare": "divergences.compare",
     "do_bound": "divergences.do_bound",
+    "embed": "comparison.embed",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",
+    "faiss_index": "comparison.faiss_index",
     "influence": "inference.influence",
     "inward": "divergences.inward",
     "joint_kl": "divergences.joint",
@@ -102,8 +117,11 @@ _HOMES = {
     "load": "files.reading",
     "log_likelihood": "inference.likelihood",
     "montecarlo": "divergences.montecarlo",
+    "nearest": "comparison.nearest",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
+    "pairwise_kl": "comparison.pairwise",
+    "plots": "plots",
     "posterior_kl": "divergences.posterior",
     "posterior_kl_batch": "divergences.posterior_batch",
     "sample": "inference.sampling",
@@ -121,7 +139,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
     module = import_module(f"hidiv.{_HOMES[name]}")
-    value = module if name == "errors" else getattr(module, name)
+    value = module if name in ("errors", "plots") else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -16,7 +16,12 @@ COMMANDS = {
     "compare": ("hidiv.cli.compare:compare", "How different are two models?"),
     "posterior": ("hidiv.cli.posterior:posterior", "How far apart are their hidden states, given data?"),
     "influence": ("hidiv.cli.influence:influence", "Which observations decide the hidden states?"),
+    "pairwise": ("hidiv.cli.pairwise:pairwise", "How different are all pairs of many models?"),
+    "nearest": ("hidiv.cli.nearest:nearest", "Which models are nearest to one?"),
+    "cluster": ("hidiv.cli.cluster:cluster", "Which models belong together?"),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
+    "paper": ("hidiv.cli.paper:paper", "The paper's table and figures, each number with a verdict."),
+    "report": ("hidiv.cli.report:report", "One page about two models, or about many."),
     "demo": ("hidiv.cli.demo:demo", "The paper's two chains and two trees."),
 }
 

@@ -1,0 +1,80 @@
+"""hidiv cluster: which models belong together?"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from hidiv.cli.inputs import json_option
+from hidiv.errors import InvalidFile, refuse
+
+
+@click.command()
+@click.argument("matrix", metavar="D.csv")
+@click.option("--clusters", type=click.IntRange(min=1), metavar="N", help="How many; by the silhouette if not given.")
+@click.option(
+    "--method",
+    type=click.Choice(["average", "complete", "single", "medoids"]),
+    default="average",
+    show_default=True,
+    help="Linkage, or k-medoids.",
+)
+@click.option("--out", metavar="C.csv", help="Cluster, medoid and place on a map of every model, as CSV.")
+@click.option("--plot", metavar="D.png", help="A picture of the matrix with its dendrogram.")
+@json_option
+def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plot: str | None, as_json: bool) -> None:
+    """Cluster models by a matrix of divergences that `hidiv pairwise` wrote (.csv or .npz).
+
+    \b
+    Example:
+      hidiv cluster d.csv --clusters 3
+    """
+    from hidiv.comparison.cluster import cluster as group
+    from hidiv.comparison.cluster import jeffreys
+    from hidiv.comparison.embed import embed
+    from hidiv.files.disk import write_text
+    from hidiv.files.matrices import read_matrix
+
+    values, names, columns = read_matrix(matrix)
+    if names != columns:
+        refuse(InvalidFile, matrix, "must have the same models in its rows and columns")
+    found = group(values, clusters, method=method)  # type: ignore[arg-type]
+    points = embed(values, min(2, len(names)))
+    if out is not None:
+        write_text(out, _csv(names, found, points))
+    if plot is not None:
+        from hidiv.plots import pairwise as picture
+
+        linkage = found.linkage if found.linkage is not None else group(values, 1).linkage
+        axes = picture(jeffreys(values), names=names, linkage=linkage)
+        axes.figure.savefig(plot, bbox_inches="tight")
+    members = [[names[i] for i, label in enumerate(found.labels) if label == c] for c in range(found.n_clusters)]
+    if as_json:
+        described = {
+            "method": method, "silhouette": found.silhouette,
+            "clusters": [
+                {"medoid": names[int(i)], "models": inside} for i, inside in zip(found.medoids, members, strict=True)
+            ],
+            "map": {name: point.tolist() for name, point in zip(names, points, strict=True)},
+        }  # fmt: skip
+        click.echo(json.dumps(described, indent=2))
+        return
+    click.echo(repr(found))
+    for c, (i, inside) in enumerate(zip(found.medoids, members, strict=True)):
+        click.echo(f"\ncluster {c}, medoid {names[int(i)]}")
+        for name in inside:
+            click.echo(f"  {name}")
+
+
+def _csv(names, found, points) -> str:  # type: ignore[no-untyped-def]
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["model", "cluster", "medoid", "silhouette", "x", "y"])
+    for name, label, share, point in zip(names, found.labels, found.silhouettes, points, strict=True):
+        x, y = (*point.tolist(), 0.0)[:2]
+        writer.writerow([name, int(label), names[int(found.medoids[label])], repr(float(share)), repr(x), repr(y)])
+    return text.getvalue()

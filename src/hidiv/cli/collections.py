@@ -1,0 +1,47 @@
+"""Models and their names from any number of model files and collections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hidiv.errors import InvalidFile, refuse
+
+if TYPE_CHECKING:
+    from hidiv.comparison.collection import Collection
+    from hidiv.models.model import Model
+
+
+def read_models(paths: tuple[str, ...]) -> tuple[list[Model] | Collection, list[str]]:
+    """Model files (JSON) and collections (NPZ) in order; one collection alone stays stacked."""
+    from hidiv.comparison.collection import Collection
+    from hidiv.files.reading import load
+    from hidiv.models.model import Model
+
+    models: list[Model] = []
+    names: list[str] = []
+    for path in paths:
+        found: Any = load(path)
+        stem = Path(path).stem
+        if isinstance(found, Collection):
+            new = [name or f"{stem}[{i}]" for i, name in enumerate(found.names)]
+            if len(paths) == 1:
+                return found, _distinct(new)
+            models += list(found)
+            names += new
+        elif isinstance(found, Model):
+            models.append(found)
+            names.append(found.name or stem)
+        else:
+            refuse(InvalidFile, path, "must hold a model or a collection of models", type(found).__name__)
+    return models, _distinct(names)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names told apart by a number where they are the same."""
+    seen: dict[str, int] = {}
+    told = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        told.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return told

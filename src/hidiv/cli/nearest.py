@@ -1,0 +1,59 @@
+"""hidiv nearest: which of many models are nearest to one?"""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from hidiv.cli.collections import read_models
+from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
+from hidiv.cli.tables import table
+
+
+@click.command()
+@click.argument("query", metavar="QUERY.json")
+@click.argument("models", nargs=-1, required=True, metavar="MODELS...")
+@tree_option
+@click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True, help="How many.")
+@click.option("--index", type=click.Choice(["exact", "faiss"]), default="exact", show_default=True, help="How to search.")
+@click.option("--out", metavar="N.csv", help="The list as a CSV file.")
+@json_option
+@unit_option
+def nearest(
+    query: str, models: tuple[str, ...], tree_text: str | None, count: int, index: str, out: str | None, as_json: bool,
+    unit: str,
+) -> None:  # fmt: skip
+    """The models with the smallest joint divergence D(QUERY || model); MODELS are model files and collections (.npz).
+
+    \b
+    Example:
+      hidiv nearest a.json many.npz --tree chain:100 -k 5
+    """
+    from math import log
+
+    from hidiv.comparison.nearest import nearest as search
+    from hidiv.files.disk import write_text
+
+    first = read_model(query)
+    found, names = read_models(models)
+    result = search(first, found, read_tree_for(tree_text, first), min(count, len(names)), index=index)
+    scale = 1.0 / log(2.0) if unit == "bits" else 1.0
+    listed = [(names[i], float(v) * scale) for i, v in zip(result.indices.tolist(), result.values, strict=True)]
+    if out is not None:
+        lines = (f'"{name.replace(chr(34), chr(34) * 2)}",{value!r}' for name, value in listed)
+        write_text(out, "\n".join([f"model,divergence in {unit}", *lines]) + "\n")
+    if as_json:
+        described = {
+            "query": first.name or query, "unit": unit, "recall": result.recall, "notes": list(result.notes),
+            "nearest": [
+                {"name": name, "index": i, "divergence": value if value < float("inf") else "inf"}
+                for (name, value), i in zip(listed, result.indices.tolist(), strict=True)
+            ],
+        }  # fmt: skip
+        click.echo(json.dumps(described, indent=2))
+        return
+    click.echo(f"joint divergence D({first.name or query} || model), exact\n")
+    click.echo(table((name, value, unit) for name, value in listed))
+    for note in result.notes:
+        click.echo(note)

@@ -1,0 +1,132 @@
+"""hidiv pairwise: the divergences of all pairs of many models."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hidiv.cli.collections import read_models
+from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
+from hidiv.errors import HidivError, refuse
+
+if TYPE_CHECKING:
+    from hidiv.comparison.matrix import PairwiseMatrix
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, metavar="MODELS...")
+@tree_option
+@click.option("--out", metavar="D.csv", help="Where the matrix goes: .csv, or .npz for programs.")
+@click.option("--plot", metavar="D.png", help="A picture of the matrix with its dendrogram.")
+@click.option("--store", metavar="D.zarr", help="Keep finished blocks here; a second run does what is left.")
+@click.option(
+    "--quantity",
+    type=click.Choice(["joint", "posterior", "observed"]),
+    default="joint",
+    show_default=True,
+    help="What is compared; posterior needs --data.",
+)
+@click.option("--data", metavar="X.csv", help="Observations for the posterior divergence.")
+@click.option("--samples", type=click.IntRange(min=2), metavar="N", help="Observed divergence by Monte Carlo, N draws.")
+@click.option("--symmetric", is_flag=True, help="D(p || q) + D(q || p).")
+@click.option("--processes", is_flag=True, help="Compute blocks in processes instead of threads.")
+@json_option
+@unit_option
+def pairwise(
+    models: tuple[str, ...], tree_text: str | None, out: str | None, plot: str | None, store: str | None, quantity: str,
+    data: str | None, samples: int | None, symmetric: bool, processes: bool, as_json: bool, unit: str,
+) -> None:  # fmt: skip
+    """D of every model from every other, rows from columns; MODELS are model files and collections (.npz).
+
+    \b
+    Example:
+      hidiv pairwise a.json b.json c.json --tree chain:100 --out d.csv
+    """
+    import numpy as np
+
+    from hidiv.comparison.pairwise import pairwise_kl
+    from hidiv.files.matrices import write_matrix
+
+    found, names = read_models(models)
+    if (data is None) == (quantity == "posterior"):
+        refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
+    values = None if data is None else read_data(data)
+    tree = None if tree_text is None and values is not None else read_tree_for(tree_text, found[0])
+    with _Bar() as bar:
+        matrix = pairwise_kl(
+            found, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
+            store=store, executor="processes" if processes else None, progress=bar.show,
+        )  # fmt: skip
+    scale = 1.0 / np.log(2.0) if unit == "bits" else 1.0
+    table = np.asarray(matrix) * scale
+    if out is not None:
+        write_matrix(out, table, names, names)
+    if plot is not None:
+        draw(plot, table, names, matrix, unit)
+    if as_json:
+        click.echo(json.dumps(to_json(matrix, table, names, unit, whole=out is None), indent=2))
+    else:
+        click.echo(in_words(matrix, table, names, unit, out is None))
+
+
+class _Bar:
+    """A progress bar on a terminal, nothing in a pipe."""
+
+    def __enter__(self) -> _Bar:
+        self.shown = False
+        return self
+
+    def show(self, done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            width = 30 * done // total
+            click.echo(f"\r[{'#' * width}{'.' * (30 - width)}] {done} of {total} blocks", nl=False, err=True)
+            self.shown = True
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            click.echo("", err=True)
+
+
+def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: str) -> None:
+    """The matrix with the dendrogram of its average linkage."""
+    from hidiv.comparison.cluster import cluster
+    from hidiv.plots import pairwise as picture
+
+    axes = picture(
+        table, names=names, linkage=cluster(table, 1).linkage, unit=unit, quantity=matrix.quantity, status=matrix.status
+    )
+    axes.figure.savefig(path, bbox_inches="tight")
+
+
+def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> dict[str, Any]:
+    """Everything but, where it went to a file, the matrix itself; infinity as a text."""
+    described: dict[str, Any] = {
+        "quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "unit": unit,
+        "names": names, "notes": list(matrix.notes),
+    }  # fmt: skip
+    if whole:
+        described["matrix"] = _plain(table)
+        if matrix.std_error is not None:
+            described["std_error"] = _plain(matrix.std_error)
+    return described
+
+
+def _plain(table: Any) -> list[list[Any]]:
+    return [[float(x) if x < float("inf") else "inf" for x in row] for row in table.tolist()]
+
+
+def in_words(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> str:
+    """What was computed, the nearest pair, and a small matrix itself."""
+    what = "D(p || q) + D(q || p)" if matrix.symmetric else "D(row || column)"
+    lines = [f"{len(names)} models, {matrix.quantity} divergence {what} in {unit}, {matrix.status}", *matrix.notes]
+    if whole:
+        width = max(10, *(len(name) for name in names))
+        lines += ["", " " * width + "".join(f"  {name:>{width}}" for name in names)]
+        lines += [
+            f"{name:<{width}}" + "".join(f"  {x:>{width}.6g}" for x in row)
+            for name, row in zip(names, table.tolist(), strict=True)
+        ]
+    return "\n".join(lines)

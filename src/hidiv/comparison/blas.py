@@ -1,0 +1,32 @@
+"""One BLAS thread while blocks are computed: blocks are the parallelism, and the same block gives the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+_lock = Lock()
+_inside = 0
+_limit: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS is limited when the first thread of this process comes in, and given back when the last one leaves."""
+    global _inside, _limit
+    from threadpoolctl import threadpool_limits
+
+    with _lock:
+        if _inside == 0:
+            _limit = threadpool_limits(1, user_api="blas")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limit.restore_original_limits()
+                _limit = None

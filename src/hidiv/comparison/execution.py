@@ -1,0 +1,132 @@
+"""Where blocks are computed: in this process, in others, or on a Dask cluster; the same function everywhere."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.comparison.blas import one_blas_thread
+from hidiv.comparison.blocks import Block, Plan
+from hidiv.comparison.sheets import Sheet
+from hidiv.errors import HidivError, refuse
+
+Array = NDArray[np.float64]
+Executor = Any  # None, "serial", "processes" or a Dask client
+Progress = Callable[[int, int], object] | None  # blocks done, blocks in all
+
+IN_FLIGHT = 3  # blocks sent out for each worker: one is computed, one on its way, one waiting
+
+
+def compute(block: Block) -> tuple[Array, int]:
+    """A block computed where it is sent, with one BLAS thread."""
+    with one_blas_thread():
+        return block.compute()
+
+
+def fill(sheet: Sheet, plan: Plan, executor: Executor, progress: Progress = None) -> int:
+    """Compute every block the sheet lacks and write it once; how many were computed."""
+    corners = sheet.todo(plan)
+    total = len(plan.corners())
+    done = total - len(corners)
+    for block, values, direct in _computed(corners, plan, executor, sheet):
+        if values is not None:
+            sheet.write(block, values, direct)
+        else:
+            sheet.mark(block, direct)
+        done += 1
+        if progress is not None:
+            progress(done, total)
+    return len(corners)
+
+
+def _computed(
+    corners: list[tuple[int, int]], plan: Plan, executor: Executor, sheet: Sheet
+) -> Iterator[tuple[Block, Array | None, int]]:
+    """Blocks as they are done, with their values unless those are in place already."""
+    if executor is None or executor == "serial":
+        yield from _here(corners, plan, sheet, 1 if executor == "serial" else processors())
+    elif executor == "processes":
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processors(), mp_context=context) as pool:
+            yield from _sent(corners, plan, pool.submit, _any_done, IN_FLIGHT * processors())
+    elif hasattr(executor, "submit") and hasattr(executor, "scheduler_info"):
+        workers = max(1, len(executor.scheduler_info(n_workers=-1)["workers"]))
+
+        def submit(function: Any, block: Block) -> Any:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph")  # a block carries its models with it
+                return executor.submit(function, block, pure=False)
+
+        yield from _sent(corners, plan, submit, _any_done_on_dask, IN_FLIGHT * workers)
+    else:
+        refuse(HidivError, "executor", 'must be None, "serial", "processes" or a Dask client', type(executor).__name__)
+
+
+def _here(
+    corners: list[tuple[int, int]], plan: Plan, sheet: Sheet, threads: int
+) -> Iterator[tuple[Block, Array | None, int]]:
+    """In this process; a matrix in memory is written where it lies."""
+    in_place = isinstance(sheet.values, np.ndarray)
+
+    def one(corner: tuple[int, int]) -> tuple[Block, Array | None, int]:
+        block = plan.block(*corner)
+        if not in_place:
+            return block, *block.compute()
+        target = sheet.values[block.top : block.bottom, block.left : block.right]
+        _, direct = block.compute(target)
+        if sheet.is_mirrored and block.top != block.left:
+            sheet.values[block.left : block.right, block.top : block.bottom] = target.T
+        return block, None, direct
+
+    with one_blas_thread():
+        if threads == 1 or len(corners) == 1:
+            yield from map(one, corners)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            # Never more blocks waiting than threads: values on their way to a store are memory too.
+            for start in range(0, len(corners), 4 * threads):
+                yield from pool.map(one, corners[start : start + 4 * threads])
+
+
+def _sent(
+    corners: list[tuple[int, int]], plan: Plan, submit: Any, any_done: Any, most: int
+) -> Iterator[tuple[Block, Array, int]]:
+    """Blocks sent out a few at a time, and taken in whichever comes first."""
+    waiting: dict[Any, Block] = {}
+    ahead = iter(corners)
+    try:
+        while True:
+            for corner in ahead:
+                block = plan.block(*corner)
+                waiting[submit(compute, block)] = block
+                if len(waiting) >= most:
+                    break
+            if not waiting:
+                return
+            for future in any_done(list(waiting)):
+                yield waiting.pop(future), *future.result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _any_done(futures: list[Any]) -> Any:
+    return wait(futures, return_when=FIRST_COMPLETED).done
+
+
+def _any_done_on_dask(futures: list[Any]) -> Any:
+    from distributed import wait as wait_on_dask
+
+    return wait_on_dask(futures, return_when=FIRST_COMPLETED).done
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

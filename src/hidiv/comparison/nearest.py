@@ -1,0 +1,142 @@
+"""The models nearest to a query: a maximum inner product, block by block, never the whole matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.comparison.blas import one_blas_thread
+from hidiv.comparison.execution import processors
+from hidiv.comparison.faiss_index import FaissIndex, build_index, candidates
+from hidiv.comparison.joint_pairs import joint_sides
+from hidiv.comparison.joint_block import JointBlock
+from hidiv.comparison.direct import direct_joint
+from hidiv.comparison.factors import factors_of
+from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelves_of
+from hidiv.comparison.sides import Side
+from hidiv.errors import HidivError, refuse
+from hidiv.models.model import Model
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+QUERIES, MODELS = 256, 1 << 15  # of one block
+SAMPLED = 32  # queries searched both ways to say how good an index is
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """Indices and divergences, each (Q, k), nearest first; unpacks as the two. `recall` with an index."""
+
+    indices: IntArray
+    values: Array
+    recall: float | None = None  # share of the true k nearest that the index found, for some of the queries
+    notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.indices, self.values))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, i: int) -> Any:
+        return (self.indices, self.values)[i]
+
+
+def nearest(queries: Any, models: Any, tree: Any, k: int, *, index: Any = "exact") -> Nearest:
+    """The k models with the smallest joint D(query || model), for every query: indices and divergences, (Q, k).
+
+    queries: a list of models, or one model for vectors (k,). Models that lack support the query needs are infinitely
+    far. index="faiss" asks an index for candidates (inner product) and ranks those by their exact divergences; `.recall`
+    says how many of the true ones it found. An index made by `faiss_index` can be used again.
+
+    >>> import hidiv as hd
+    >>> models = [hd.Model([1.0], [[1.0]], hd.Poisson([rate])) for rate in (1, 2, 3, 4, 5)]
+    >>> indices, values = hd.nearest([hd.Model([1.0], [[1.0]], hd.Poisson([2.9]))], models, 10, k=2)
+    >>> indices
+    array([[2, 3]])
+    """
+    single = isinstance(queries, Model)
+    left, right = shelves_of([queries] if single else queries, "queries"), shelves_of(models)
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(right):
+        refuse(HidivError, "k", f"must be a whole number from 1 to the {len(right)} models", k)
+    check_states(right, left, "joint", ("models", "queries"))
+    on = checked_tree(left, right, tree, ("queries", "models"))
+    sides = joint_sides(left, right, on)
+    if index == "exact":
+        found = _exact(left, right, *sides, int(k))
+    elif index == "faiss" or isinstance(index, FaissIndex):
+        found = _by_index(left, right, *sides, int(k), index)
+    else:
+        refuse(HidivError, "index", 'must be "exact", "faiss" or an index made by faiss_index', index)
+    if single:
+        return Nearest(found.indices[0], found.values[0], found.recall, found.notes)
+    return found
+
+
+def _exact(left: Shelves, right: Shelves, ps: list[Side], qs: list[Side], k: int) -> Nearest:
+    indices, values = np.zeros((len(left), k), dtype=np.int64), np.full((len(left), k), np.inf)
+    for shelf, p in zip(left.shelves, ps, strict=True):
+        for start in range(0, len(p), QUERIES):
+            rows = slice(start, start + QUERIES)
+            indices[shelf.places[rows]], values[shelf.places[rows]] = _of_some(p.take(rows), right, qs, k)
+    return Nearest(indices, values)
+
+
+def _of_some(p: Side, right: Shelves, qs: list[Side], k: int) -> tuple[IntArray, Array]:
+    """The k nearest of a few queries: those of every block of models, then of those."""
+
+    def block(piece: tuple[IntArray, Side, slice]) -> tuple[IntArray, Array]:
+        places, side, columns = piece
+        q = side.take(columns)
+        out = np.empty((len(p), len(q)))
+        JointBlock(p, q, factors_of(p, q)).fill(out)
+        return _smallest(np.broadcast_to(places[columns], out.shape), out, k)
+
+    pieces = [
+        (shelf.places, q, slice(start, start + MODELS))
+        for shelf, q in zip(right.shelves, qs, strict=True)
+        for start in range(0, len(q), MODELS)
+    ]
+    best = np.zeros((len(p), 0), dtype=np.int64), np.zeros((len(p), 0))
+    with one_blas_thread(), ThreadPoolExecutor(processors()) as pool:
+        for indices, values in pool.map(block, pieces):
+            best = _smallest(np.hstack([best[0], indices]), np.hstack([best[1], values]), k)
+    return best
+
+
+def _smallest(indices: IntArray, values: Array, k: int) -> tuple[IntArray, Array]:
+    """The k smallest of each row in order; equal ones by index."""
+    if values.shape[1] > k:
+        # All that are as small as the k-th, so that ties are broken by the index and not by chance.
+        limit = np.partition(values, k - 1, axis=1)[:, k - 1 : k]
+        width = int((values <= limit).sum(axis=1).max())
+        if width < values.shape[1]:
+            among = np.argpartition(values, width - 1, axis=1)[:, :width] if width <= 4 * k else None
+            if among is not None:
+                indices, values = np.take_along_axis(indices, among, axis=1), np.take_along_axis(values, among, axis=1)
+    order = np.lexsort((indices, values), axis=1)[:, :k]
+    return np.take_along_axis(indices, order, axis=1), np.take_along_axis(values, order, axis=1)
+
+
+def _by_index(left: Shelves, right: Shelves, ps: list[Side], qs: list[Side], k: int, index: Any) -> Nearest:
+    if len(ps) > 1 or len(qs) > 1:
+        refuse(HidivError, "index", "an index needs models of one shape", remedy='use index="exact"')
+    p, q = ps[0], qs[0]
+    built = index if isinstance(index, FaissIndex) else build_index(q, p)
+    if built.n_models != len(q):
+        refuse(HidivError, "index", f"was made for {built.n_models} models, not for these", len(q))
+    offered = candidates(built, p, k)
+    values = direct_joint(p, q, np.repeat(np.arange(len(p)), offered.shape[1]), offered.ravel()).reshape(offered.shape)
+    indices, values = _smallest(offered, values, k)
+    some = np.unique(np.linspace(0, len(p) - 1, SAMPLED).astype(int))
+    truth, _ = _of_some(p.take(some), right, qs, k)
+    hits = sum(len(np.intersect1d(a, b)) for a, b in zip(truth, indices[some], strict=True))
+    recall = hits / truth.size
+    note = f"{built.words}; {offered.shape[1]} candidates ranked exactly; recall {recall:.3f} over {len(some)} queries"
+    return Nearest(indices, values, recall, (note,))

@@ -1,0 +1,166 @@
+"""Divergences of all pairs of many models."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.comparison.blocks import Pairs, Plan
+from hidiv.comparison.execution import Executor, Progress, fill
+from hidiv.comparison.fingerprint import digest_of_tree, fingerprint
+from hidiv.comparison.joint_pairs import joint_pairs
+from hidiv.comparison.matrix import PairwiseMatrix, Status
+from hidiv.comparison.observed_estimates import observed_estimates
+from hidiv.comparison.observed_pairs import observed_pairs
+from hidiv.comparison.posterior_pairs import posterior_pairs
+from hidiv.comparison.sheets import in_memory, in_store
+from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelves_of
+from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.models.tree import Tree
+from hidiv.models.until_end import UntilEnd
+
+Array = NDArray[np.float64]
+Quantity = Literal["joint", "posterior", "observed"]
+
+MEMORY = 1 << 28  # bytes that a block being computed may take
+PER_PAIR = 64  # bytes of a block for each of its pairs
+SMALLEST = 128  # edge of a block below which cutting further does not pay
+
+
+class Way(NamedTuple):
+    """How the pairs of one direction are computed, and what is to be said of it."""
+
+    pairs: dict[tuple[int, int], Pairs]
+    notes: list[str]
+    status: Status
+
+
+def pairwise_kl(
+    models: Any,
+    tree: Any,
+    others: Any = None,
+    *,
+    symmetric: bool = False,
+    quantity: Quantity = "joint",
+    evidence: Any = None,
+    samples: int | None = None,
+    seed: int = 0,
+    level_weights: ArrayLike | Literal["equal"] | None = None,
+    executor: Executor = None,
+    store: Any = None,
+    memory: int = MEMORY,
+    progress: Progress = None,
+) -> PairwiseMatrix:
+    """D of every model from every other, (M, M), or from each of `others`, (M, M').
+
+    joint: exact, one matrix product of expected counts and logarithms (definitions, section 3); every entry has
+    relative error 1e-11, a model from itself is exactly 0. posterior: the hidden states given `evidence`, exact.
+    observed: the variational approximation, or with `samples` Monte Carlo with standard errors (definitions, section
+    5). `.status` and `.notes` say which. +inf where p reaches what q lacks.
+
+    symmetric=True gives Jeffreys' divergence D(p || q) + D(q || p). `level_weights` (depth,) is what each level of the
+    tree counts in place of its number of nodes, "equal" one each (joint and observed).
+
+    executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
+    gives the same bits. `store` is the path of a zarr store: blocks are written once, and a second run does what is
+    left.
+
+    >>> import hidiv as hd
+    >>> one = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
+    >>> two = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Poisson([2, 4]))
+    >>> matrix = hd.pairwise_kl([one, two], 100)
+    >>> matrix
+    2 x 2 joint divergences in nats, D(row || column), exact
+    >>> bool(abs(matrix[0, 1] - hd.joint_kl(one, two, 100).value) < 1e-10)
+    True
+    """
+    left = shelves_of(models)
+    right = left if others is None or others is models else shelves_of(others, "others")
+    names = left.names, right.names
+    if not isinstance(memory, int) or memory < PER_PAIR:
+        refuse(HidivError, "memory", f"must be a number of bytes, at least {PER_PAIR}", memory)
+    if quantity != "posterior" and evidence is not None:
+        refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
+    if quantity != "observed" and samples is not None:
+        refuse(HidivError, "samples", 'belongs to quantity="observed"', quantity)
+    if samples is not None:
+        if executor is not None or store is not None or level_weights is not None:
+            refuse(HidivError, "samples", "Monte Carlo takes no executor, no store and no level_weights")
+        on = _plain_tree(left, right, tree)
+        values, errors = observed_estimates(left, right, on, samples, seed, symmetric)
+        notes = (f"plain Monte Carlo of the log-ratio, {samples} draws from each p",)
+        return PairwiseMatrix(values, "observed", "estimate", symmetric, notes, errors, *names)
+    there = _way(left, right, tree, quantity, evidence, level_weights)
+    back = None
+    if symmetric:
+        back = there if right is left else _way(right, left, tree, quantity, evidence, level_weights)
+    edge = min(isqrt(memory // PER_PAIR), max(SMALLEST, -(-max(len(left), len(right)) // 4)))
+    plan = Plan(left, right, there.pairs, None if back is None else back.pairs, edge, right is left)
+    if store is None:
+        sheet = in_memory(plan)
+    else:
+        described = {
+            "quantity": quantity, "symmetric": symmetric, "tree": digest_of_tree(tree), "rows": plan.shape[0],
+            "columns": plan.shape[1], "edge": edge,
+            "level_weights": None if level_weights is None else np.asarray(level_weights).tolist(),
+        }  # fmt: skip
+        sheet = in_store(plan, store, fingerprint(left, right, described, evidence), described)
+    fill(sheet, plan, executor, progress)
+    return PairwiseMatrix(
+        sheet.values, quantity, there.status, symmetric,
+        tuple(there.notes + _said_of_direct(int(np.sum(sheet.direct[...])))), None, *names,
+    )  # fmt: skip
+
+
+def _said_of_direct(count: int) -> list[str]:
+    return [f"{count} values too small for the product, those of models with themselves included: computed directly"] if count else []
+
+
+def _way(left: Shelves, right: Shelves, tree: Any, quantity: str, evidence: Any, level_weights: Any) -> Way:
+    if quantity == "joint":
+        check_states(left, right, quantity)
+        on = checked_tree(left, right, tree)
+        return Way(*joint_pairs(left, right, on, checked_weights(level_weights, on)), "exact")
+    if quantity == "posterior":
+        check_states(left, right, quantity)
+        if evidence is None:
+            refuse(HidivError, "evidence", 'is needed with quantity="posterior"')
+        if level_weights is not None:
+            refuse(HidivError, "level_weights", "belong to the joint and the observed divergence")
+        return Way(posterior_pairs(left, right, evidence, tree), [], "exact")
+    if quantity == "observed":
+        listed = _plain_tree(left, right, tree)
+        weights = checked_weights(level_weights, listed)
+        if weights is not None and not (weights > 0).all():
+            refuse(HidivError, "level_weights", "must be above 0 for the observed divergence", weights.tolist())
+        notes = ["variational recursion: deterministic, no bound"]
+        return Way(observed_pairs(left, right, listed, weights), notes, "approximation")
+    refuse(HidivError, "quantity", 'must be "joint", "posterior" or "observed"', quantity)
+
+
+def _plain_tree(left: Shelves, right: Shelves, tree: Any) -> Tree:
+    on = checked_tree(left, right, tree)
+    if isinstance(on, UntilEnd):
+        refuse(IncompatibleModels, "tree", "the observed divergence needs a tree of known size", "UNTIL_END")
+    return on
+
+
+def checked_weights(level_weights: Any, tree: Tree | UntilEnd) -> Array | None:
+    """(depth,): what each level counts altogether; None for its number of nodes."""
+    if level_weights is None:
+        return None
+    if isinstance(tree, UntilEnd):
+        refuse(IncompatibleModels, "level_weights", "need a tree of known depth", "UNTIL_END")
+    if isinstance(level_weights, str) and level_weights == "equal":
+        return np.ones(tree.depth)
+    try:
+        weights = np.asarray(level_weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.zeros(0)
+    if weights.shape != (tree.depth,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        rule = f'must be "equal" or {tree.depth} numbers from 0, one a level'
+        refuse(HidivError, "level_weights", rule, level_weights)
+    return weights

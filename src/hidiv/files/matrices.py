@@ -1,0 +1,94 @@
+"""Matrices of divergences with the names of their rows and columns: CSV for people, NPZ for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.errors import HidivError, InvalidFile, refuse, shown
+from hidiv.files.disk import Path, checked_path, opened, read_limited, replace_file, write_text
+from hidiv.files.formats import placed
+from hidiv.files.npz import read_arrays, write_arrays
+from hidiv.files.reading import JSON_LIMIT, decoded
+
+Array = NDArray[np.float64]
+
+FORMAT = "hidiv.matrix"
+
+
+class Matrix(NamedTuple):
+    """values (M, M') and the names of rows and columns."""
+
+    values: Array
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def write_matrix(path: Path, values: Array, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """NPZ where the name ends so, else CSV with a line and a column of names; every number comes back bit for bit."""
+    target = checked_path(path)
+    if target.lower().endswith(".npz"):
+        arrays = {"format": np.array(FORMAT), "matrix": values, "rows": np.array(rows), "columns": np.array(columns)}
+
+        def write(out: IO[bytes]) -> None:
+            write_arrays(out, arrays)
+
+        replace_file(target, write)
+        return
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["", *columns])
+    writer.writerows([name, *(repr(float(x)) for x in row)] for name, row in zip(rows, values, strict=True))
+    write_text(target, text.getvalue())
+
+
+def read_matrix(path: Path) -> Matrix:
+    """What `write_matrix` wrote."""
+    target = checked_path(path)
+    place = shown(target)
+    with opened(target) as file:
+        if file.peek(2)[:2] == b"PK":
+            try:
+                return _from_arrays(read_arrays(file))
+            except HidivError as error:
+                raise placed(error, place) from None
+        data = read_limited(file, target, JSON_LIMIT)
+    return _from_text(decoded(data, place), place)
+
+
+def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
+    if "format" not in arrays or str(arrays["format"]) != FORMAT:
+        refuse(InvalidFile, "format", f"must be {FORMAT}", str(arrays["format"]) if "format" in arrays else "none")
+    for key in ("matrix", "rows", "columns"):
+        if key not in arrays:
+            refuse(InvalidFile, key, "is missing")
+    values, rows, columns = arrays["matrix"], arrays["rows"], arrays["columns"]
+    if values.dtype != np.float64 or values.shape != (rows.size, columns.size):
+        refuse(InvalidFile, "matrix", "must have a row and a column for every name", f"shape {values.shape}")
+    return Matrix(values.astype(np.float64), tuple(rows.astype(str)), tuple(columns.astype(str)))
+
+
+def _from_text(text: str, place: str) -> Matrix:
+    try:
+        lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
+    except csv.Error as error:
+        refuse(InvalidFile, place, f"is no CSV file, {error}")
+    if len(lines) < 2 or len(lines[0]) < 2:
+        refuse(InvalidFile, place, "must begin with a line of names, and have a line for each row")
+    columns = tuple(lines[0][1:])
+    rows, values = [], []
+    for number, line in enumerate(lines[1:], start=2):
+        if len(line) != len(columns) + 1:
+            rule = f"must have a name and {len(columns)} numbers"
+            refuse(InvalidFile, f"{place}: line {number}", rule, f"{len(line)} entries")
+        try:
+            values.append([float(x) for x in line[1:]])
+        except ValueError as error:
+            refuse(InvalidFile, f"{place}: line {number}", str(error))
+        rows.append(line[0])
+    return Matrix(np.array(values), tuple(rows), columns)
