@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.geometric import Geometric as Geometric
     from hidiv.emissions.laplace import Laplace as Laplace
     from hidiv.emissions.log_normal import LogNormal as LogNormal
+    from hidiv.emissions.multinomial import Multinomial as Multinomial
     from hidiv.emissions.negative_binomial import NegativeBinomial as NegativeBinomial
     from hidiv.emissions.poisson import Poisson as Poisson
     from hidiv.emissions.product import Product as Product
@@ -74,6 +75,7 @@ _HOMES = {
     "Laplace": "emissions.laplace",
     "LogNormal": "emissions.log_normal",
     "Model": "models.model",
+    "Multinomial": "emissions.multinomial",
     "NegativeBinomial": "emissions.negative_binomial",
     "Poisson": "emissions.poisson",
     "Product": "emissions.product",

@@ -32,13 +32,13 @@ Shape = tuple[int, ...]
 
 def family_of(place: str, law: Any, n_states: int) -> Family:
     """The family of a distribution whose batch is the states: (K,), or (K, F) inside Independent."""
-    inner, shape = law, _shape(law)
+    inner = law
     if "Independent" in class_names(law):
         inner = law.base_dist if hasattr(law, "base_dist") else law.distribution
-        shape = _shape(inner)
-    while len(shape) > 1 and shape[0] == 1 and len(_shape(law)) > 1:
-        shape, law = shape[1:], _Squeezed(law)
-    if shape[:1] != (n_states,) or len(shape) > 2 or len(_shape(law)) != 1:
+    # Axes before the states, time and batch, may be there and hold one law.
+    before = len(_shape(law)) - 1
+    shape = _shape(inner)[max(before, 0) :]
+    if before < 0 or any(n != 1 for n in _shape(law)[:-1]) or shape[0] != n_states or len(shape) > 2:
         refuse(InvalidModel, place, f"needs one law for each of the {n_states} states", f"batch {_shape(law)}")
     if "Categorical" in class_names(inner):
         return _symbols(place, inner, shape)
@@ -46,13 +46,6 @@ def family_of(place: str, law: Any, n_states: int) -> Family:
     if read is None:
         unknown(place, inner, ["Independent", "Categorical", *READERS])
     return read(place, inner, shape)
-
-
-class _Squeezed:
-    """The batch shape of a law without its leading axis of one."""
-
-    def __init__(self, law: Any) -> None:
-        self.batch_shape = _shape(law)[1:]
 
 
 def _shape(law: Any) -> Shape:

@@ -89,7 +89,7 @@ def family_of(place: str, states: States) -> Family:
 
 def _stacked(place: str, states: States, name: str) -> Array:
     """(K, ...) of a parameter of every state."""
-    each = [numbers(f"{place}[{i}].{name}", attribute(state, name), range(1, 3)) for i, state in enumerate(states)]
+    each = [numbers(f"{place}[{i}].{name}", attribute(state, name), range(3)) for i, state in enumerate(states)]
     if len({array.shape for array in each}) > 1:
         refuse(InvalidModel, f"{place}.{name}", "must have one shape in all states", [array.shape for array in each])
     return np.stack(each)
@@ -104,7 +104,7 @@ def _normal(place: str, states: States) -> Family:
     mean, covs = _stacked(place, states, "means"), _stacked(place, states, "covs")
     if covs.ndim == 3:
         return Gaussian(mean, cov=covariances(f"{place}.covs", covs, (3,)))
-    return Gaussian(mean, var=np.array(np.broadcast_to(covs, mean.shape)))
+    return Gaussian(mean, var=np.array(np.broadcast_to(covs.reshape(len(mean), -1), mean.shape)))
 
 
 def _categorical(place: str, states: States) -> Family:
