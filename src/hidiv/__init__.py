@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hidiv.adapters.as_model import as_model as as_model
+    from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.divergences.align import Alignment as Alignment
     from hidiv.divergences.align import align as align
@@ -105,6 +106,7 @@ _HOMES = {
     "sample_posterior": "inference.sampling",
     "save": "files.writing",
     "smooth": "inference.smoothing",
+    "to_hmmlearn": "adapters.hmmlearn",
     "viterbi": "inference.decoding",
 }
 

@@ -20,6 +20,7 @@ from hidiv.emissions.gaussian import Gaussian
 from hidiv.emissions.geometric import Geometric
 from hidiv.emissions.laplace import Laplace
 from hidiv.emissions.log_normal import LogNormal
+from hidiv.emissions.multinomial import Multinomial
 from hidiv.emissions.negative_binomial import NegativeBinomial
 from hidiv.emissions.poisson import Poisson
 from hidiv.emissions.product import Product
@@ -85,6 +86,13 @@ def _negative_binomial(place: str, law: Any, shape: Shape) -> Family:
     return NegativeBinomial(_filled(place, law, "total_count", shape), 1.0 - _filled(place, law, "probs", shape))
 
 
+def _multinomial(place: str, law: Any, shape: Shape) -> Family:
+    if len(shape) > 1:
+        refuse(InvalidModel, place, "rows of counts side by side cannot be read", f"batch {shape}")
+    probs = laws(f"{place}.probs", parameter(law, "probs"), (2, 3))
+    return Multinomial(_filled(place, law, "total_count", shape), probs.reshape(*shape, probs.shape[-1]))
+
+
 def _vectors(place: str, law: Any, shape: Shape) -> Family:
     """A normal law of vectors: the whole covariance, however it is parametrised there."""
     cov = law.covariance_matrix if hasattr(law, "covariance_matrix") else law.covariance()
@@ -104,6 +112,7 @@ READERS: dict[str, Callable[[str, Any, Shape], Family]] = {
     "Geometric": _columns(Geometric, "probs"),
     "Laplace": _columns(Laplace, "loc", "scale"),
     "LogNormal": _columns(LogNormal, "loc", "scale"),
+    "Multinomial": _multinomial,
     "MultivariateNormal": _vectors,
     "MultivariateNormalLinearOperator": _vectors,  # what every multivariate normal of TensorFlow Probability is
     "NegativeBinomial": _negative_binomial,

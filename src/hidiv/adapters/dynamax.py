@@ -13,6 +13,7 @@ from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.family import Family
 from hidiv.emissions.gamma import Gamma
 from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.multinomial import Multinomial
 from hidiv.emissions.poisson import Poisson
 from hidiv.emissions.product import Product
 from hidiv.errors import InvalidModel, refuse
@@ -42,6 +43,14 @@ def categorical(model: Any, params: Any) -> Family:
     """probs (K, D, M): D independent symbols."""
     probs = laws("emissions.probs", params.probs, (3,))
     columns: list[Family] = [Categorical(probs[:, d]) for d in range(probs.shape[1])]
+    return columns[0] if len(columns) == 1 else Product(columns)
+
+
+def multinomial(model: Any, params: Any) -> Family:
+    """probs (K, D, M): D independent rows of counts, all of num_trials trials."""
+    probs = laws("emissions.probs", params.probs, (3,))
+    trials = np.repeat(numbers("num_trials", [model.emission_component.num_trials], (1,)), len(probs))
+    columns: list[Family] = [Multinomial(trials, probs[:, d]) for d in range(probs.shape[1])]
     return columns[0] if len(columns) == 1 else Product(columns)
 
 
@@ -99,6 +108,7 @@ FAMILIES: dict[str, Callable[[Any, Any], Family]] = {
     "GammaHMM": gamma,
     "GaussianHMM": full,
     "LowRankGaussianHMM": low_rank,
+    "MultinomialHMM": multinomial,
     "PoissonHMM": poisson,
     "SharedCovarianceGaussianHMM": shared,
     "SphericalGaussianHMM": spherical,

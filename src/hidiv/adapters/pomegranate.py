@@ -35,7 +35,8 @@ def read(obj: Any) -> Model:
     if not {"DenseHMM", "SparseHMM"} & set(names):
         unknown("class", obj, ["DenseHMM", "SparseHMM"])
     states = list(attribute(obj, "distributions"))
-    starts, ends = _exponentials(obj, "starts"), _exponentials(obj, "ends")
+    starts = _exponentials(obj, "starts")
+    ends = np.zeros(len(states)) if getattr(obj, "ends", None) is None else _exponentials(obj, "ends")
     edges = _dense(obj, len(states)) if "SparseHMM" in names else _exponentials(obj, "edges")
     transition, end = _with_ends(edges, ends)
     return Model(laws("starts", starts, (1,)), transition, family_of("distributions", states), end=end)

@@ -16,7 +16,8 @@ def read(obj: Any) -> Model:
     """The model of fitted, smoothed or filtered results.
 
     Transitions are kept in columns there, from the old regime (second axis) to the new one (first axis), and happen
-    before every observation, the first one too: the law of the first state is `predicted_marginal_probabilities[0]`.
+    before the first observation too, so that `initial_probabilities` is not the law of the first state:
+    `predicted_marginal_probabilities[0]` is.
     """
     results = getattr(obj, "_results", obj)
     names = class_names(results)
@@ -33,13 +34,12 @@ def read(obj: Any) -> Model:
         refuse(InvalidModel, "regime_transition", "transitions vary with time, one law a step is all a Model has")
     predicted = numbers("predicted_marginal_probabilities", results.predicted_marginal_probabilities, (2,))
     regimes = int(model.k_regimes)
-    first = predicted[:, 0] if predicted.shape[0] == regimes and predicted.shape[1] == model.nobs else predicted[0]
     params = numbers("params", results.params, (1,))
     places = [model.parameters[i, "exog"] for i in range(regimes)]
     mean = [float(params[place].sum()) if model.trend == "c" else 0.0 for place in places]
     variance = np.broadcast_to(params[model.parameters["variance"]].ravel(), (regimes,))
     return Model(
-        laws("predicted_marginal_probabilities", first, (1,)),
+        laws("predicted_marginal_probabilities", predicted[0], (1,)),
         laws("regime_transition", transition[:, :, 0].T, (2,)),
         Gaussian(mean, var=variance),
     )
