@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.adapters.foreign import class_names, covariances, laws, numbers, unknown
+from hidiv.adapters.foreign import class_names, covariances, laws, numbers, plain, unknown
 from hidiv.emissions.bernoulli import Bernoulli
 from hidiv.emissions.beta import Beta
 from hidiv.emissions.binomial import Binomial
@@ -56,7 +56,11 @@ def _shape(law: Any) -> Shape:
 def parameter(law: Any, name: str) -> Any:
     """A parameter however it was given: TensorFlow Probability has `probs_parameter()` for probs or logits."""
     method = getattr(law, f"{name}_parameter", None)
-    return method() if method is not None else getattr(law, name)
+    value = method() if method is not None else getattr(law, name)
+    logarithm = getattr(law, f"log_{name}", None)
+    if value is None and logarithm is not None:
+        return np.exp(np.asarray(plain(f"log_{name}", logarithm), dtype=np.float64))
+    return value
 
 
 def _filled(place: str, law: Any, name: str, shape: Shape) -> Array:
