@@ -112,7 +112,8 @@ class Tokens:
         total = float(np.sum(values))
         if abs(total - 1.0) > allowed:
             self.refuse(f"{what} must sum to 1 within {allowed:.1g}, as rounded there", total)
-        return [value / total for value in values]
+        # What is exact up to rounding stays as it is written.
+        return list(values) if abs(total - 1.0) < 1e-14 * len(values) else [value / total for value in values]
 
     def finish(self) -> None:
         """Refuse what follows the end."""
