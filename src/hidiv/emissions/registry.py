@@ -33,6 +33,7 @@ FAMILIES = {
     "generalized_gaussian": "GeneralizedGaussian",
     "von_mises": "VonMises",
     "beta": "Beta",
+    "multinomial": "Multinomial",
     "silent": "Silent",
     "product": "Product",
 }
