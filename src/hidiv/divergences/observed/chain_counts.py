@@ -1,0 +1,74 @@
+"""Posterior counts of p along chains, less their means: controls for any numbers of states."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.observed.filters import Filters, ratio, run_backward
+from hidiv.divergences.observed.points import Points
+from hidiv.models.model import Model
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class Counts(NamedTuple):
+    """What is needed to count: transitions of p, the first law, expected pairs (K, K), and by kind of node the nodes and
+    the expected emission counts, (K, M) of symbols or (K, L) of log p_s/q_r."""
+
+    moves: Array
+    initial: Array
+    pairs: Array
+    emissions: list[tuple[IntArray, bool, Array]]
+
+    def along(self, filters: Filters, x: Array, log_p: Array, log_q: Array) -> Array:
+        """(F, n): expected counts given x (n, N, F), less their means."""
+        smoothed = run_backward(self.moves, filters)
+        states, count = len(self.initial), len(x)
+        out = [smoothed[0] - self.initial[:, None]]
+        if len(smoothed) > 1:
+            found = np.empty((states, states, count))
+            into = ratio(smoothed[1:], filters.predicted[1:])
+            for r in range(states):
+                for s in range(states):
+                    by = self.moves[:, r, s] if len(self.moves) == 1 else self.moves[1:, r, s]
+                    found[r, s] = (filters.updated[:-1, r] * into[:, s] * by[:, None]).sum(axis=0)
+            out.append((found - self.pairs[:, :, None]).reshape(states * states, count))
+        for nodes, symbols, means in self.emissions:
+            at = smoothed if len(nodes) == len(smoothed) else smoothed[nodes]
+            found = np.empty((*means.shape, count))
+            if symbols:
+                seen = x[:, nodes, 0].T
+                for m in range(means.shape[1]):
+                    found[:, m] = (at * (seen == m)[:, None, :]).sum(axis=0)
+            else:
+                for r in range(means.shape[1]):
+                    found[:, r] = np.where(at > 0, at * (log_p[nodes] - log_q[nodes, r][:, None, :]), 0.0).sum(axis=0)
+            out.append((found - means[:, :, None]).reshape(-1, count))
+        return np.concatenate(out)
+
+
+def counts_of(p: Model, q: Model, spaces: tuple[Points, ...], space_of: IntArray, moves: Array) -> Counts:
+    """Means of all counts, from the laws of p's states node by node."""
+    length = len(space_of)
+    laws = np.empty((length, p.n_states))
+    laws[0] = p.initial
+    for t in range(1, length):
+        laws[t] = laws[t - 1] @ moves[0 if len(moves) == 1 else t]
+    each = moves if len(moves) == 1 else moves[1:]
+    pairs = (laws[:-1, :, None] * each).sum(axis=0)
+    emissions = []
+    for kind, space in enumerate(spaces):
+        nodes = np.flatnonzero(space_of == kind)
+        visits = laws[nodes].sum(axis=0)[:, None]
+        if space.symbols:
+            means = visits * space.p
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs = np.log(space.p)[:, None, :] - space.log_q[None, :, :]
+                means = visits * (np.where(space.p[:, None, :] > 0, space.p[:, None, :] * logs, 0.0) @ space.weight)
+        emissions.append((nodes, space.symbols, means))
+    return Counts(moves, p.initial, pairs, emissions)

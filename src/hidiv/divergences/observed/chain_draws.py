@@ -1,0 +1,118 @@
+"""Draws of chains from p: the sum of one-step divergences, with controls of known mean (definitions, section 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.observed.batch import Batch
+from hidiv.divergences.observed.chain_counts import Counts, counts_of
+from hidiv.divergences.observed.filters import Filters, carried_difference, run_filters
+from hidiv.divergences.observed.panels import QUICK
+from hidiv.divergences.observed.points import Points, points
+from hidiv.divergences.observed.predictive import Past, steps_ahead
+from hidiv.divergences.observed.weighing import weigh
+from hidiv.inference.sampling import draw_observations, draw_states
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
+LAST = 8  # nodes at the end that have coefficients of their own
+
+
+@dataclass(frozen=True, eq=False)
+class ChainPair:
+    """p and q on a chain; `spaces` the points of each pair of emission groups, `space_of` (N,) which one a node has."""
+
+    p: Model
+    q: Model
+    tree: Tree
+    spaces: tuple[Points, ...]
+    space_of: IntArray
+
+    @classmethod
+    def of(cls, p: Model, q: Model, tree: Tree) -> ChainPair:
+        """NotApplicable where the observations of a node are no sum over points."""
+        group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else np.asarray(tree.group)
+        at_p, at_q = (np.minimum(group, len(m.emissions) - 1) for m in (p, q))
+        pairs, space_of = np.unique(np.stack([at_p, at_q], axis=1), axis=0, return_inverse=True)
+        spaces = tuple(points(p.emissions[a], q.emissions[b], QUICK) for a, b in pairs.tolist())
+        return cls(p, q, tree, spaces, np.asarray(space_of).ravel())
+
+    @cached_property
+    def moves(self) -> tuple[Array, Array]:
+        """(1, K, K) or (N, K, K): transitions of p and of q, by node where they differ."""
+        return moves_of(self.p, self.tree), moves_of(self.q, self.tree)
+
+    @cached_property
+    def close(self) -> bool:
+        """Whether q is near p, state by state."""
+        if self.p.n_states != self.q.n_states:
+            return False
+        apart = [self.q.initial - self.p.initial, self.moves[1] - self.moves[0]]
+        apart += [np.ones(1) if s.apart is None else np.abs(s.apart) @ s.weight for s in self.spaces]
+        return all(float(np.abs(a).max()) <= CLOSE for a in apart)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Posterior counts of p and their means."""
+        return counts_of(self.p, self.q, self.spaces, self.space_of, self.moves[0])
+
+    def past(self, x: Array) -> tuple[Past, Filters, Filters, Array, Array]:
+        """Filters along x (n, N, F), and log-weights (N, K, n), (N, L, n) of the observations."""
+        log_p, log_q = weigh(self.p, self.tree, x), weigh(self.q, self.tree, x)
+        moves_p, moves_q = self.moves
+        one = run_filters(self.p.initial, moves_p, log_p)
+        two = run_filters(self.q.initial, moves_q, log_q)
+        apart: tuple[Array, Array] | tuple[None, None] = (None, None)
+        if self.close:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                weight_q = np.exp(log_q - two.log_prob[:, None, :])
+                change = weigh(self.p, self.tree, x, self.q)
+                weight_apart = np.where(log_p > -np.inf, np.exp(log_p - two.log_prob[:, None, :]) * np.expm1(change), weight_q)
+            start, changes = self.q.initial - self.p.initial, moves_q - moves_p
+            apart = carried_difference(start, moves_q, changes, one, two, weight_q, weight_apart)
+        return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, log_p, log_q
+
+    def draw(self, size: int, rng: np.random.Generator, quadratic: bool = True) -> Batch:
+        """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls."""
+        x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
+        x = x.reshape(size, self.tree.n_nodes, -1)
+        past, one, two, log_p, log_q = self.past(x)
+        base = np.zeros(size)
+        linear: list[Array | float] = [0.0, 0.0]
+        products: list[Array | float] = [0.0, 0.0]
+        for kind, space in enumerate(self.spaces):
+            nodes = np.flatnonzero(self.space_of == kind)
+            for start, step in steps_ahead(space, _taken(past, nodes), quadratic):
+                base += step.divergence.sum(axis=0)
+                at = nodes[start : start + len(step.divergence)]
+                for part, here in enumerate(self._sets(at)):
+                    linear[part] = linear[part] + step.linear[:, here].sum(axis=1)
+                    products[part] = products[part] + step.quadratic[:, here].sum(axis=1)
+        plain = (one.log_prob - two.log_prob).sum(axis=0)
+        counted = self.counts.along(one, x, log_p, log_q)
+        return Batch(plain, base, np.concatenate([*map(np.asarray, linear), counted, *map(np.asarray, products)]).T)
+
+    def _sets(self, nodes: IntArray) -> list[NDArray[np.bool_]]:
+        """Which nodes have the common coefficients, which those of the end; the last node tells of no later one."""
+        last = self.tree.n_nodes - 1
+        early = nodes < last - LAST
+        return [early, ~early & (nodes < last)]
+
+
+def moves_of(model: Model, tree: Tree) -> Array:
+    """(1, K, K), or (N, K, K) for a model whose transitions have groups."""
+    return model.transitions if len(model.transitions) == 1 else model.transitions[tree.group]
+
+
+def _taken(past: Past, nodes: IntArray) -> Past:
+    if len(nodes) == len(past.p_before):
+        return past
+    return Past(*(None if part is None else part[nodes] for part in past))  # type: ignore[arg-type]
