@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.filters import Filters, ratio, run_backward
+from hidiv.divergences.observed.filters import Filters, Weights, run_backward
 from hidiv.divergences.observed.points import Points
 from hidiv.models.model import Model
 
@@ -24,18 +24,19 @@ class Counts(NamedTuple):
     pairs: Array
     emissions: list[tuple[IntArray, bool, Array]]
 
-    def along(self, filters: Filters, x: Array, log_p: Array, log_q: Array) -> Array:
+    def along(self, filters: Filters, x: Array, weights_p: Weights, weights_q: Weights) -> Array:
         """(F, n): expected counts given x (n, N, F), less their means."""
-        smoothed = run_backward(self.moves, filters)
+        smoothed, into = run_backward(self.moves, filters)
         states, count = len(self.initial), len(x)
         out = [smoothed[0] - self.initial[:, None]]
         if len(smoothed) > 1:
             found = np.empty((states, states, count))
-            into = ratio(smoothed[1:], filters.predicted[1:])
+            same = len(self.moves) == 1
             for r in range(states):
                 for s in range(states):
-                    by = self.moves[:, r, s] if len(self.moves) == 1 else self.moves[1:, r, s]
-                    found[r, s] = (filters.updated[:-1, r] * into[:, s] * by[:, None]).sum(axis=0)
+                    terms = filters.updated[:-1, r] * into[1:, s]
+                    by = self.moves[:1, r, s] if same else self.moves[1:, r, s]
+                    found[r, s] = by[0] * terms.sum(axis=0) if same else by @ terms
             out.append((found - self.pairs[:, :, None]).reshape(states * states, count))
         for nodes, symbols, means in self.emissions:
             at = smoothed if len(nodes) == len(smoothed) else smoothed[nodes]
@@ -43,8 +44,11 @@ class Counts(NamedTuple):
             if symbols:
                 seen = x[:, nodes, 0].T
                 for m in range(means.shape[1]):
-                    found[:, m] = (at * (seen == m)[:, None, :]).sum(axis=0)
+                    here = seen == m
+                    for k in range(states):
+                        found[k, m] = (at[:, k] * here).sum(axis=0)
             else:
+                log_p, log_q = weights_p.logs(), weights_q.logs()
                 for r in range(means.shape[1]):
                     found[:, r] = np.where(at > 0, at * (log_p[nodes] - log_q[nodes, r][:, None, :]), 0.0).sum(axis=0)
             out.append((found - means[:, :, None]).reshape(-1, count))

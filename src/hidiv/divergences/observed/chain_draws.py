@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.chain_counts import Counts, counts_of
-from hidiv.divergences.observed.filters import Filters, carried_difference, run_filters
+from hidiv.divergences.observed.filters import Filters, Weights, carried_difference, run_filters
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import Points, points
 from hidiv.divergences.observed.predictive import Past, steps_ahead
-from hidiv.divergences.observed.weighing import weigh
+from hidiv.divergences.observed.weighing import weigh, weigh_ratio
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -64,27 +64,28 @@ class ChainPair:
         """Posterior counts of p and their means."""
         return counts_of(self.p, self.q, self.spaces, self.space_of, self.moves[0])
 
-    def past(self, x: Array) -> tuple[Past, Filters, Filters, Array, Array]:
-        """Filters along x (n, N, F), and log-weights (N, K, n), (N, L, n) of the observations."""
-        log_p, log_q = weigh(self.p, self.tree, x), weigh(self.q, self.tree, x)
+    def past(self, x: Array) -> tuple[Past, Filters, Filters, Weights, Weights]:
+        """Filters along x (n, N, F), and the weights of the observations under p and q."""
+        weights_p, weights_q = weigh(self.p, self.tree, x), weigh(self.q, self.tree, x)
         moves_p, moves_q = self.moves
-        one = run_filters(self.p.initial, moves_p, log_p)
-        two = run_filters(self.q.initial, moves_q, log_q)
+        one = run_filters(self.p.initial, moves_p, weights_p)
+        two = run_filters(self.q.initial, moves_q, weights_q)
         apart: tuple[Array, Array] | tuple[None, None] = (None, None)
         if self.close:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                weight_q = np.exp(log_q - two.log_prob[:, None, :])
-                change = weigh(self.p, self.tree, x, self.q)
-                weight_apart = np.where(log_p > -np.inf, np.exp(log_p - two.log_prob[:, None, :]) * np.expm1(change), weight_q)
+            log_p, log_q, given = weights_p.logs(), weights_q.logs(), two.log_prob[:, None, :]
+            with np.errstate(invalid="ignore", over="ignore"):
+                weight_q = np.exp(log_q - given)
+                change = np.exp(log_p - given) * np.expm1(weigh_ratio(self.p, self.q, self.tree, x))
+            change = np.where(log_p > -np.inf, change, weight_q)
             start, changes = self.q.initial - self.p.initial, moves_q - moves_p
-            apart = carried_difference(start, moves_q, changes, one, two, weight_q, weight_apart)
-        return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, log_p, log_q
+            apart = carried_difference(start, moves_q, changes, one, weight_q, change)
+        return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
     def draw(self, size: int, rng: np.random.Generator, quadratic: bool = True) -> Batch:
         """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls."""
         x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
         x = x.reshape(size, self.tree.n_nodes, -1)
-        past, one, two, log_p, log_q = self.past(x)
+        past, one, two, weights_p, weights_q = self.past(x)
         base = np.zeros(size)
         linear: list[Array | float] = [0.0, 0.0]
         products: list[Array | float] = [0.0, 0.0]
@@ -97,7 +98,7 @@ class ChainPair:
                     linear[part] = linear[part] + step.linear[:, here].sum(axis=1)
                     products[part] = products[part] + step.quadratic[:, here].sum(axis=1)
         plain = (one.log_prob - two.log_prob).sum(axis=0)
-        counted = self.counts.along(one, x, log_p, log_q)
+        counted = self.counts.along(one, x, weights_p, weights_q)
         return Batch(plain, base, np.concatenate([*map(np.asarray, linear), counted, *map(np.asarray, products)]).T)
 
     def _sets(self, nodes: IntArray) -> list[NDArray[np.bool_]]:

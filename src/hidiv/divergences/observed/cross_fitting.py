@@ -13,6 +13,9 @@ Array = NDArray[np.float64]
 FOLDS = 5
 SHARE = 10  # at most one control for so many draws
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
+FAIR = 5.0  # standard errors that the sample mean of a control may be off
+SETTLED = 20.0  # draws for each unit of kurtosis
+ALONE = 0.4  # share of a control's sum of squares that one draw may have
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
 
 
@@ -23,6 +26,19 @@ class Mean(NamedTuple):
     std_error: float
     controls: int
     draws: Array
+    fair: bool = True
+
+    @property
+    def settled(self) -> bool:
+        """Whether the standard error can be trusted: no rare event seems to be missing among the draws."""
+        return self.fair and len(self.draws) >= SETTLED * self.kurtosis
+
+    @property
+    def kurtosis(self) -> float:
+        """Fourth moment over the square of the second; 3 for a normal law."""
+        off = self.draws - self.draws.mean()
+        second = float((off * off).mean())
+        return float((off**4).mean()) / second**2 if second > 0 and second**2 > 0 else 3.0
 
     def half_width(self) -> float:
         """Of the 95 % interval, by Student's law to second order."""
@@ -38,12 +54,28 @@ def plain_mean(draws: Array) -> Mean:
 def controlled_mean(draws: Array, controls: Array) -> Mean:
     """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
 
-    At most n / 10 of them; one that those before it nearly determine is dropped. Coefficients come from the other
-    folds, so that the estimate stays unbiased.
+    At most n / 10 of them; one that those before it nearly determine is dropped, and the last half as often as it takes
+    to leave no sign of rare events that these draws miss.
+    """
+    if not draws.std() > 0:
+        return plain_mean(draws)
+    most = len(draws) // SHARE
+    while most > 0:
+        found = cross_fitted(draws, controls, most)
+        if found.settled or not found.controls:
+            return found
+        most = min(most, found.controls) // 2
+    return plain_mean(draws)
+
+
+def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
+    """Mean of draws (n,) with the first `most` independent controls.
+
+    Coefficients come from the other folds, so that the estimate stays unbiased.
     """
     n = len(draws)
-    basis, offset = _orthonormal(controls[:, : 4 * (n // SHARE)], n // SHARE)
-    if not basis.shape[1] or not draws.std() > 0:
+    basis, offset = _orthonormal(controls[:, : 4 * most], most)
+    if not basis.shape[1]:
         return plain_mean(draws)
     fold = np.arange(n) * FOLDS // n
     centre = draws.mean()
@@ -58,7 +90,9 @@ def controlled_mean(draws: Array, controls: Array) -> Mean:
         gram = np.eye(basis.shape[1]) - one.T @ one - np.outer(sums, sums) / rest
         slope = np.linalg.solve(gram, moments - one.T @ y - sums * total / rest)
         left[mine] = draws[mine] - (one + offset) @ slope
-    return Mean(float(left.mean()), float(left.std(ddof=1)) / sqrt(n), basis.shape[1], left)
+    # A sample mean many standard errors from zero, or one draw that is all there is: rare events are missing.
+    fair = bool((np.abs(offset) * n < FAIR).all() and (np.square(basis).max(axis=0) < ALONE).all())
+    return Mean(float(left.mean()), float(left.std(ddof=1)) / sqrt(n), basis.shape[1], left, fair)
 
 
 def _orthonormal(controls: Array, most: int) -> tuple[Array, Array]:
@@ -75,4 +109,5 @@ def _orthonormal(controls: Array, most: int) -> tuple[Array, Array]:
         centred, mean = centred[:, : n - 1], mean[: n - 1]
     keep = np.flatnonzero(np.abs(np.diagonal(np.linalg.qr(centred, mode="r"))) > COLLINEAR)[:most]
     basis, triangle = np.linalg.qr(centred[:, keep])
-    return basis, np.linalg.solve(triangle.T, mean[keep])
+    offset = np.linalg.solve(triangle.T, mean[keep])
+    return basis, offset

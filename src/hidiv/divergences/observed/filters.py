@@ -11,9 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
-FAINT = 1e-250  # an observation whose rescaled weight is below this is weighed again in logarithms
+FAINT = 1e-250  # observations whose rescaled weight falls below this are weighed again in logarithms
+
+
+class Weights(NamedTuple):
+    """value (N, K, n): e_t(s, x_t) exp(-scale), scale (N, n) or None for 0; the largest state is about 1."""
+
+    value: Array
+    scale: Array | None
+
+    def logs(self) -> Array:
+        """(N, K, n): log e_t(s, x_t)."""
+        with np.errstate(divide="ignore"):
+            found = np.log(self.value)
+        return found if self.scale is None else found + self.scale[:, None, :]
 
 
 class Filters(NamedTuple):
@@ -24,68 +36,74 @@ class Filters(NamedTuple):
     log_prob: Array
 
 
-def run_filters(initial: Array, moves: Array, log_weight: Array) -> Filters:
-    """Filters from initial (K,) or (K, n), moves (1, K, K) or (N, K, K), and log w_t(s) as log_weight (N, K, n).
+def run_filters(initial: Array, moves: Array, weights: Weights) -> Filters:
+    """Filters from initial (K,) or (K, n), moves (1, K, K) or (N, K, K).
 
-    A sequence the model cannot produce has log_prob -inf where it fails, and its filter starts again there.
+    A sequence the model cannot produce has log_prob -inf from the node on where it fails.
     """
-    length, n_states, count = log_weight.shape
-    scale = log_weight.max(axis=1)
-    scale = np.where(np.isfinite(scale), scale, 0.0)
-    weight = np.exp(log_weight - scale[:, None, :])
-    predicted, total = np.empty_like(weight), np.empty((length, count))
+    weight = weights.value
+    length, n_states, count = weight.shape
+    predicted, mass = np.empty_like(weight), np.empty_like(weight)
+    total = np.empty((length, count))
+    # One product gives the next filter and, by a row of ones, what it has to be divided by.
+    step = np.concatenate([moves.transpose(0, 2, 1), np.ones((len(moves), 1, n_states))], axis=1)
+    ahead = np.empty((n_states + 1, count))
+    predicted[0] = initial.reshape(n_states, -1)
+    same = len(moves) == 1
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for t in range(length):
+            np.multiply(predicted[t], weight[t], out=mass[t])
+            np.matmul(step[0 if same else min(t + 1, length - 1)], mass[t], out=ahead)
+            total[t] = ahead[-1]
+            if t + 1 < length:
+                np.divide(ahead[:-1], ahead[-1], out=predicted[t + 1])
+        if not total.min() >= FAINT:
+            return _in_logs(initial, moves, weights)
+        mass /= total[:, None, :]
+        log_prob = np.log(total)
+    return Filters(predicted, mass, log_prob if weights.scale is None else log_prob + weights.scale)
+
+
+def _in_logs(initial: Array, moves: Array, weights: Weights) -> Filters:
+    """The same, every node rescaled by the largest term that has any mass."""
+    logs = weights.logs()
+    length, n_states, count = logs.shape
+    predicted, updated, log_prob = np.empty_like(logs), np.empty_like(logs), np.empty((length, count))
     now = np.broadcast_to(initial.reshape(n_states, -1), (n_states, count))
-    back = np.ascontiguousarray(moves.transpose(0, 2, 1))
-    same = len(moves) == 1
-    for t in range(length):
-        predicted[t] = now
-        mass = now * weight[t]
-        sums = mass.sum(axis=0)
-        if sums.min() < FAINT:
-            mass, sums, scale[t] = _in_logs(now, log_weight[t], mass, sums, scale[t])
-            weight[t] = np.divide(mass, now, out=np.zeros_like(mass), where=now > 0)
-        total[t] = sums
-        if t + 1 < length:
-            now = back[0 if same else t + 1] @ mass
-            now /= now.sum(axis=0)  # rather than by sums: rows sum to one only up to rounding
-    updated = predicted * weight
     with np.errstate(divide="ignore", invalid="ignore"):
-        updated /= total[:, None, :]
-        return Filters(predicted, np.where(np.isnan(updated), 0.0, updated), np.log(total) + scale)
+        for t in range(length):
+            predicted[t] = now
+            terms = np.log(now) + logs[t]
+            top = terms.max(axis=0)
+            lost = ~np.isfinite(top)
+            mass = np.where(lost, now, np.exp(terms - np.where(lost, 0.0, top)))
+            sums = mass.sum(axis=0)
+            updated[t] = mass / sums
+            log_prob[t] = np.where(lost, -np.inf, np.log(sums) + top)
+            if t + 1 < length:
+                now = moves[0 if len(moves) == 1 else t + 1].T @ updated[t]
+                now = now / now.sum(axis=0)
+    return Filters(predicted, updated, log_prob)
 
 
-def _in_logs(now: Array, log_weight: Array, mass: Array, sums: Array, scale: Array) -> tuple[Array, Array, Array]:
-    """The same masses, those that nearly vanished rescaled by their own largest term; impossible ones left at zero."""
-    faint = sums < FAINT
-    mass, sums, scale = mass.copy(), sums.copy(), scale.copy()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(now[:, faint]) + log_weight[:, faint]
-        top = logs.max(axis=0)
-        found = np.where(np.isfinite(top), np.exp(logs - np.where(np.isfinite(top), top, 0.0)), 0.0)
-    lost = ~np.isfinite(top)
-    found[:, lost] = now[:, faint][:, lost]  # start again; the zero below says that the sequence is impossible
-    mass[:, faint], scale[faint] = found, np.where(lost, 0.0, top)
-    sums[faint] = np.where(lost, 0.0, found.sum(axis=0))
-    return mass, sums, scale
-
-
-def run_backward(moves: Array, filters: Filters) -> Array:
-    """(N, K, n): P(S_t | x_0..N-1) from the filters, by the ratios of smoothed to predicted probabilities."""
-    length = len(filters.updated)
+def run_backward(moves: Array, filters: Filters) -> tuple[Array, Array]:
+    """(N, K, n), (N, K, n): P(S_t | x_0..N-1), and its ratio to what was predicted, 0 where nothing was."""
     smoothed = filters.updated.copy()
-    same = len(moves) == 1
-    for t in range(length - 2, -1, -1):
-        smoothed[t] *= moves[0 if same else t + 1] @ ratio(smoothed[t + 1], filters.predicted[t + 1])
-    return smoothed
+    ratio = np.zeros_like(smoothed)
+    same, positive = len(moves) == 1, bool(filters.predicted.min() > 0)
+    for t in range(len(smoothed) - 1, -1, -1):
+        if positive:
+            np.divide(smoothed[t], filters.predicted[t], out=ratio[t])
+        else:
+            np.divide(smoothed[t], filters.predicted[t], out=ratio[t], where=filters.predicted[t] > 0)
+        if t > 0:
+            smoothed[t - 1] *= moves[0 if same else t] @ ratio[t]
+    return smoothed, ratio
 
 
-def ratio(smoothed: Array, predicted: Array) -> Array:
-    """smoothed / predicted, 0 where nothing was predicted."""
-    return np.divide(smoothed, predicted, out=np.zeros_like(smoothed), where=predicted > 0)
-
-
-def carried_difference(initial: Array, moves: Array, changes: Array, filter_p: Filters, filter_q: Filters,
-                       weight_q: Array, weight_apart: Array) -> tuple[Array, Array]:  # fmt: skip
+def carried_difference(
+    initial: Array, moves: Array, changes: Array, filter_p: Filters, weight_q: Array, weight_apart: Array
+) -> tuple[Array, Array]:
     """q - p of the predicted and of the updated filters, without cancellation: (N, K, n) each.
 
     initial (K,) and changes (1 or N, K, K) are q - p of the laws, moves those of q; weight_q and weight_apart (N, K, n)

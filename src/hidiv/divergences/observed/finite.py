@@ -43,13 +43,14 @@ def symbol_probabilities(model: Model) -> Array:
     return np.stack(tables)
 
 
+def has_symbols(family: Family) -> bool:
+    """Whether the observations are symbols."""
+    return family.name == "categorical" or (family.name == "bernoulli" and family.n_features == 1)
+
+
 def family_symbols(family: Family) -> Array:
     """(K, M): probabilities of the symbols of one family."""
-    from hidiv.emissions.categorical import Categorical
-
-    if isinstance(family, Categorical):
-        return family.probs
-    if family.name == "bernoulli" and family.n_features == 1:
-        ones = np.asarray(family.parameters()["probs"]).reshape(-1)
-        return np.column_stack([1.0 - ones, ones])
-    raise NotApplicable(f"{family.name} observations have no finite alphabet")
+    if not has_symbols(family):
+        raise NotApplicable(f"{family.name} observations have no finite alphabet")
+    probs = np.asarray(family.parameters()["probs"])
+    return probs if family.name == "categorical" else np.column_stack([1.0 - probs.reshape(-1), probs.reshape(-1)])

@@ -15,6 +15,7 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import COVERED, FINE, Fineness, panel_rule, tail_points
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable
+from hidiv.errors import IncompatibleModels, refuse
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,7 @@ def points(p: Family, q: Family, fineness: Fineness = FINE) -> Points:
     except NotApplicable:
         x, weight = _numbers(p, q, fineness)
     else:
+        check_alphabets(tables[0].shape[1], tables[1].shape[1])
         apart = tables[1] - tables[0] if p.n_states == q.n_states else None
         return _points(tables[0], tables[1], np.ones(tables[0].shape[1]), apart, True)
     log_p, log_q = (log_weights(f, x[:, None]).T for f in (p, q))
@@ -56,6 +58,13 @@ def points(p: Family, q: Family, fineness: Fineness = FINE) -> Points:
     if not missing <= COVERED:
         raise NotApplicable(f"the points miss {missing:.1g} of the mass")
     return found
+
+
+def check_alphabets(p: int, q: int) -> None:
+    """Words must mean the same for both."""
+    if p != q:
+        rule = f"p has {p} symbols and q has {q}"
+        refuse(IncompatibleModels, "emission", rule, remedy="give the smaller alphabet symbols of probability 0")
 
 
 def _points(p: Array, q: Array, weight: Array, apart: Array | None, symbols: bool, log_q: Array | None = None) -> Points:

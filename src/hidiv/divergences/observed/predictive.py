@@ -17,7 +17,8 @@ from hidiv.recursions.terms import h
 Array = NDArray[np.float64]
 
 NEAR = 0.05  # relative differences below this are summed to second order, without cancellation
-CELLS = 1 << 17  # numbers handled at once: a few arrays of it stay in the cache
+DELICATE = 1e-7  # divergences of one step below this are summed from second-order terms
+CELLS = 1 << 13  # numbers handled at once: a few arrays of it stay in the cache
 
 
 class Past(NamedTuple):
@@ -52,45 +53,76 @@ def steps_ahead(points: Points, past: Past, quadratic: bool) -> Iterator[tuple[i
 
 
 def step_ahead(points: Points, past: Past, quadratic: bool) -> Step:
-    """The divergence of the two predictive laws, and what the filters after x_t exceed their expectation by.
-
-    The second filter enters by its difference from the first where that is carried: close models then keep digits.
-    """
-    at_p = points.p.T @ past.p_before
-    at_q = points.q_scaled.T @ past.q_before
-    near = None
+    """The divergence of the two predictive laws, and what the filters after x_t exceed their expectation by."""
     if past.apart_before is not None and points.apart is not None:
-        near = points.q.T @ past.apart_before + points.apart.T @ past.p_before
+        return close_step(points, past, quadratic)
+    at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
+    weight = points.weight[:, None]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        over_p, over_q = 1.0 / at_p, 1.0 / at_q
+        ratio = at_p * over_q  # times exp(-scale)
+        divergence = (weight * at_p * (np.log(ratio) - points.scale[:, None])).sum(axis=1)
+    if not (at_p.min() > 0 and at_q.min() > 0 and divergence.min() > DELICATE):
+        over_p, over_q = _zero_if_infinite(over_p), _zero_if_infinite(over_q)
+        ratio = at_p * over_q
+        divergence = (weight * _terms(points, past, at_p, at_q, None)).sum(axis=1)
+    # E[b(k) b'(l)] = b(k) b'(l) sum_j weight e(k, j) e'(l, j) p_j / (norm_j norm'_j): products with fixed tables.
+    p_before, q_before = past.p_before[:, :-1], past.q_before[:, :-1]
+    p, q = points.p[:-1], points.q_scaled[:-1]
+    linear = [past.p_after[:, :-1] - p_before, past.q_after[:, :-1] - q_before * ((q * points.weight) @ ratio)]
+    products: list[Array] = []
+    if quadratic:
+        both = {
+            (0, 0): _products(p, p, points.weight) @ over_p,
+            (1, 0): _products(q, p, points.weight) @ over_q,
+            (1, 1): _products(q, q, points.weight) @ (ratio * over_q),
+        }
+        before, after = (p_before, q_before), (past.p_after[:, :-1], past.q_after[:, :-1])
+        sizes = len(p), len(q)
+        for (one, two), means in both.items():
+            for k in range(sizes[one]):
+                for m in range(k + 1 if one == two else sizes[two]):
+                    mean = means[:, k * sizes[two] + m] * before[one][:, k] * before[two][:, m]
+                    products.append(after[one][:, k] * after[two][:, m] - mean)
+    return Step(divergence, np.concatenate(linear, axis=1).transpose(1, 0, 2), _stacked(products, divergence))
+
+
+def _products(one: Array, two: Array, weight: Array) -> Array:
+    """(K L, J): weight e(k, j) e'(l, j)."""
+    return np.asarray((weight * one[:, None, :] * two[None, :, :]).reshape(-1, len(weight)))
+
+
+def close_step(points: Points, past: Past, quadratic: bool) -> Step:
+    """The same for close models: the second filter enters by its difference from the first, which keeps the digits."""
+    assert past.apart_before is not None and past.apart_after is not None and points.apart is not None
+    at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
+    near = points.q.T @ past.apart_before + points.apart.T @ past.p_before
     weight = points.weight[:, None]
     divergence = (weight * _terms(points, past, at_p, at_q, near)).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        over_p, over_q = _over(at_p), _over(at_q)
-    mass = weight * at_p
-    ahead = [past.p_before[:, None, k] * points.p[k][:, None] * over_p for k in range(len(points.p) - 1)]
-    after = [past.p_after[:, k] for k in range(len(points.p) - 1)]
-    known: list[Array | None] = [past.p_before[:, k] for k in range(len(points.p) - 1)]
+    with np.errstate(divide="ignore"):
+        over_p, over_q = _zero_if_infinite(1.0 / at_p), _zero_if_infinite(1.0 / (at_q * np.exp(points.scale[:, None])))
+    ahead: list[Array] = []
+    after: list[Array] = []
+    for k in range(len(points.p) - 1):
+        ahead.append(past.p_before[:, None, k] * points.p[k][:, None] * over_p)
+        after.append(past.p_after[:, k])
     for k in range(len(points.q) - 1):
-        if near is not None and past.apart_before is not None and past.apart_after is not None:
-            assert points.apart is not None
-            grown = past.apart_before[:, None, k] * points.q[k][:, None] + past.p_before[:, None, k] * points.apart[k][:, None]
-            ahead.append((grown - ahead[k] * near) * over_q)
-            after.append(past.apart_after[:, k])
-        else:
-            ahead.append(past.q_before[:, None, k] * points.q_scaled[k][:, None] * over_q)
-            after.append(past.q_after[:, k])
-        known.append(None)
+        grown = past.apart_before[:, None, k] * points.q[k][:, None]
+        grown = grown + past.p_before[:, None, k] * points.apart[k][:, None]
+        ahead.append((grown - ahead[k] * near) * over_q)
+        after.append(past.apart_after[:, k])
+    mass = weight * at_p
     linear, products = [], []
-    for a in range(len(ahead)):
-        weighted = mass * ahead[a]
-        mean = known[a]
-        linear.append(after[a] - (weighted.sum(axis=1) if mean is None else mean))
+    for a, one in enumerate(ahead):
+        weighted = mass * one
+        linear.append(after[a] - weighted.sum(axis=1))
         if quadratic:
             products += [after[a] * after[b] - (weighted * ahead[b]).sum(axis=1) for b in range(a + 1)]
     return Step(divergence, _stacked(linear, divergence), _stacked(products, divergence))
 
 
 def _terms(points: Points, past: Past, at_p: Array, at_q: Array, near: Array | None) -> Array:
-    """(T, J, n): p h((q - p)/p), the terms of the divergence; all non-negative, +inf nowhere: q has p's support."""
+    """(T, J, n): p h((q - p)/p), the terms of the divergence, all non-negative; `near` is q - p where it is carried."""
     scale = points.scale[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         log_q = np.log(at_q) + scale
@@ -114,9 +146,8 @@ def _in_logs(points: Points, before: Array, lost: NDArray[np.bool_]) -> Array:
         return np.asarray(np.logaddexp.reduce(np.log(before[t, :, i]) + points.log_q[:, j].T, axis=1))
 
 
-def _over(values: Array) -> Array:
-    """1 / values, 0 at their zeros."""
-    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+def _zero_if_infinite(values: Array) -> Array:
+    return np.where(np.isfinite(values), values, 0.0)
 
 
 def _stacked(parts: list[Array], like: Array) -> Array:

@@ -66,7 +66,7 @@ def observed_kl_rate(
             if method == "certified":
                 not_applicable(method, reason)
             notes.append(f"not certified: {reason}")
-    estimated = stopped_estimate(Draws.rate(p, q, PATH), rtol, atol, seed, max_samples, max_seconds)
+    estimated = stopped_estimate(Draws.on_tree(p, q, 5), rtol, atol, seed, max_samples, max_seconds)
     estimated.notes.extend(notes)
     return estimated
 
