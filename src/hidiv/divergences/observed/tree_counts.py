@@ -109,7 +109,7 @@ def counts_on(p: Model, q: Model, tree: Tree, moves: Array, levels: list[IntArra
         nodes = nodes_of(tree, g, groups)
         one, two = (m.emissions[min(g, len(m.emissions) - 1)] for m in (p, q))
         if nodes.size and one.n_features:
-            means = _means(one, two)
+            means = emission_means(one, two)
             if means is not None:
                 visits = laws[nodes].sum(axis=0)[:, None]
                 shown.append(Shown(nodes, one, two, has_symbols(one), visits * means))
@@ -120,7 +120,7 @@ def counts_on(p: Model, q: Model, tree: Tree, moves: Array, levels: list[IntArra
     return TreeCounts(tree, levels, moves, group, laws, shown)
 
 
-def _means(p: Family, q: Family) -> Array | None:
+def emission_means(p: Family, q: Family) -> Array | None:
     """(K, M) probabilities of symbols, or (K, L) divergences of every state of p from every state of q; None without."""
     if has_symbols(p):
         return family_symbols(p)

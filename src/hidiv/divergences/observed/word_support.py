@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,8 +20,11 @@ Flags = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 
-def forbidden(p: Model, q: Model, tree: Tree) -> str | None:
-    """Why the observed divergence is infinite, in words; None where q explains whatever p shows."""
+def forbidden(p: Model, q: Model, tree: Tree | None) -> str | None:
+    """Why the observed divergence is infinite, in words; None where q explains whatever p shows.
+
+    Without a tree: on a chain of any length.
+    """
     groups = max(len(p.emissions), len(q.emissions))
     tables = []
     for g in range(groups):
@@ -27,12 +32,12 @@ def forbidden(p: Model, q: Model, tree: Tree) -> str | None:
         tables.append(_supports(one, two))
     if not any((a.any(axis=0) & ~b).any() for a, b in tables):
         return None  # every state of q has all that p shows, so that no path of q is needed in particular
-    if tree.is_chain and groups == len(p.transitions) == len(q.transitions) == 1:
+    if tree is None or (tree.is_chain and groups == len(p.transitions) == len(q.transitions) == 1):
         sides = (
             FiniteChain(m.initial, np.asarray(m.transitions[0]), t.astype(np.float64))
             for m, t in zip((p, q), tables[0], strict=True)
         )
-        word = forbidden_word(*sides, tree.n_nodes)
+        word = forbidden_word(*sides, inf if tree is None else tree.n_nodes)
         return None if word is None else said(word, has_symbols(p.emissions[0]))
     if tree.kind == "regular":
         levels = np.arange(tree.depth)
