@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.observed.filters import Filters, Weights, run_backward
 from hidiv.divergences.observed.points import Points
+from hidiv.divergences.observed.tree_counts import ROUNDING, emission_means
 from hidiv.models.model import Model
+from hidiv.models.tree import Tree
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -51,11 +53,13 @@ class Counts(NamedTuple):
                 log_p, log_q = weights_p.logs(), weights_q.logs()
                 for r in range(means.shape[1]):
                     found[:, r] = np.where(at > 0, at * (log_p[nodes] - log_q[nodes, r][:, None, :]), 0.0).sum(axis=0)
+            if not symbols:
+                found[means < ROUNDING * len(nodes)] = 0.0  # the two laws are one, what is left of their log-ratio is noise
             out.append((found - means[:, :, None]).reshape(-1, count))
         return np.concatenate(out)
 
 
-def counts_of(p: Model, q: Model, spaces: tuple[Points, ...], space_of: IntArray, moves: Array) -> Counts:
+def counts_of(p: Model, q: Model, tree: Tree, spaces: tuple[Points, ...], space_of: IntArray, moves: Array) -> Counts:
     """Means of all counts, from the laws of p's states node by node."""
     length = len(space_of)
     laws = np.empty((length, p.n_states))
@@ -65,14 +69,11 @@ def counts_of(p: Model, q: Model, spaces: tuple[Points, ...], space_of: IntArray
     each = moves if len(moves) == 1 else moves[1:]
     pairs = (laws[:-1, :, None] * each).sum(axis=0)
     emissions = []
+    group = np.zeros(length, dtype=np.int64) if tree.group is None else np.asarray(tree.group)
     for kind, space in enumerate(spaces):
         nodes = np.flatnonzero(space_of == kind)
-        visits = laws[nodes].sum(axis=0)[:, None]
-        if space.symbols:
-            means = visits * space.p
-        else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                logs = np.log(space.p)[:, None, :] - space.log_q[None, :, :]
-                means = visits * (np.where(space.p[:, None, :] > 0, space.p[:, None, :] * logs, 0.0) @ space.weight)
-        emissions.append((nodes, space.symbols, means))
+        at = int(group[nodes[0]])
+        means = emission_means(*(m.emissions[min(at, len(m.emissions) - 1)] for m in (p, q)))
+        if means is not None:
+            emissions.append((nodes, space.symbols, laws[nodes].sum(axis=0)[:, None] * means))
     return Counts(moves, p.initial, pairs, emissions)

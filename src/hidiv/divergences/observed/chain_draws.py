@@ -13,7 +13,7 @@ from hidiv.divergences.observed.chain_counts import Counts, counts_of
 from hidiv.divergences.observed.filters import Filters, Weights, carried_difference, run_filters
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import Points, points
-from hidiv.divergences.observed.predictive import Past, steps_ahead
+from hidiv.divergences.observed.predictive import Following, Past, steps_ahead
 from hidiv.divergences.observed.weighing import weigh, weigh_ratio
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
+FEW_SYMBOLS = 8
 LAST = 8  # nodes at the end that have coefficients of their own
 
 
@@ -60,9 +61,19 @@ class ChainPair:
         return all(float(np.abs(a).max()) <= CLOSE for a in apart)
 
     @cached_property
+    def following(self) -> Following | None:
+        """Where the step after next is cheap to look at: few symbols, the same laws at every node."""
+        space, (move_p, move_q) = self.spaces[0], self.moves
+        if self.close or len(self.spaces) > 1 or not space.symbols or len(space.weight) > FEW_SYMBOLS:
+            return None
+        if len(move_p) > 1 or len(move_q) > 1:
+            return None
+        return Following(move_p[0] @ space.p, move_q[0] @ space.q)
+
+    @cached_property
     def counts(self) -> Counts:
         """Posterior counts of p and their means."""
-        return counts_of(self.p, self.q, self.spaces, self.space_of, self.moves[0])
+        return counts_of(self.p, self.q, self.tree, self.spaces, self.space_of, self.moves[0])
 
     def past(self, x: Array) -> tuple[Past, Filters, Filters, Weights, Weights]:
         """Filters along x (n, N, F), and the weights of the observations under p and q."""
@@ -81,25 +92,29 @@ class ChainPair:
             apart = carried_difference(start, moves_q, changes, one, weight_q, change)
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
-    def draw(self, size: int, rng: np.random.Generator, quadratic: bool = True) -> Batch:
+    def draw(self, size: int, rng: np.random.Generator) -> Batch:
         """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls."""
         x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
         x = x.reshape(size, self.tree.n_nodes, -1)
         past, one, two, weights_p, weights_q = self.past(x)
         base = np.zeros(size)
-        linear: list[Array | float] = [0.0, 0.0]
-        products: list[Array | float] = [0.0, 0.0]
+        sums: list[Array] = []
         for kind, space in enumerate(self.spaces):
             nodes = np.flatnonzero(self.space_of == kind)
-            for start, step in steps_ahead(space, _taken(past, nodes), quadratic):
+            for start, step in steps_ahead(space, _taken(past, nodes), self.following):
                 base += step.divergence.sum(axis=0)
-                at = nodes[start : start + len(step.divergence)]
-                for part, here in enumerate(self._sets(at)):
-                    linear[part] = linear[part] + step.linear[:, here].sum(axis=1)
-                    products[part] = products[part] + step.quadratic[:, here].sum(axis=1)
+                early, late = self._sets(nodes[start : start + len(step.divergence)])
+                parts = [
+                    part[:, here].sum(axis=1)
+                    for part, here in (
+                        (step.linear, early), (step.linear, late), (step.quadratic, early), (step.quadratic, late),
+                        (step.cubic, early | late),
+                    )
+                ]  # fmt: skip
+                sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else parts
         plain = (one.log_prob - two.log_prob).sum(axis=0)
         counted = self.counts.along(one, x, weights_p, weights_q)
-        return Batch(plain, base, np.concatenate([*map(np.asarray, linear), counted, *map(np.asarray, products)]).T)
+        return Batch(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T)
 
     def _sets(self, nodes: IntArray) -> list[NDArray[np.bool_]]:
         """Which nodes have the common coefficients, which those of the end; the last node tells of no later one."""

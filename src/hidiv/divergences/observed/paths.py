@@ -13,7 +13,7 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import Points, points
 from hidiv.divergences.observed.predictive import Past, steps_ahead
-from hidiv.divergences.observed.tree_counts import emission_means
+from hidiv.divergences.observed.tree_counts import ROUNDING, emission_means
 from hidiv.divergences.observed.weighing import weigh
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
@@ -70,7 +70,7 @@ class Path:
             before = two.predicted[:, :-1, 0]
             controls = [gain, counts, (gain[:, :, None] * before[:, None, :]).reshape(len(gain), -1)]
         else:
-            steps = [step for _, step in steps_ahead(self.space, flat, True)]
+            steps = [step for _, step in steps_ahead(self.space, flat)]
             base = np.concatenate([step.divergence for step in steps], axis=1)[0]
             linear, products = (
                 np.concatenate(parts, axis=2)[:, 0].T
@@ -99,6 +99,7 @@ class Path:
                 logs = weights_p.logs()[:, :, :1] - weights_q.logs()[:, :, 0][:, None, :]
                 with np.errstate(invalid="ignore"):
                     terms = np.where(smoothed[:, :, None] > 0, smoothed[:, :, None] * logs, 0.0)
+                    terms[:, means < ROUNDING] = 0.0
             shown = terms - self.p.initial[:, None] * means
         return np.concatenate([pairs.reshape(len(smoothed), -1), shown.reshape(len(smoothed), -1)], axis=1)
 

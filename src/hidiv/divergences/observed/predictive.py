@@ -17,6 +17,7 @@ from hidiv.recursions.terms import h
 Array = NDArray[np.float64]
 
 NEAR = 0.05  # relative differences below this are summed to second order, without cancellation
+FEW = 3, 6  # numbers of free filter probabilities for which products of three are worth their cost
 DELICATE = 1e-7  # divergences of one step below this are summed from second-order terms
 CELLS = 1 << 13  # numbers handled at once: a few arrays of it stay in the cache
 
@@ -37,25 +38,34 @@ class Past(NamedTuple):
 
 
 class Step(NamedTuple):
-    """divergence (T, n), and mean-zero increments: linear ones (D, T, n), quadratic ones (D (D + 1) / 2, T, n)."""
+    """divergence (T, n), and mean-zero increments of functions of the filters after x_t: linear ones and the divergence
+    of the step after (D, T, n), quadratic ones, cubic ones."""
 
     divergence: Array
     linear: Array
     quadratic: Array
+    cubic: Array
 
 
-def steps_ahead(points: Points, past: Past, quadratic: bool) -> Iterator[tuple[int, Step]]:
+class Following(NamedTuple):
+    """p (K, J), q (L, J): probabilities of the symbol after next given the state at a node."""
+
+    p: Array
+    q: Array
+
+
+def steps_ahead(points: Points, past: Past, following: Following | None = None) -> Iterator[tuple[int, Step]]:
     """Block after block of nodes, with the number of the block's first node."""
     length, _, count = past.p_before.shape
     size = max(1, CELLS // (len(points.weight) * count))
     for start in range(0, length, size):
-        yield start, step_ahead(points, past.rows(start, start + size), quadratic)
+        yield start, step_ahead(points, past.rows(start, start + size), following)
 
 
-def step_ahead(points: Points, past: Past, quadratic: bool) -> Step:
+def step_ahead(points: Points, past: Past, following: Following | None = None) -> Step:
     """The divergence of the two predictive laws, and what the filters after x_t exceed their expectation by."""
     if past.apart_before is not None and points.apart is not None:
-        return close_step(points, past, quadratic)
+        return close_step(points, past)
     at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
     weight = points.weight[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -70,21 +80,59 @@ def step_ahead(points: Points, past: Past, quadratic: bool) -> Step:
     p_before, q_before = past.p_before[:, :-1], past.q_before[:, :-1]
     p, q = points.p[:-1], points.q_scaled[:-1]
     linear = [past.p_after[:, :-1] - p_before, past.q_after[:, :-1] - q_before * ((q * points.weight) @ ratio)]
+    if following is not None:
+        mean = np.zeros_like(divergence)
+        for j in range(len(points.weight)):
+            laws = (
+                before * table[:, j][:, None] * over[:, j][:, None]
+                for before, table, over in (
+                    (past.p_before, points.p, over_p), (past.q_before, points.q_scaled, over_q)
+                )
+            )  # fmt: skip
+            mean += at_p[:, j] * _next_divergence(following, *laws)
+        linear.append((_next_divergence(following, past.p_after, past.q_after) - mean)[:, None])
+    both = (
+        (0, 0, _products(p, p, points.weight) @ over_p),
+        (1, 0, _products(q, p, points.weight) @ over_q),
+        (1, 1, _products(q, q, points.weight) @ (ratio * over_q)),
+    )
+    before, after = (p_before, q_before), (past.p_after[:, :-1], past.q_after[:, :-1])
+    sizes = len(p), len(q)
     products: list[Array] = []
-    if quadratic:
-        both = {
-            (0, 0): _products(p, p, points.weight) @ over_p,
-            (1, 0): _products(q, p, points.weight) @ over_q,
-            (1, 1): _products(q, q, points.weight) @ (ratio * over_q),
-        }
-        before, after = (p_before, q_before), (past.p_after[:, :-1], past.q_after[:, :-1])
-        sizes = len(p), len(q)
-        for (one, two), means in both.items():
-            for k in range(sizes[one]):
-                for m in range(k + 1 if one == two else sizes[two]):
-                    mean = means[:, k * sizes[two] + m] * before[one][:, k] * before[two][:, m]
-                    products.append(after[one][:, k] * after[two][:, m] - mean)
-    return Step(divergence, np.concatenate(linear, axis=1).transpose(1, 0, 2), _stacked(products, divergence))
+    for one, two, means in both:
+        for k in range(sizes[one]):
+            for m in range(k + 1 if one == two else sizes[two]):
+                expected = means[:, k * sizes[two] + m] * before[one][:, k] * before[two][:, m]
+                products.append(after[one][:, k] * after[two][:, m] - expected)
+    cubes: list[Array] = []
+    if FEW[0] <= sum(sizes) <= FEW[1]:
+        ahead = [p_before[:, None, k] * p[k][:, None] * over_p for k in range(len(p))]
+        ahead += [q_before[:, None, k] * q[k][:, None] * over_q for k in range(len(q))]
+        cubes = _cubes(ahead, [*np.moveaxis(after[0], 1, 0), *np.moveaxis(after[1], 1, 0)], weight * at_p)
+    return Step(
+        divergence, np.concatenate(linear, axis=1).transpose(1, 0, 2), _stacked(products, divergence),
+        _stacked(cubes, divergence),
+    )  # fmt: skip
+
+
+def _next_divergence(following: Following, p: Array, q: Array) -> Array:
+    """(T, n): the divergence one step later, given filters p (T, K, n) and q (T, L, n); any function will do."""
+    at_p, at_q = following.p.T @ p, following.q.T @ q
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = at_p * np.log(at_p / at_q)
+    if not np.isfinite(terms).all():
+        terms = np.where(np.isfinite(terms), terms, 0.0)
+    return np.asarray(terms.sum(axis=1))
+
+
+def _cubes(ahead: list[Array], after: list[Array], mass: Array) -> list[Array]:
+    """Products of three, less their expectations."""
+    found = []
+    for a in range(len(ahead)):
+        for b in range(a + 1):
+            weighted, now = mass * ahead[a] * ahead[b], after[a] * after[b]
+            found += [now * after[c] - (weighted * ahead[c]).sum(axis=1) for c in range(b + 1)]
+    return found
 
 
 def _products(one: Array, two: Array, weight: Array) -> Array:
@@ -92,7 +140,7 @@ def _products(one: Array, two: Array, weight: Array) -> Array:
     return np.asarray((weight * one[:, None, :] * two[None, :, :]).reshape(-1, len(weight)))
 
 
-def close_step(points: Points, past: Past, quadratic: bool) -> Step:
+def close_step(points: Points, past: Past) -> Step:
     """The same for close models: the second filter enters by its difference from the first, which keeps the digits."""
     assert past.apart_before is not None and past.apart_after is not None and points.apart is not None
     at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
@@ -116,9 +164,8 @@ def close_step(points: Points, past: Past, quadratic: bool) -> Step:
     for a, one in enumerate(ahead):
         weighted = mass * one
         linear.append(after[a] - weighted.sum(axis=1))
-        if quadratic:
-            products += [after[a] * after[b] - (weighted * ahead[b]).sum(axis=1) for b in range(a + 1)]
-    return Step(divergence, _stacked(linear, divergence), _stacked(products, divergence))
+        products += [after[a] * after[b] - (weighted * ahead[b]).sum(axis=1) for b in range(a + 1)]
+    return Step(divergence, *(_stacked(parts, divergence) for parts in (linear, products, [])))
 
 
 def _terms(points: Points, past: Past, at_p: Array, at_q: Array, near: Array | None) -> Array:

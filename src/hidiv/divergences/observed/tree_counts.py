@@ -18,6 +18,8 @@ from hidiv.models.tree import Tree
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+ROUNDING = 1e-20  # divergences of two laws below this are of one law: what is left of their log-ratio is noise
+
 
 class Shown(NamedTuple):
     """What the nodes of an emission group are counted by: symbols, or log p_s/q_r; means (K, M) or (K, L)."""
@@ -82,6 +84,7 @@ class TreeCounts(NamedTuple):
             rows = values.reshape(-1, values.shape[2])
             logs = [log_weights(f, rows[:, : f.n_features]).reshape(*at.shape[:2], -1) for f in (shown.p, shown.q)]
             found = np.einsum("nus,nus->ns", at, logs[0])[:, :, None] - np.einsum("nus,nur->nsr", at, logs[1])
+            found[:, shown.means < ROUNDING * len(shown.nodes)] = 0.0
         return (found - shown.means).reshape(len(x), -1)
 
     def _pairs(self, x: Array) -> list[Array]:
