@@ -70,10 +70,10 @@ def rate_estimate(
                     means = [_mean(path) for path in paths]
                     value, error = _weighted(paths, means)
                     wanted = max(atol, rtol * abs(value))
-                    if error <= wanted:
+                    if error <= wanted and all(m.settled for m in means):
                         stopped = "the wanted standard error"
                         break
-                    progress.show(max(steps / most, (wanted / error) ** 2), f"{steps} steps, {value:.6g}")
+                    progress.show(max(steps / most, min(1.0, wanted / max(error, 1e-300)) ** 2), f"{steps} steps, {value:.6g}")
                 if monotonic() > end and steps >= 2 * BLOCK * len(paths):
                     stopped = "the time"
                     break
@@ -116,7 +116,7 @@ def _summed_up(p: Model, q: Model, paths: list[Path], steps: int, stopped: str) 
 def _mean(path: Path) -> Mean:
     """Mean over batches; the standard error allows for what neighbouring batches have in common."""
     batch = _merged(path.all())
-    found = controlled_mean(batch.base, batch.controls)
+    found = controlled_mean(batch.base, batch.controls, batch.plain)
     carry = max(_carry(found.draws), 0.0)
     return found._replace(std_error=found.std_error * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9))))
 

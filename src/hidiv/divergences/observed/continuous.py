@@ -26,7 +26,16 @@ Array = NDArray[np.float64]
 
 FINER = Fineness(1e-15, 4.0, 1e-20)
 NODES = (12, 18, 27, 40, 60, 90)
+FLAT = 1e-16
 SAME = 1e-14  # relative change that is put down to rounding
+
+
+def quadrature(p: Model, q: Model, tree: Tree | None, rtol: float, atol: float) -> Divergence | None:
+    """D_X on a chain, or without a tree the rate; None where there is none or it exceeds both rtol and atol."""
+    try:
+        return quadrature_rate(p, q, rtol, atol) if tree is None else quadrature_chain(p, q, tree, rtol, atol)
+    except NotApplicable:
+        return None
 
 
 def quadrature_rate(p: Model, q: Model, rtol: float, atol: float) -> Divergence:
@@ -37,8 +46,8 @@ def quadrature_rate(p: Model, q: Model, rtol: float, atol: float) -> Divergence:
 
 def quadrature_chain(p: Model, q: Model, tree: Tree, rtol: float, atol: float) -> Divergence:
     """D_X of a chain of known length; NotApplicable as for the rate."""
-    if not tree.is_chain or p.n_groups > 1 or q.n_groups > 1:
-        raise NotApplicable("quadrature needs a chain with the same parameters at every node")
+    if not tree.is_chain:
+        raise NotApplicable("quadrature needs a chain")
     found = _refined(p, q, lambda law, other: law.total(other, tree.n_nodes))
     return _estimate(found, rtol, atol, subject(p, q, tree), None)
 
@@ -69,19 +78,20 @@ def _refined(p: Model, q: Model, of: Callable[[_Filter, Model], float]) -> Refin
         if model.n_states > 2 or model.n_groups > 1 or model.n_features != 1:
             raise NotApplicable("quadrature needs one or two states and one number to a node")
 
-    def at(nodes: int, spaces: tuple[Points, Points]) -> float:
-        return of(_Filter(_doubled(q), spaces[0], nodes), p) - of(_Filter(_doubled(p), spaces[1], nodes), p)
+    def at(nodes: int, spaces: tuple[Points, Points]) -> tuple[float, float]:
+        cross = of(_Filter(_doubled(q), spaces[0], nodes), p)
+        return cross - of(_Filter(_doubled(p), spaces[1], nodes), p), SAME * (1.0 + abs(cross))
 
     spaces = _spaces(p, q, FINE)
     before = np.inf
     for nodes in NODES:
-        value = at(nodes, spaces)
+        value, rounding = at(nodes, spaces)
         change = abs(value - before)
-        if change <= SAME * (1.0 + abs(value)):
+        if change <= rounding:
             break
         before = value
     finer = _spaces(p, q, FINER)
-    error = change + abs(at(nodes, finer) - value) + SAME * (1.0 + abs(value))
+    error = change + abs(at(nodes, finer)[0] - value) + rounding
     return Refined(value, float(error), nodes, len(finer[0].weight))
 
 
@@ -159,16 +169,17 @@ class _Filter:
         move = np.asarray(p.transitions[0])
         fit = np.linalg.inv(values(zeros(self.nodes), self.nodes))
         series = cost @ fit.T  # (K, m)
-        level, grown = 0.0, 0.0
-        for done in range(1, length - 1):
+        grown = 0.0
+        for done in range(2, length):
+            level = float(series[0, 0])
+            series[:, 0] -= level  # kept apart: its growth would cost digits
             following = (cost + np.einsum("snk,sk->sn", basis, move @ series)) @ fit.T
-            step = following - series
-            level = float(following[0, 0])  # kept apart: its growth would cost digits
             grown += level
-            series = following.copy()
-            series[:, 0] -= level
-            rise = step[:, 0] + (level if done == 0 else 0.0)
-            if np.abs(np.delete(step, 0, axis=1)).max(initial=0.0) < 1e-17 and np.ptp(rise) < 1e-17:
-                grown += (length - 2 - done) * level
+            flat = following - series
+            flat[:, 0] -= flat[0, 0]
+            if np.abs(flat).max() < FLAT:  # from here on every step adds the same
+                grown += (length - 1 - done) * float(following[0, 0] - series[0, 0])
+                series = following
                 break
+            series = following
         return value + float(p.initial @ np.einsum("snk,sk->sn", first, move @ series)[:, 0]) + grown

@@ -15,6 +15,8 @@ SHARE = 10  # at most one control for so many draws
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
 FAIR = 5.0  # standard errors that the sample mean of a control may be off
 SETTLED = 20.0  # draws for each unit of kurtosis
+MISSED = 2.0  # expected events that may be missing by chance
+SURE = 1e-12  # deviations of counts below this mean that nothing else can happen
 ALONE = 0.4  # share of a control's sum of squares that one draw may have
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
 
@@ -45,27 +47,35 @@ class Mean(NamedTuple):
         return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1, 1)))
 
 
-def plain_mean(draws: Array) -> Mean:
-    """Without controls."""
+def plain_mean(draws: Array, fair: bool = True) -> Mean:
+    """Without controls; where rare events are missing the spread is taken to be at least the value."""
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.inf
-    return Mean(float(draws.mean()), spread / sqrt(len(draws)), 0, draws)
+    value = float(draws.mean())
+    return Mean(value, (spread if fair else max(spread, abs(value))) / sqrt(len(draws)), 0, draws, fair)
 
 
-def controlled_mean(draws: Array, controls: Array) -> Mean:
-    """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
+def controlled_mean(draws: Array, controls: Array, plain: Array) -> Mean:
+    """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first; `plain` (n,) tells draws apart.
 
-    At most n / 10 of them; one that those before it nearly determine is dropped, and the last half as often as it takes
-    to leave no sign of rare events that these draws miss.
+    At most one for ten different draws; one that those before it nearly determine is dropped, and the last half as
+    often as it takes to leave no sign of rare events that these draws miss.
     """
-    if not draws.std() > 0:
-        return plain_mean(draws)
-    most = len(draws) // SHARE
+    different = len(np.unique(plain))
+    fair = _complete(controls) if different > 1 else bool(np.abs(controls).max(initial=0.0) < SURE)
+    most = different // SHARE if fair and draws.std() > 0 else 0
     while most > 0:
         found = cross_fitted(draws, controls, most)
         if found.settled or not found.controls:
             return found
         most = min(most, found.controls) // 2
-    return plain_mean(draws)
+    bare = plain_mean(draws, fair)
+    return bare if bare.settled else plain_mean(draws, False)
+
+
+def _complete(controls: Array) -> bool:
+    """Whether no control is so far from its mean that something must be missing; they are of the size of counts."""
+    total = np.abs(controls.sum(axis=0))
+    return bool(((total <= FAIR * np.sqrt(len(controls) * controls.var(axis=0))) | (total < MISSED)).all())
 
 
 def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
@@ -88,7 +98,7 @@ def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
         rest = n - len(y)
         sums, total = -one.sum(axis=0), -y.sum()
         gram = np.eye(basis.shape[1]) - one.T @ one - np.outer(sums, sums) / rest
-        slope = np.linalg.solve(gram, moments - one.T @ y - sums * total / rest)
+        slope = np.linalg.lstsq(gram, moments - one.T @ y - sums * total / rest, rcond=None)[0]
         left[mine] = draws[mine] - (one + offset) @ slope
     # A sample mean many standard errors from zero, or one draw that is all there is: rare events are missing.
     fair = bool((np.abs(offset) * n < FAIR).all() and (np.square(basis).max(axis=0) < ALONE).all())

@@ -24,15 +24,17 @@ def available() -> int:
 def in_order(work: Callable[[Given], Found], portions: Iterable[Given], workers: int) -> Iterator[Found]:
     """work(portion) for each portion, as they come; with several workers a few are under way ahead of the reader.
 
-    Left early, by an interrupt or a break, it starts nothing more.
+    The first is done alone, since it is often enough. Left early, by an interrupt or a break, it starts nothing more.
     """
-    if workers <= 1:
-        yield from map(work, portions)
-        return
+    left = iter(portions)
+    for portion in left:
+        yield work(portion)
+        if workers > 1:
+            break
     waiting: deque[Future[Found]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
-        for portion in portions:
+        for portion in left:
             waiting.append(pool.submit(work, portion))
             if len(waiting) > workers:
                 yield waiting.popleft().result()

@@ -17,7 +17,7 @@ from hidiv.recursions.terms import h
 Array = NDArray[np.float64]
 
 NEAR = 0.05  # relative differences below this are summed to second order, without cancellation
-FEW = 3, 6  # numbers of free filter probabilities for which products of three are worth their cost
+FEW = 2, 6  # numbers of free filter probabilities for which products of three are worth their cost
 DELICATE = 1e-7  # divergences of one step below this are summed from second-order terms
 CELLS = 1 << 13  # numbers handled at once: a few arrays of it stay in the cache
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length
 from hidiv.divergences.observed.batch_means import rate_estimate
+from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.finite import finite_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.kl import check_alphabets, from_interval, not_applicable
@@ -64,6 +65,9 @@ def observed_kl_rate(
             if method == "certified":
                 not_applicable(method, reason)
             notes.append(f"not certified: {reason}")
+    if method == "auto" and (found_by_quadrature := quadrature(p, q, None, rtol, atol)) is not None:
+        found_by_quadrature.notes.extend(notes)
+        return found_by_quadrature
     estimated = rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds)
     estimated.notes.extend(notes)
     return estimated

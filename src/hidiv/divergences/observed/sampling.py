@@ -101,16 +101,16 @@ def stopped_estimate(
                     break
                 if drawn >= check or monotonic() > end:
                     found = [joined(found)]
-                    best = controlled_mean(found[0].base, found[0].controls)
+                    best = controlled_mean(found[0].base, found[0].controls, found[0].plain)
                     check = 2 * drawn
                     wanted = max(atol, rtol * abs(best.value))
-                    if best.std_error <= wanted and drawn >= min(FEWEST, most):
+                    if best.std_error <= wanted and best.settled:
                         stopped = "the wanted standard error"
                         break
                     if drawn * found[0].controls.shape[1] > KEPT:
                         stopped = "the memory for controls"
                         break
-                    progress.show(max(drawn / most, (wanted / best.std_error) ** 2), f"{drawn} drawn, {best.value:.6g}")
+                    progress.show(max(drawn / most, min(1.0, wanted / max(best.std_error, 1e-300)) ** 2), f"{drawn} drawn, {best.value:.6g}")
                 if monotonic() > end:
                     stopped = "the time"
                     break
@@ -143,7 +143,7 @@ def summed_up(draws: Draws, batch: Batch, stopped: str) -> Divergence:
         )  # fmt: skip
     if not np.isfinite(batch.base).all():
         refuse(OutOfRange, "q", "gives what p emits a probability that no double can hold")
-    best = controlled_mean(batch.base, batch.controls)
+    best = controlled_mean(batch.base, batch.controls, batch.plain)
     half = best.half_width()
     return Divergence(
         best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, count,
@@ -160,5 +160,5 @@ def beside(batch: Batch, best: Mean) -> list[str]:
         gain = (plain.std_error / best.std_error) ** 2
         said.append(f"plain log-ratio {plain.value:.10g} ({plain.std_error:.2g}): variance divided by {gain:.3g}")
     if not best.settled:
-        said.append("the draws are few for their spread, the interval may be short")
+        said.append("the draws are few for rare events, the standard error is that of draws spread as far as the value")
     return said
