@@ -13,7 +13,7 @@ from hidiv.divergences.observed.chain_counts import Counts, counts_of
 from hidiv.divergences.observed.filters import Filters, Weights, carried_difference, run_filters
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import Points, points
-from hidiv.divergences.observed.predictive import Following, Past, steps_ahead
+from hidiv.divergences.observed.predictive import Following, Past, Wanted, steps_ahead
 from hidiv.divergences.observed.weighing import weigh, weigh_ratio
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
@@ -92,16 +92,17 @@ class ChainPair:
             apart = carried_difference(start, moves_q, changes, one, weight_q, change)
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
-    def draw(self, size: int, rng: np.random.Generator) -> Batch:
-        """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls."""
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
+        """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls; lean: without products."""
         x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
         x = x.reshape(size, self.tree.n_nodes, -1)
         past, one, two, weights_p, weights_q = self.past(x)
         base = np.zeros(size)
+        wanted = Wanted(not lean, None if lean else self.following)
         sums: list[Array] = []
         for kind, space in enumerate(self.spaces):
             nodes = np.flatnonzero(self.space_of == kind)
-            for start, step in steps_ahead(space, _taken(past, nodes), self.following):
+            for start, step in steps_ahead(space, _taken(past, nodes), wanted):
                 base += step.divergence.sum(axis=0)
                 early, late = self._sets(nodes[start : start + len(step.divergence)])
                 parts = [

@@ -65,9 +65,9 @@ def controlled_mean(draws: Array, controls: Array, plain: Array) -> Mean:
     most = different // SHARE if fair and draws.std() > 0 else 0
     while most > 0:
         found = cross_fitted(draws, controls, most)
-        if found.settled or not found.controls:
+        if found.settled:
             return found
-        most = min(most, found.controls) // 2
+        most = min(most, found.controls or most) // 2
     bare = plain_mean(draws, fair)
     return bare if bare.settled else plain_mean(draws, False)
 
@@ -98,7 +98,10 @@ def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
         rest = n - len(y)
         sums, total = -one.sum(axis=0), -y.sum()
         gram = np.eye(basis.shape[1]) - one.T @ one - np.outer(sums, sums) / rest
-        slope = np.linalg.lstsq(gram, moments - one.T @ y - sums * total / rest, rcond=None)[0]
+        try:
+            slope = np.linalg.solve(gram, moments - one.T @ y - sums * total / rest)
+        except np.linalg.LinAlgError:  # a control that only this fold has seen move
+            return plain_mean(draws, False)
         left[mine] = draws[mine] - (one + offset) @ slope
     # A sample mean many standard errors from zero, or one draw that is all there is: rare events are missing.
     fair = bool((np.abs(offset) * n < FAIR).all() and (np.square(basis).max(axis=0) < ALONE).all())

@@ -12,7 +12,7 @@ from hidiv.divergences.observed.filters import Filters, Weights, run_backward, r
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import Points, points
-from hidiv.divergences.observed.predictive import Past, steps_ahead
+from hidiv.divergences.observed.predictive import Past, Wanted, steps_ahead
 from hidiv.divergences.observed.tree_counts import ROUNDING, emission_means
 from hidiv.divergences.observed.weighing import weigh
 from hidiv.inference.sampling import draw_observations, draw_states
@@ -70,7 +70,7 @@ class Path:
             before = two.predicted[:, :-1, 0]
             controls = [gain, counts, (gain[:, :, None] * before[:, None, :]).reshape(len(gain), -1)]
         else:
-            steps = [step for _, step in steps_ahead(self.space, flat)]
+            steps = [step for _, step in steps_ahead(self.space, flat, Wanted())]
             base = np.concatenate([step.divergence for step in steps], axis=1)[0]
             linear, products = (
                 np.concatenate(parts, axis=2)[:, 0].T

@@ -17,7 +17,7 @@ from hidiv.recursions.terms import h
 Array = NDArray[np.float64]
 
 NEAR = 0.05  # relative differences below this are summed to second order, without cancellation
-FEW = 2, 6  # numbers of free filter probabilities for which products of three are worth their cost
+FEW = 6  # the number of free filter probabilities for which products of three are worth their cost
 DELICATE = 1e-7  # divergences of one step below this are summed from second-order terms
 CELLS = 1 << 13  # numbers handled at once: a few arrays of it stay in the cache
 
@@ -47,6 +47,13 @@ class Step(NamedTuple):
     cubic: Array
 
 
+class Wanted(NamedTuple):
+    """Which increments: products of two (and of three, where they are few), and `following` for the step after."""
+
+    products: bool = True
+    following: Following | None = None
+
+
 class Following(NamedTuple):
     """p (K, J), q (L, J): probabilities of the symbol after next given the state at a node."""
 
@@ -54,18 +61,18 @@ class Following(NamedTuple):
     q: Array
 
 
-def steps_ahead(points: Points, past: Past, following: Following | None = None) -> Iterator[tuple[int, Step]]:
+def steps_ahead(points: Points, past: Past, wanted: Wanted) -> Iterator[tuple[int, Step]]:
     """Block after block of nodes, with the number of the block's first node."""
     length, _, count = past.p_before.shape
     size = max(1, CELLS // (len(points.weight) * count))
     for start in range(0, length, size):
-        yield start, step_ahead(points, past.rows(start, start + size), following)
+        yield start, step_ahead(points, past.rows(start, start + size), wanted)
 
 
-def step_ahead(points: Points, past: Past, following: Following | None = None) -> Step:
+def step_ahead(points: Points, past: Past, wanted: Wanted) -> Step:
     """The divergence of the two predictive laws, and what the filters after x_t exceed their expectation by."""
     if past.apart_before is not None and points.apart is not None:
-        return close_step(points, past)
+        return close_step(points, past, wanted)
     at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
     weight = points.weight[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -80,39 +87,34 @@ def step_ahead(points: Points, past: Past, following: Following | None = None) -
     p_before, q_before = past.p_before[:, :-1], past.q_before[:, :-1]
     p, q = points.p[:-1], points.q_scaled[:-1]
     linear = [past.p_after[:, :-1] - p_before, past.q_after[:, :-1] - q_before * ((q * points.weight) @ ratio)]
-    if following is not None:
+    if wanted.following is not None:
         mean = np.zeros_like(divergence)
         for j in range(len(points.weight)):
-            laws = (
-                before * table[:, j][:, None] * over[:, j][:, None]
-                for before, table, over in (
-                    (past.p_before, points.p, over_p), (past.q_before, points.q_scaled, over_q)
-                )
-            )  # fmt: skip
-            mean += at_p[:, j] * _next_divergence(following, *laws)
-        linear.append((_next_divergence(following, past.p_after, past.q_after) - mean)[:, None])
-    both = (
-        (0, 0, _products(p, p, points.weight) @ over_p),
-        (1, 0, _products(q, p, points.weight) @ over_q),
-        (1, 1, _products(q, q, points.weight) @ (ratio * over_q)),
-    )
-    before, after = (p_before, q_before), (past.p_after[:, :-1], past.q_after[:, :-1])
-    sizes = len(p), len(q)
+            law_p = past.p_before * points.p[:, j][:, None] * over_p[:, j][:, None]
+            law_q = past.q_before * points.q_scaled[:, j][:, None] * over_q[:, j][:, None]
+            mean += at_p[:, j] * _next_divergence(wanted.following, law_p, law_q)
+        linear.append((_next_divergence(wanted.following, past.p_after, past.q_after) - mean)[:, None])
     products: list[Array] = []
-    for one, two, means in both:
-        for k in range(sizes[one]):
-            for m in range(k + 1 if one == two else sizes[two]):
-                expected = means[:, k * sizes[two] + m] * before[one][:, k] * before[two][:, m]
-                products.append(after[one][:, k] * after[two][:, m] - expected)
     cubes: list[Array] = []
-    if FEW[0] <= sum(sizes) <= FEW[1]:
-        ahead = [p_before[:, None, k] * p[k][:, None] * over_p for k in range(len(p))]
-        ahead += [q_before[:, None, k] * q[k][:, None] * over_q for k in range(len(q))]
-        cubes = _cubes(ahead, [*np.moveaxis(after[0], 1, 0), *np.moveaxis(after[1], 1, 0)], weight * at_p)
-    return Step(
-        divergence, np.concatenate(linear, axis=1).transpose(1, 0, 2), _stacked(products, divergence),
-        _stacked(cubes, divergence),
-    )  # fmt: skip
+    if wanted.products:
+        both = (
+            (0, 0, _products(p, p, points.weight) @ over_p),
+            (1, 0, _products(q, p, points.weight) @ over_q),
+            (1, 1, _products(q, q, points.weight) @ (ratio * over_q)),
+        )
+        before, after = (p_before, q_before), (past.p_after[:, :-1], past.q_after[:, :-1])
+        sizes = len(p), len(q)
+        for one, two, means in both:
+            for k in range(sizes[one]):
+                for m in range(k + 1 if one == two else sizes[two]):
+                    expected = means[:, k * sizes[two] + m] * before[one][:, k] * before[two][:, m]
+                    products.append(after[one][:, k] * after[two][:, m] - expected)
+        if sum(sizes) <= FEW:
+            ahead = [p_before[:, None, k] * p[k][:, None] * over_p for k in range(len(p))]
+            ahead += [q_before[:, None, k] * q[k][:, None] * over_q for k in range(len(q))]
+            cubes = _cubes(ahead, [*np.moveaxis(after[0], 1, 0), *np.moveaxis(after[1], 1, 0)], weight * at_p)
+    first = np.concatenate(linear, axis=1).transpose(1, 0, 2)
+    return Step(divergence, first, *(_stacked(parts, divergence) for parts in (products, cubes)))
 
 
 def _next_divergence(following: Following, p: Array, q: Array) -> Array:
@@ -140,7 +142,7 @@ def _products(one: Array, two: Array, weight: Array) -> Array:
     return np.asarray((weight * one[:, None, :] * two[None, :, :]).reshape(-1, len(weight)))
 
 
-def close_step(points: Points, past: Past) -> Step:
+def close_step(points: Points, past: Past, wanted: Wanted) -> Step:
     """The same for close models: the second filter enters by its difference from the first, which keeps the digits."""
     assert past.apart_before is not None and past.apart_after is not None and points.apart is not None
     at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
@@ -164,7 +166,8 @@ def close_step(points: Points, past: Past) -> Step:
     for a, one in enumerate(ahead):
         weighted = mass * one
         linear.append(after[a] - weighted.sum(axis=1))
-        products += [after[a] * after[b] - (weighted * ahead[b]).sum(axis=1) for b in range(a + 1)]
+        if wanted.products:
+            products += [after[a] * after[b] - (weighted * ahead[b]).sum(axis=1) for b in range(a + 1)]
     return Step(divergence, *(_stacked(parts, divergence) for parts in (linear, products, [])))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf
 from time import monotonic
 
 import numpy as np
@@ -39,7 +40,7 @@ class Draws:
     `infinite`: why nothing need be drawn.
     """
 
-    draw: Callable[[int, np.random.Generator], Batch]
+    draw: Callable[[int, np.random.Generator, bool], Batch]  # how many, from where, without the dearer controls
     subject: str
     base: str
     at_once: int
@@ -53,7 +54,7 @@ class Draws:
         size = tree.n_nodes * (p.n_states + q.n_states)
         at_once = max(1, min(512, CELLS // size))
         if reason is not None:
-            return cls(lambda size, rng: refuse(HidivError, "draw", reason), about, "", at_once, reason)
+            return cls(lambda size, rng, lean: refuse(HidivError, "draw", reason), about, "", at_once, reason)
         if tree.is_chain:
             try:
                 return cls(ChainPair.of(p, q, tree).draw, about, "KL(p(x_t | past) || q(x_t | past)) summed", at_once)
@@ -79,48 +80,98 @@ def stopped_estimate(
             subject=draws.subject,
         )  # fmt: skip
     most = MOST if max_samples is None else max_samples
-    start = monotonic()
-    end = start + (inf if max_seconds is None else max_seconds)
+    end = monotonic() + (inf if max_seconds is None else max_seconds)
+    run = _Run(draws, rtol, atol, most)
     streams = Streams(seed)
-    found: list[Batch] = []
-    best: Mean | None = None
-    drawn, stopped = 0, "the number of draws"
-    portions = in_order(
-        lambda portion: draws.draw(portion[1], streams(portion[0])),
-        enumerate(_sizes(most, draws.at_once)),
-        available() if workers is None else workers,
-    )
-    check = min(FEWEST, most)
     try:
         with Progress("drawing") as progress:
-            for batch in portions:
-                found.append(batch)
-                drawn += len(batch.base)
-                if not np.isfinite(batch.plain).all():
-                    stopped = "a draw that q cannot produce"
-                    break
-                if drawn >= check or monotonic() > end:
-                    found = [joined(found)]
-                    best = controlled_mean(found[0].base, found[0].controls, found[0].plain)
-                    check = 2 * drawn
-                    wanted = max(atol, rtol * abs(best.value))
-                    if best.std_error <= wanted and best.settled:
-                        stopped = "the wanted standard error"
+            # Most are content with the first portion, which does without the dearer controls; the others draw it again.
+            run.add(draws.draw(min(FEWEST, draws.at_once, most), streams(0), True))
+            if run.look(progress) or run.drawn >= most or monotonic() > end:
+                return run.result("the time" if monotonic() > end else None)
+            run.start_again()
+            portions = in_order(
+                lambda portion: draws.draw(portion[1], streams(portion[0]), False),
+                enumerate(_sizes(most, draws.at_once)),
+                available() if workers is None else workers,
+            )
+            with closing(portions):
+                for batch in portions:
+                    run.add(batch)
+                    if run.drawn >= run.check and run.look(progress):
                         break
-                    if drawn * found[0].controls.shape[1] > KEPT:
-                        stopped = "the memory for controls"
-                        break
-                    progress.show(max(drawn / most, min(1.0, wanted / max(best.std_error, 1e-300)) ** 2), f"{drawn} drawn, {best.value:.6g}")
-                if monotonic() > end:
-                    stopped = "the time"
-                    break
+                    if monotonic() > end:
+                        return run.result("the time")
     except KeyboardInterrupt:
-        if not found or sum(len(batch.base) for batch in found) < 2:
+        if run.drawn < 2:
             raise
-        stopped = "an interrupt"
-    finally:
-        portions.close()
-    return summed_up(draws, joined(found), stopped)
+        return run.result("an interrupt")
+    return run.result()
+
+
+class _Run:
+    """What has been drawn so far, and whether it is enough."""
+
+    def __init__(self, draws: Draws, rtol: float, atol: float, most: int) -> None:
+        self.draws, self.rtol, self.atol, self.most = draws, rtol, atol, most
+        self.found: list[Batch] = []
+        self.drawn, self.check = 0, min(2 * FEWEST, most)
+        self.best: Mean | None = None
+        self.stopped = "the number of draws"
+
+    def start_again(self) -> None:
+        self.found, self.drawn, self.best = [], 0, None
+
+    def add(self, batch: Batch) -> None:
+        self.found.append(batch)
+        self.drawn += len(batch.base)
+        self.best = None
+
+    def together(self) -> tuple[Batch, Mean]:
+        """All draws, and their mean with controls."""
+        self.found = [joined(self.found)]
+        batch = self.found[0]
+        if self.best is None:
+            self.best = controlled_mean(batch.base, batch.controls, batch.plain)
+        return batch, self.best
+
+    def look(self, progress: Progress) -> bool:
+        """Whether to stop; looks again at twice as many."""
+        if not all(np.isfinite(batch.plain).all() and np.isfinite(batch.base).all() for batch in self.found):
+            return True
+        batch, best = self.together()
+        self.check = min(2 * self.drawn, self.most)
+        wanted = max(self.atol, self.rtol * abs(best.value))
+        progress.show(
+            max(self.drawn / self.most, min(1.0, wanted / max(best.std_error, 1e-300)) ** 2),
+            f"{self.drawn} drawn, {best.value:.6g}",
+        )
+        if best.std_error <= wanted and best.settled:
+            self.stopped = "the wanted standard error"
+        elif batch.controls.size > KEPT:
+            self.stopped = "the memory for controls"
+        else:
+            return False
+        return True
+
+    def result(self, stopped: str | None = None) -> Divergence:
+        """The estimate with its 95 % interval; beside it in the notes what it would be without controls."""
+        batch, about = joined(self.found), self.draws.subject
+        if not np.isfinite(batch.plain).all():
+            at = int(np.argmax(~np.isfinite(batch.plain)))
+            return Divergence(
+                inf, "observed", "estimate", inf, inf, None, self.drawn,
+                infinite=[f"draw {at} from p is impossible under q"], subject=about,
+            )  # fmt: skip
+        if not np.isfinite(batch.base).all():
+            refuse(OutOfRange, "q", "gives what p emits a probability that no double can hold")
+        batch, best = self.together()
+        half = best.half_width()
+        said = f"{self.draws.base}, {best.controls} controls, ended by {stopped or self.stopped}"
+        return Divergence(
+            best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
+            notes=[said, *beside(batch, best)], subject=about,
+        )  # fmt: skip
 
 
 def _sizes(most: int, at_once: int) -> Iterator[int]:
@@ -130,26 +181,6 @@ def _sizes(most: int, at_once: int) -> Iterator[int]:
         yield min(size, most)
         most -= size
         size = min(2 * size, at_once)
-
-
-def summed_up(draws: Draws, batch: Batch, stopped: str) -> Divergence:
-    """The estimate with its 95 % interval; beside it in the notes what it would be without controls."""
-    count = len(batch.base)
-    if not np.isfinite(batch.plain).all():
-        at = int(np.argmax(~np.isfinite(batch.plain)))
-        return Divergence(
-            inf, "observed", "estimate", inf, inf, None, count,
-            infinite=[f"draw {at} from p is impossible under q"], subject=draws.subject,
-        )  # fmt: skip
-    if not np.isfinite(batch.base).all():
-        refuse(OutOfRange, "q", "gives what p emits a probability that no double can hold")
-    best = controlled_mean(batch.base, batch.controls, batch.plain)
-    half = best.half_width()
-    return Divergence(
-        best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, count,
-        notes=[f"{draws.base}, {best.controls} controls, ended by {stopped}", *beside(batch, best)],
-        subject=draws.subject,
-    )  # fmt: skip
 
 
 def beside(batch: Batch, best: Mean) -> list[str]:

@@ -87,7 +87,7 @@ class TreePair:
         """In words, what is averaged."""
         return "q(x)/p(x) - 1 - log q(x)/p(x)" if self.close else "log p(x)/q(x)"
 
-    def draw(self, size: int, rng: np.random.Generator) -> Batch:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
         """`size` trees of p: log-ratios, what is averaged, controls.
 
         For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small.
