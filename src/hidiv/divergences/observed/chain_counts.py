@@ -12,6 +12,7 @@ from hidiv.divergences.observed.points import Points
 from hidiv.divergences.observed.tree_counts import ROUNDING, emission_means
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.levels import level_laws
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -62,10 +63,13 @@ class Counts(NamedTuple):
 def counts_of(p: Model, q: Model, tree: Tree, spaces: tuple[Points, ...], space_of: IntArray, moves: Array) -> Counts:
     """Means of all counts, from the laws of p's states node by node."""
     length = len(space_of)
-    laws = np.empty((length, p.n_states))
-    laws[0] = p.initial
-    for t in range(1, length):
-        laws[t] = laws[t - 1] @ moves[0 if len(moves) == 1 else t]
+    if len(moves) == 1:
+        laws = level_laws(p.initial, moves[0], length)
+    else:
+        laws = np.empty((length, p.n_states))
+        laws[0] = p.initial
+        for t in range(1, length):
+            laws[t] = laws[t - 1] @ moves[t]
     each = moves if len(moves) == 1 else moves[1:]
     pairs = (laws[:-1, :, None] * each).sum(axis=0)
     emissions = []

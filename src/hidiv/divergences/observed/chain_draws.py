@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.chain_counts import Counts, counts_of
-from hidiv.divergences.observed.filters import Filters, Weights, carried_difference, run_filters
+from hidiv.divergences.observed.filters import Filters, Weights, carried_difference, run_both
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import Points, points
 from hidiv.divergences.observed.predictive import Following, Past, Wanted, steps_ahead
@@ -79,8 +79,7 @@ class ChainPair:
         """Filters along x (n, N, F), and the weights of the observations under p and q."""
         weights_p, weights_q = weigh(self.p, self.tree, x), weigh(self.q, self.tree, x)
         moves_p, moves_q = self.moves
-        one = run_filters(self.p.initial, moves_p, weights_p)
-        two = run_filters(self.q.initial, moves_q, weights_q)
+        one, two = run_both((self.p.initial, self.q.initial), self.moves, (weights_p, weights_q))
         apart: tuple[Array, Array] | tuple[None, None] = (None, None)
         if self.close:
             log_p, log_q, given = weights_p.logs(), weights_q.logs(), two.log_prob[:, None, :]

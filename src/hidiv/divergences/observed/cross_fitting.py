@@ -28,19 +28,7 @@ class Mean(NamedTuple):
     std_error: float
     controls: int
     draws: Array
-    fair: bool = True
-
-    @property
-    def settled(self) -> bool:
-        """Whether the standard error can be trusted: no rare event seems to be missing among the draws."""
-        return self.fair and len(self.draws) >= SETTLED * self.kurtosis
-
-    @property
-    def kurtosis(self) -> float:
-        """Fourth moment over the square of the second; 3 for a normal law."""
-        off = self.draws - self.draws.mean()
-        second = float((off * off).mean())
-        return float((off**4).mean()) / second**2 if second > 0 and second**2 > 0 else 3.0
+    settled: bool = True  # the standard error can be trusted: no rare event seems to be missing among the draws
 
     def half_width(self) -> float:
         """Of the 95 % interval, by Student's law to second order."""
@@ -51,7 +39,15 @@ def plain_mean(draws: Array, fair: bool = True) -> Mean:
     """Without controls; where rare events are missing the spread is taken to be at least the value."""
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.inf
     value = float(draws.mean())
+    fair = fair and len(draws) >= SETTLED * kurtosis(draws)
     return Mean(value, (spread if fair else max(spread, abs(value))) / sqrt(len(draws)), 0, draws, fair)
+
+
+def kurtosis(draws: Array) -> float:
+    """Fourth moment over the square of the second; 3 for a normal law."""
+    square = np.square(draws - draws.mean())
+    second = float(square.mean())
+    return float(square @ square) / len(draws) / second**2 if second**2 > 0 else 3.0
 
 
 def controlled_mean(draws: Array, controls: Array, plain: Array) -> Mean:
@@ -68,8 +64,7 @@ def controlled_mean(draws: Array, controls: Array, plain: Array) -> Mean:
         if found.settled:
             return found
         most = min(most, found.controls or most) // 2
-    bare = plain_mean(draws, fair)
-    return bare if bare.settled else plain_mean(draws, False)
+    return plain_mean(draws, fair)
 
 
 def _complete(controls: Array) -> bool:
@@ -105,6 +100,7 @@ def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
         left[mine] = draws[mine] - (one + offset) @ slope
     # A sample mean many standard errors from zero, or one draw that is all there is: rare events are missing.
     fair = bool((np.abs(offset) * n < FAIR).all() and (np.square(basis).max(axis=0) < ALONE).all())
+    fair = fair and n >= SETTLED * kurtosis(left)
     return Mean(float(left.mean()), float(left.std(ddof=1)) / sqrt(n), basis.shape[1], left, fair)
 
 

@@ -5,6 +5,7 @@ Arrays are (N, K, n): nodes of the chain, states, sequences.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,31 +38,50 @@ class Filters(NamedTuple):
 
 
 def run_filters(initial: Array, moves: Array, weights: Weights) -> Filters:
-    """Filters from initial (K,) or (K, n), moves (1, K, K) or (N, K, K).
+    """Filters from initial (K,), moves (1, K, K) or (N, K, K).
 
-    A sequence the model cannot produce has log_prob -inf from the node on where it fails.
+    A sequence the model cannot produce has log_prob -inf at the node where it fails.
     """
-    weight = weights.value
-    length, n_states, count = weight.shape
+    return run_both((initial,), (moves,), (weights,))[0]
+
+
+def run_both(initial: Sequence[Array], moves: Sequence[Array], weights: Sequence[Weights]) -> list[Filters]:
+    """Filters of several models along the same sequences, in one loop: for each initial (K,), moves and weights."""
+    sizes = [w.value.shape[1] for w in weights]
+    length, _, count = weights[0].value.shape
+    ends = np.cumsum([0, *sizes])
+    weight = weights[0].value if len(weights) == 1 else np.concatenate([w.value for w in weights], axis=1)
     predicted, mass = np.empty_like(weight), np.empty_like(weight)
-    total = np.empty((length, count))
-    # One product gives the next filter and, by a row of ones, what it has to be divided by.
-    step = np.concatenate([moves.transpose(0, 2, 1), np.ones((len(moves), 1, n_states))], axis=1)
-    ahead = np.empty((n_states + 1, count))
-    predicted[0] = initial.reshape(n_states, -1)
-    same = len(moves) == 1
+    total = np.empty((length, len(sizes), count))
+    # One product gives the next filters and, by rows of ones, what they have to be divided by.
+    step = np.zeros((max(len(m) for m in moves), ends[-1] + len(sizes), ends[-1]))
+    for i, move in enumerate(moves):
+        step[:, ends[i] : ends[i + 1], ends[i] : ends[i + 1]] = move.transpose(0, 2, 1)
+        step[:, ends[-1] + i, ends[i] : ends[i + 1]] = 1.0
+        predicted[0, ends[i] : ends[i + 1]] = initial[i][:, None]
+    parts = [(slice(ends[i], ends[i + 1]), ends[-1] + i) for i in range(len(sizes))]
+    ahead = np.empty((step.shape[1], count))
+    same = len(step) == 1
     with np.errstate(divide="ignore", invalid="ignore"):
         for t in range(length):
             np.multiply(predicted[t], weight[t], out=mass[t])
             np.matmul(step[0 if same else min(t + 1, length - 1)], mass[t], out=ahead)
-            total[t] = ahead[-1]
+            total[t] = ahead[ends[-1] :]
             if t + 1 < length:
-                np.divide(ahead[:-1], ahead[-1], out=predicted[t + 1])
+                after = predicted[t + 1]
+                for mine, row in parts:
+                    np.divide(ahead[mine], ahead[row], out=after[mine])
         if not total.min() >= FAINT:
-            return _in_logs(initial, moves, weights)
-        mass /= total[:, None, :]
+            return [_in_logs(*each) for each in zip(initial, moves, weights, strict=True)]
         log_prob = np.log(total)
-    return Filters(predicted, mass, log_prob if weights.scale is None else log_prob + weights.scale)
+        for i, (mine, _) in enumerate(parts):
+            mass[:, mine] /= total[:, i : i + 1]
+    return [
+        Filters(
+            predicted[:, mine], mass[:, mine], log_prob[:, i] if w.scale is None else log_prob[:, i] + w.scale
+        )
+        for i, ((mine, _), w) in enumerate(zip(parts, weights, strict=True))
+    ]  # fmt: skip
 
 
 def _in_logs(initial: Array, moves: Array, weights: Weights) -> Filters:
@@ -69,7 +89,7 @@ def _in_logs(initial: Array, moves: Array, weights: Weights) -> Filters:
     logs = weights.logs()
     length, n_states, count = logs.shape
     predicted, updated, log_prob = np.empty_like(logs), np.empty_like(logs), np.empty((length, count))
-    now = np.broadcast_to(initial.reshape(n_states, -1), (n_states, count))
+    now = np.broadcast_to(initial[:, None], (n_states, count))
     with np.errstate(divide="ignore", invalid="ignore"):
         for t in range(length):
             predicted[t] = now

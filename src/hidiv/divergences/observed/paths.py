@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.batch import Batch, joined
-from hidiv.divergences.observed.filters import Filters, Weights, run_backward, run_filters
+from hidiv.divergences.observed.filters import Filters, Weights, run_backward, run_both
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import Points, points
@@ -39,8 +39,7 @@ class Path:
     space: Points | None
     rng: np.random.Generator
     state: int | None = None
-    filter_p: Array | None = None
-    filter_q: Array | None = None
+    filters: list[Array] | None = None
     batches: list[Batch] = field(default_factory=list)
 
     def advance(self, length: int = BLOCK, keep: bool = True) -> None:
@@ -51,11 +50,12 @@ class Path:
         x = draw_observations(self.p, tree, states, self.rng).reshape(1, length, -1)
         self.state = int(states[0, -1])
         weights_p, weights_q = weigh(self.p, tree, x), weigh(self.q, tree, x)
-        one = run_filters(self.p.initial if self.filter_p is None else self.filter_p, self.p.transitions, weights_p)
-        two = run_filters(self.q.initial if self.filter_q is None else self.filter_q, self.q.transitions, weights_q)
-        self.filter_p, self.filter_q = (
-            _normalised(f.updated[-1, :, 0] @ m.transitions[0]) for f, m in ((one, self.p), (two, self.q))
-        )
+        models = self.p, self.q
+        starts = [m.initial for m in models] if self.filters is None else self.filters
+        one, two = run_both(starts, [m.transitions for m in models], (weights_p, weights_q))
+        self.filters = [
+            _normalised(f.updated[-1, :, 0] @ m.transitions[0]) for f, m in zip((one, two), models, strict=True)
+        ]
         if keep:
             self.batches.append(self._batch(x, one, two, weights_p, weights_q))
 
