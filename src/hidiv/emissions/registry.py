@@ -69,6 +69,11 @@ def registered() -> list[tuple[type, type]]:
     return list(_PAIRS)
 
 
+def comparable(p: Family, q: Family) -> bool:
+    """Whether somebody registered the pair."""
+    return (type(p), type(q)) in _PAIRS
+
+
 def pair(p: Family, q: Family) -> Pair:
     """How p and q compare; refuses pairs nobody registered and different numbers of states or features."""
     how = _PAIRS.get((type(p), type(q)))
