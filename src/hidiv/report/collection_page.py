@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import ceil
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +15,11 @@ from hidiv.comparison.pairwise import pairwise_kl
 from hidiv.divergences.result import plain
 from hidiv.divergences.subject import on as on_tree
 from hidiv.errors import HidivError, refuse
-from hidiv.models.tree import Tree, as_tree
+from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.report.dendrograms import dendrogram
 from hidiv.report.page import render, short
+from hidiv.report.pair_page import listed_tree
 from hidiv.report.png import data_address
 from hidiv.report.provenance import versions
 
@@ -30,6 +31,7 @@ NAMED = 60  # models whose names stand on the map
 NEIGHBOURS = 5
 SHADES = 10
 MAP = 720.0, 440.0
+MARGIN = 70.0  # beside the outermost points, for their names
 PALETTE = [
     tuple(round(a + (b - a) * i / 255) for a, b in zip((245, 249, 254), (8, 48, 107), strict=True)) for i in range(256)
 ]
@@ -68,7 +70,6 @@ def collection_page(
             "picture": None if len(called) <= IN_A_TABLE else picture(values, drawn.order),
             "dendrogram": drawn,
             "map": placed(points, called, groups),
-            "map_height": MAP[1],
             "neighbours": neighbours(values, called, groups),
             "versions": versions(),
             "result": _data(matrix, values, where, called, groups, points),
@@ -110,24 +111,53 @@ def picture(values: Array, order: list[int]) -> str:
     return data_address(np.round(255 * table).astype(np.uint8), PALETTE)  # type: ignore[arg-type]
 
 
-def placed(points: Array, names: list[str], groups: Clusters) -> list[dict[str, Any]]:
-    """The map in the coordinates of its SVG, both axes alike."""
+def placed(points: Array, names: list[str], groups: Clusters) -> tuple[list[dict[str, Any]], float]:
+    """The map in the coordinates of its SVG, both axes alike, and its height; a name that finds no room is left out."""
     flat = np.column_stack([points, np.zeros((len(points), max(0, 2 - points.shape[1])))])
     low, high = flat.min(axis=0), flat.max(axis=0)
-    room = MAP[0] - 160, MAP[1] - 50
     span = high - low
+    room = MAP[0] - 2 * MARGIN, MAP[1] - 60
     scale = min((room[axis] / span[axis] for axis in range(2) if span[axis] > 0), default=1.0)
-    middle = (low + high) / 2
-    centre = (MAP[0] - 90) / 2 + 10, MAP[1] / 2
-    return [
+    height = scale * span[1] + 60
+    x = MAP[0] / 2 + scale * (flat[:, 0] - (low + high)[0] / 2)
+    y = height / 2 - scale * (flat[:, 1] - (low + high)[1] / 2)
+    made = [
         {
-            "x": round(float(centre[0] + scale * (x - middle[0])), 1),
-            "y": round(float(centre[1] - scale * (y - middle[1])), 1),
-            "name": names[i] if len(names) <= NAMED else "",
-            "cluster": int(groups.labels[i]),
+            "x": round(float(a), 1),
+            "y": round(float(b), 1),
+            "cluster": int(label),
+            "name": "",
+            "anchor": "start",
+            "tx": 0,
+            "ty": 0,
         }
-        for i, (x, y) in enumerate(flat)
+        for a, b, label in zip(x, y, groups.labels, strict=True)
     ]
+    if len(names) <= NAMED:
+        _name(made, names)
+    return made, round(float(height), 1)
+
+
+def _name(made: list[dict[str, Any]], names: list[str]) -> None:
+    """Names to the right of their points, or left, above or below, where nothing is in the way."""
+    taken = [(p["x"] - 9, p["y"] - 9, p["x"] + 9, p["y"] + 9) for p in made]
+    for point, name in zip(made, names, strict=True):
+        said = name if len(name) <= 16 else name[:15] + "…"
+        wide = 7.2 * len(said)
+        x, y = point["x"], point["y"]
+        for anchor, tx, ty in (
+            ("start", x + 13, y + 4),
+            ("end", x - 13, y + 4),
+            ("middle", x, y - 14),
+            ("middle", x, y + 22),
+        ):
+            left = tx - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+            box = (left, ty - 11, left + wide, ty + 3)
+            free = not any(box[0] < t[2] and t[0] < box[2] and box[1] < t[3] and t[1] < box[3] for t in taken)
+            if free and box[0] >= 0 and box[2] <= MAP[0]:
+                point |= {"name": said, "anchor": anchor, "tx": round(tx, 1), "ty": round(ty, 1)}
+                taken.append(box)
+                break
 
 
 def neighbours(values: Array, names: list[str], groups: Clusters) -> list[dict[str, Any]]:
@@ -147,8 +177,7 @@ def _data(
     fits = len(names) <= LISTED
     return {
         "format": "hidiv.collection_report", "version": 1, "unit": "nats", "versions": versions(),
-        "tree": tree.to_dict() if (isinstance(tree, Tree) and tree.n_nodes <= 5000) or (getattr(tree, "kind", "") != "listed"
-        and isinstance(tree, Tree)) else repr(tree),
+        "tree": listed_tree(tree),
         "names": names,
         "quantity": matrix.quantity, "status": matrix.status, "notes": list(matrix.notes),
         "matrix": plain(values) if fits else None,
@@ -169,8 +198,3 @@ def _view(names: list[str], order: list[int], groups: Clusters) -> dict[str, Any
         "matrix": {"names": names, "order": order},
         "charts": [{"id": "map", "word": "model", "form": "tree", "names": names, "values": said}],
     }
-
-
-def side(count: int) -> int:
-    """Pixels of the picture of a matrix on the page."""
-    return min(640, max(320, int(40 * sqrt(count))))
