@@ -68,7 +68,7 @@ def node_chart(name: str, shares: Array, tree: Tree) -> Chart | TreeChart:
         return drawn(name, shares, tree)
     counts = np.bincount(np.asarray(tree.level))
     note = f"{tree.n_nodes} nodes, summed up level by level; the largest level has {counts.max()}."
-    return bars(name, np.bincount(np.asarray(tree.level), shares), "level", note)
+    return bars(name, np.asarray(np.bincount(np.asarray(tree.level), shares), dtype=np.float64), "level", note)
 
 
 def bars(name: str, values: Array, word: str, note: str = "") -> Chart:
@@ -89,8 +89,8 @@ def bars(name: str, values: Array, word: str, note: str = "") -> Chart:
             steps.append(f"M{x:.2f} {HEIGHT:.0f}V{y:.2f}h{width - gap:.2f}V{HEIGHT:.0f}z")
     at = int(np.argmax(values))
     return Chart(
-        name, word, "".join(steps), ticks(n, width * len(heights) / n), lines, n, heights.tolist(), starts.tolist(),
-        note, (at, float(values[at])),
+        name, word, "".join(steps), ticks(n), lines, n, heights.tolist(), starts.tolist(), note,
+        (at, float(values[at])),
     )  # fmt: skip
 
 
@@ -105,11 +105,12 @@ def scale(largest: float) -> tuple[float, list[tuple[float, float]]]:
     return top, [(HEIGHT * (1 - i / count), float(f"{i * step:.6g}")) for i in range(count + 1)]
 
 
-def ticks(n: int, width: float) -> list[tuple[float, str]]:
-    """Up to seven round places among n bars."""
+def ticks(n: int) -> list[tuple[float, str]]:
+    """Up to seven round places among n bars, none where the word for them stands."""
     step = 10 ** floor(log10(max(n - 1, 1)))
     step = max(1, next(int(step * f) for f in (0.1, 0.2, 0.5, 1.0, 2.0) if step * f >= 1 and (n - 1) / (step * f) <= 7))
-    return [((i + 0.5) * width, str(i)) for i in range(0, n, step)]
+    places = [((i + 0.5) * WIDTH / n, str(i)) for i in range(0, n, step)]
+    return [(x, label) for x, label in places if x < WIDTH - 40]
 
 
 def drawn(name: str, shares: Array, tree: Tree) -> TreeChart:

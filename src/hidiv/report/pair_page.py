@@ -161,11 +161,11 @@ def _data(p: Model, q: Model, found: Comparison, tree: Any, charts: dict[str, An
     return {
         "format": "hidiv.report", "version": 1, "unit": "nats", "versions": versions(),
         "comparison": found.to_dict(),
-        "tree": tree.to_dict() if isinstance(tree, Tree) and tree.kind != "listed" else _listed_tree(tree),
+        "tree": listed_tree(tree),
         "models": [_small(model) for model in (p, q)],
         "profile": None if profile is None else {"quantity": charts["profiled"].quantity, "by_node": _listed(profile)},
         "influence": [
-            {"model": one["side"], "name": one["name"], "by_node": _listed(one["values"])} for one in charts["influence"]
+            {"model": one["side"], "by_node": _listed(one["values"])} for one in charts["influence"]
         ],
         "samples_to_tell_apart": None if apart is None else apart["data"],
     }  # fmt: skip
@@ -178,10 +178,11 @@ def _listed(values: Any) -> Any:
     return {"n": len(values), "left_out": f"more than {LISTED} numbers", "sum": plain(float(np.sum(values)))}
 
 
-def _listed_tree(tree: Any) -> Any:
+def listed_tree(tree: Any) -> Any:
+    """A tree as a file holds it, unless that lists very many nodes."""
     if not isinstance(tree, Tree):
         return None if tree is None else repr(tree)
-    if tree.n_nodes <= LISTED:
+    if tree.kind != "listed" or tree.n_nodes <= LISTED:
         return tree.to_dict()
     return {"n": tree.n_nodes, "left_out": f"more than {LISTED} nodes"}
 

@@ -153,7 +153,7 @@
     const dots = [...svg.querySelectorAll("circle")];
     let at = -1;
     const read = (i) => {
-      if (chart.names) return `${chart.names[i]}: ${chart.word === "node" ? amount(chart.values[i], 4) : chart.values[i]}`;
+      if (chart.names) return `${chart.names[i]}: ${chart.word === "model" ? chart.values[i] : amount(chart.values[i], 4)}`;
       const end = (chart.starts[i + 1] ?? chart.n) - 1;
       const where = end > chart.starts[i] ? `${chart.word}s ${chart.starts[i]} to ${end}, largest` : `${chart.word} ${chart.starts[i]}`;
       return `${where}: ${amount(chart.values[i], 4)}`;
@@ -191,7 +191,8 @@
   // All pairs of a collection: a table, or a picture whose pixels are pairs.
   const matrix = document.querySelector("figure.matrix");
   if (matrix) {
-    const { names, values, order } = view.matrix;
+    const { names, order } = view.matrix;
+    const values = JSON.parse(result).matrix;
     const told = (i, j) => {
       const held = values === null ? "" : `: ${amount(values[i][j], 4)}`;
       return `D(${names[i]} || ${names[j]})${held}`;
