@@ -55,6 +55,29 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
     return None
 
 
+def supports(p: FiniteChain, q: FiniteChain) -> list[tuple[int, NDArray[np.bool_]]]:
+    """All pairs of a state p can be in after some symbols and the set (K_q,) of states q can be in then."""
+    step_p, step_q = p.moves(), q.moves()
+    found: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
+    queue: deque[tuple[int, NDArray[np.bool_]]] = deque()
+
+    def meet(state: int, possible: NDArray[np.bool_]) -> None:
+        key = (state, possible.tobytes())
+        if key not in found:
+            found[key] = possible
+            queue.append((state, possible))
+
+    for state in np.flatnonzero(p.initial > 0).tolist():
+        for symbol in np.flatnonzero(p.probabilities[state] > 0).tolist():
+            meet(state, (q.initial > 0) & (q.probabilities[:, symbol] > 0))
+    while queue:
+        state, before = queue.popleft()
+        for symbol in range(p.n_symbols):
+            for following in np.flatnonzero(step_p[symbol, state]).tolist():
+                meet(following, before @ step_q[symbol])
+    return [(state, possible) for (state, _), possible in found.items()]
+
+
 def emits_forbidden_tree(p: TreeLaw, q: TreeLaw, children: int, depth: int) -> bool:
     """Whether p can emit on a regular tree what q cannot; arrays by level, the root's transition unused.
 
