@@ -100,25 +100,25 @@ def narrowed(
     `above` bounds the difference by other means.
     """
     parts = [*cross, *entropy]
-    why = "nothing more to gain"
+    why = ""
     try:
         while True:
-            now = _capped(total(cross, entropy, why), above)
+            now = capped(total(cross, entropy, why), above)
             if enough(now):
                 why = "the wanted width"
                 break
             left = end - monotonic()
             choice = _choice(parts, left)
             if choice is None or left <= 0:
-                why = why if left > 0 else "the time"
+                why = "nothing more to gain" if all(r.done for part in parts for r in part.refiners) else "the time"
                 break
             choice[0].refine(choice[1], end)
     except KeyboardInterrupt:
         why = "an interrupt"
-    return _capped(total(cross, entropy, why), above)
+    return capped(total(cross, entropy, why), above)
 
 
-def _capped(found: Interval, above: float) -> Interval:
+def capped(found: Interval, above: float) -> Interval:
     """Not above a bound known otherwise."""
     if above >= found.upper:
         return found
