@@ -16,7 +16,9 @@ from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.rates import SECONDS
 from hidiv.divergences.observed.refining import capped
 from hidiv.divergences.observed.sampling import Draws, stopped_estimate
+from hidiv.divergences.observed.support import forbidden_configuration
 from hidiv.divergences.observed.tree_enumeration import enumerate_tree
+from hidiv.divergences.observed.two_state_listed import observed_listed
 from hidiv.divergences.observed.two_state_tree import observed_regular
 from hidiv.divergences.observed.variational import variational
 from hidiv.divergences.result import Divergence
@@ -154,7 +156,11 @@ def _interval(
         laws = tree_law(p, tree), tree_law(q, tree)
         check_alphabets(*(law.probabilities.shape[-1] for law in laws))
         return capped(observed_regular(*laws, tree.children or 1, tree.depth, TREE_WIDTH, seconds), above)
-    raise NotApplicable("only chains and regular trees have certificates so far")
+    laws = tree_law(p, tree), tree_law(q, tree)
+    check_alphabets(*(law.probabilities.shape[-1] for law in laws))
+    if forbidden_configuration(*laws, tree.parent):
+        return Interval(inf, inf, {"method": "support of configurations"})
+    return capped(observed_listed(*laws, tree.parent, TREE_WIDTH, seconds), above)
 
 
 def narrow(found: Interval, rtol: float, atol: float) -> bool:

@@ -101,6 +101,29 @@ def emits_forbidden_tree(p: TreeLaw, q: TreeLaw, children: int, depth: int) -> b
     return False
 
 
+def forbidden_configuration(p: TreeLaw, q: TreeLaw, parent: NDArray[np.int64]) -> bool:
+    """Whether p can emit on a listed tree what q cannot; arrays by node, the root's transition unused."""
+    if (q.initial > 0).all() and (q.transition[1:] > 0).all() and (q.probabilities > 0).all():
+        return False
+    everything = frozenset(range(len(q.initial)))
+    below: list[list[set[frozenset[int]]]] = [[{everything} for _ in p.initial] for _ in parent]
+    for u in reversed(range(len(parent))):
+        at = [
+            {seen & _states(q.probabilities[u][:, x] > 0) for seen in sets for x in np.flatnonzero(row > 0)}
+            for sets, row in zip(below[u], p.probabilities[u], strict=True)
+        ]
+        if u == 0:
+            start = _states(q.initial > 0)
+            return any(not seen & start for s in np.flatnonzero(p.initial > 0) for seen in at[s])
+        step = q.transition[u] > 0
+        sent = [{frozenset(np.flatnonzero(step[:, sorted(seen)].any(axis=1)).tolist()) for seen in sets} for sets in at]
+        above = below[int(parent[u])]
+        for r, row in enumerate(p.transition[u]):
+            mine = set().union(*(sent[s] for s in np.flatnonzero(row > 0)))
+            above[r] = {one & other for one in above[r] for other in mine}
+    return False
+
+
 def _states(there: NDArray[np.bool_]) -> frozenset[int]:
     """The states where something holds."""
     return frozenset(np.flatnonzero(there).tolist())
