@@ -58,6 +58,7 @@ Status spread_sweeps(const Symbols &p, const Neighbours &grid, const double *cos
     for (int64_t sweep = 0; sweep < count; ++sweep) {
         double base = HUGE_VAL;
         for (int64_t i = 0; i < size; ++i) base = std::min(base, values[i]);
+        if (!(base < HUGE_VAL)) base = 0.0;
         Status status = blocks(grid.points, n, [&](int64_t from, int64_t to, int64_t) {
             std::copy(values + from * n, values + to * n, before.begin() + from * n);
             if (logarithmic)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,98 +40,98 @@ def belief_grid(
     n_symbols, n_states = probabilities_q.shape[1], len(transition_q)
     moves = (transition_p > 0)[None] & (probabilities_p.T > 0)[:, None, :]  # (M, K_p, K_p)
     corners = _Corners(ticks, n_states)
-    reached = np.zeros((0, len(transition_p)), dtype=np.bool_)
-    seen: dict[int, tuple[Numbers, Array, Array, Array]] = {}
     index0, weights0, excess0 = corners.locate(start)
-    reached = _meet(reached, corners, index0, weights0, beside)
+    reached = _meet(np.zeros((0, len(transition_p)), dtype=np.bool_), corners, index0, weights0, beside)
+    index = np.zeros((0, n_symbols, n_states), dtype=np.int32)
+    weights, log_scale, excess = np.zeros((0, n_symbols, n_states)), np.zeros((0, n_symbols)), np.zeros((0, n_symbols))
+    seen = np.zeros((0, n_symbols), dtype=np.bool_)
+    anywhere = transition_q.sum(axis=0) * probabilities_q.T  # where q cannot emit a symbol: as if it were anywhere
     waiting = np.arange(len(corners.points))
     while len(waiting):
-        if len(corners.points) > limit:
+        count = len(corners.points)
+        if count > limit:
             return None
-        rows = [_after(corners, j, transition_q, probabilities_q) for j in waiting.tolist() if j not in seen]
-        seen.update(zip([j for j in waiting.tolist() if j not in seen], rows, strict=True))
-        before = np.concatenate([reached, np.zeros((len(corners.points) - len(reached), len(transition_p)), np.bool_)])
-        reached = before
-        for j in waiting.tolist():
-            index, weights, _, _ = seen[j]
-            reached = _meet(reached, corners, index, weights, (before[j] @ moves).astype(np.bool_))
-        grown = np.zeros(len(reached), dtype=np.bool_)
-        grown[: len(before)] = (reached[: len(before)] & ~before).any(axis=1)
-        grown[len(before) :] = True
-        waiting = np.flatnonzero(grown)
-    count = len(corners.points)
-    tables = [seen[j] for j in range(count)]
-    index, weights, log_scale, excess = (np.stack([table[i] for table in tables]) for i in range(4))
-    unused = ~(np.einsum("js,xst->jx", reached, moves) > 0)
-    index[unused], weights[unused], log_scale[unused], excess[unused] = 0, 0.0, 0.0, 0.0
-    points = np.array(corners.points).reshape(count, n_states)
-    shape = (count, n_symbols, n_states)
-    return (points, index.reshape(shape), weights.reshape(shape), log_scale, excess, reached, index0, weights0, excess0)
+        index, weights, log_scale, excess, seen = (_longer(a, count) for a in (index, weights, log_scale, excess, seen))
+        after = np.einsum("js,xst->jxt", reached[waiting], moves) > 0
+        at = np.argwhere(after.any(axis=2) & ~seen[waiting])
+        row, symbol = waiting[at[:, 0]], at[:, 1]
+        joint = (corners.points[row] @ transition_q) * probabilities_q.T[symbol]
+        total = joint.sum(axis=1)
+        joint = np.where(total[:, None] > 0, joint, anywhere[symbol])
+        norm = joint.sum(axis=1)
+        with np.errstate(divide="ignore"):
+            log_scale[row, symbol] = np.log(total)
+        seen[row, symbol] = True
+        row, symbol, joint = row[norm > 0], symbol[norm > 0], joint[norm > 0] / norm[norm > 0, None]
+        index[row, symbol], weights[row, symbol], excess[row, symbol] = corners.locate(joint)
+        before = _longer(reached, len(corners.points))
+        there = np.argwhere(after.any(axis=2))
+        reached = _meet(
+            before,
+            corners,
+            index[waiting[there[:, 0]], there[:, 1]],
+            weights[waiting[there[:, 0]], there[:, 1]],
+            after[there[:, 0], there[:, 1]],
+        )
+        waiting = np.flatnonzero((reached & ~before).any(axis=1))
+    return corners.points, index, weights, log_scale, excess, reached, index0, weights0, excess0
 
 
 class _Corners:
-    """Corners of the triangulation by their ticks."""
+    """Corners of the triangulation by their ticks; points (G, K)."""
 
     def __init__(self, ticks: Array, n_states: int) -> None:
-        self.ticks, self.n_states = ticks, n_states
-        self.points: list[Array] = []
-        self._number: dict[tuple[int, ...], int] = {}
+        self.ticks = ticks
+        self.points = np.zeros((0, n_states))
+        self._number: dict[bytes, int] = {}
 
     def locate(self, beliefs: Array) -> tuple[Numbers, Array, Array]:
         """Corners around beliefs (n, K) and their shares; a corner without a share is not created."""
         count, n_states = beliefs.shape
+        axes = n_states - 1
         sums = np.minimum(np.cumsum(beliefs, axis=1)[:, :-1], 1.0)
         rest = (beliefs > 0)[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
         sums = np.where(rest > 0, sums, 1.0)
         cell = np.clip(np.searchsorted(self.ticks, sums, side="right") - 1, 0, len(self.ticks) - 2)
         share = np.minimum(1.0, (sums - self.ticks[cell]) / (self.ticks[cell + 1] - self.ticks[cell]))
-        axes = n_states - 1
         order = axes - 1 - np.argsort(-share[:, ::-1], axis=1, kind="stable")  # of equal ones the later axis first
         sorted_share = np.take_along_axis(share, order, axis=1)
         bounds = np.concatenate([np.ones((count, 1)), sorted_share, np.zeros((count, 1))], axis=1)
         weights = np.maximum(bounds[:, :-1] - bounds[:, 1:], 0.0)
+        corner = np.repeat(cell[:, None, :], n_states, axis=1)  # (n, K, K - 1): one axis after another a tick up
+        for i in range(axes):
+            corner[np.arange(count), i + 1 :, order[:, i]] += 1
         index = np.zeros((count, n_states), dtype=np.int32)
-        for b in range(count):
-            corner, some = cell[b].copy(), -1
-            for i in range(n_states):
-                if i > 0:
-                    corner[order[b, i - 1]] += 1
-                index[b, i] = -1
-                if weights[b, i] > 0:
-                    index[b, i] = some = self._point(tuple(corner.tolist()))
-            index[b][index[b] < 0] = some
-        mean = np.einsum("bi,bik->bk", weights, np.array(self.points).reshape(-1, n_states)[index])
+        index[weights > 0] = self._points(corner[weights > 0])
+        some = np.take_along_axis(index, (weights > 0).argmax(axis=1)[:, None], axis=1)
+        index = np.where(weights > 0, index, some).astype(np.int32)
+        mean = np.einsum("bi,bik->bk", weights, self.points[index])
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(mean > 0, mean / beliefs, 1.0)
-        return index, weights, np.log(np.maximum(ratio.max(axis=1), 1.0))
+        return index, weights, np.log(np.maximum(ratio.max(axis=1, initial=1.0), 1.0))
 
-    def _point(self, corner: tuple[int, ...]) -> int:
-        if corner not in self._number:
-            self._number[corner] = len(self.points)
-            self.points.append(np.diff(np.concatenate([[0.0], self.ticks[list(corner)], [1.0]])))
-        return self._number[corner]
+    def _points(self, corners: NDArray[np.int64]) -> Numbers:
+        """(n,): the numbers of corners (n, K - 1), made if need be."""
+        kinds, member = np.unique(corners, axis=0, return_inverse=True)
+        numbers = np.zeros(len(kinds), dtype=np.int32)
+        made = []
+        for i, kind in enumerate(kinds):
+            numbers[i] = self._number.setdefault(kind.tobytes(), len(self._number))
+            if numbers[i] == len(self.points) + len(made):
+                made.append(np.diff(np.concatenate([[0.0], self.ticks[kind], [1.0]])))
+        if made:
+            self.points = np.concatenate([self.points, np.array(made)])
+        return np.asarray(numbers[member.ravel()])
 
 
-def _after(corners: _Corners, j: int, transition: Array, probabilities: Array) -> tuple[Numbers, Array, Array, Array]:
-    """The filter after every symbol from point j: corners and shares (M, K), log of the symbols' probabilities (M,)."""
-    n_states = len(transition)
-    joint = (corners.points[j] @ transition)[None, :] * probabilities.T
-    total = joint.sum(axis=1)
-    anywhere = transition.sum(axis=0)[None, :] * probabilities.T  # where q cannot emit it: as if it were anywhere
-    joint = np.where(total[:, None] > 0, joint, anywhere)
-    norm = joint.sum(axis=1)
-    possible = np.flatnonzero(norm > 0)
-    index = np.zeros((len(total), n_states), dtype=np.int32)
-    weights, excess = np.zeros((len(total), n_states)), np.zeros(len(total))
-    index[possible], weights[possible], excess[possible] = corners.locate(joint[possible] / norm[possible, None])
-    with np.errstate(divide="ignore"):
-        return index, weights, np.log(total), excess
+def _longer(table: NDArray[Any], count: int) -> NDArray[Any]:
+    """With rows of zeros for new points."""
+    return np.concatenate([table, np.zeros((count - len(table), *table.shape[1:]), dtype=table.dtype)])
 
 
 def _meet(reached: Flags, corners: _Corners, index: Numbers, weights: Array, states: Flags) -> Flags:
     """What is reached, with the states (n, K_p) at all corners (n, K) that have a share."""
-    more = len(corners.points) - len(reached)
-    reached = np.concatenate([reached, np.zeros((more, states.shape[1]), np.bool_)]) if more else reached.copy()
+    reached = _longer(reached, len(corners.points))
     for i in range(index.shape[1]):
         there = weights[:, i] > 0
         np.logical_or.at(reached, index[there, i], states[there])

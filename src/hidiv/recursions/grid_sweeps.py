@@ -32,7 +32,7 @@ def spread_sweeps(
     least, largest = np.inf, -np.inf
     emits = probabilities.T[None]  # (1, M, K_p)
     for _ in range(count):
-        base = values.min()
+        base = values.min() if np.isfinite(values).any() else 0.0
         source = np.exp(base - values) if logarithmic else values
         mean = np.zeros((*index.shape[:2], values.shape[1]))
         for i in range(index.shape[2]):

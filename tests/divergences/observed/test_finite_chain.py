@@ -94,9 +94,3 @@ def entropy(p, length):
     chances = front.sum(axis=1)
     chances = chances[chances > 0]
     return float(-chances @ np.log(chances))
-
-
-def test_three_states_are_left_to_others():
-    p, q = pair("dirichlet", 1, states=(3, 3))
-    with pytest.raises(NotApplicable, match="3 states"):
-        observed_chain(p, q, 10)

@@ -69,7 +69,8 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
         flat = FLAT * width / length
         below = Chances.begin(grid)
         progress, _ = swept(below, length - 1, end, flat)
-        rest = (length - 1 - below.done) * (progress.least - progress.rounding)
+        left = length - 1 - below.done
+        rest = left * (progress.least - progress.rounding) if left else 0.0
         masses = start.weights.sum(axis=1)
         at = grid.start_index[: len(masses)], grid.start_weights[: len(masses)]
         values = (below.values[at[0]] * at[1]).sum(axis=1)

@@ -6,13 +6,15 @@ spread on the corners of a cell it is bounded above, by its tangents below, with
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.beliefs import Beliefs, Chances, Progress, Spread, Tangents, swept
+from hidiv.divergences.observed.beliefs import Beliefs, Chances, Progress, Spread, Tangents
 from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable, outward
 from hidiv.divergences.observed.refining import Refiner
 from hidiv.divergences.observed.support import supports
@@ -21,6 +23,7 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 SWEEPS = 20_000
+SOME, LEAST = 8, 24  # sweeps between two looks at the gain, and before it is believed
 CELLS = {1: 1, 2: 64, 3: 24, 4: 12, 5: 10, 6: 8}
 FINER = 1.6  # cells of the next grid for one of the last
 _SETTLED = 1 / 30  # of the width expected is left to the sweeps
@@ -114,39 +117,46 @@ class _Level:
 
 
 def _settled(recursion: Spread | Chances, flat: float, end: float, p: FiniteChain) -> Progress:
-    """Sweeps until the change is the same everywhere, up to `flat`."""
-    if period(p.transition) == 1:
-        return swept(recursion, SWEEPS, end, flat)[0]
-    while True:
-        before, level = recursion.values, recursion.level
-        progress = recursion.sweep(1)
-        if progress.largest - progress.least <= flat or recursion.done >= SWEEPS or monotonic() > end:
-            return progress
-        # Half of a step: the certificate does not ask where the values come from, and this does not go in circles.
-        recursion.values = 0.5 * (recursion.values + before)
-        recursion.level = 0.5 * (recursion.level + level)
+    """Sweeps until the change is the same everywhere up to `flat`, or its worse end no longer gains as much."""
+    sign = -1.0 if isinstance(recursion, Spread) else 1.0
+    return _improved(recursion, sign, lambda _: flat, end, p)
 
 
 def _risen(below: Tangents, upper: float, end: float, p: FiniteChain) -> Progress:
-    """Sweeps until what is still to gain, as it has gone so far, is little of what is left to the upper bound."""
-    count, best, gained = 4, Progress(-inf, inf, 0.0), inf
+    """Sweeps until what is still to gain is little of what is left to the upper bound."""
+    return _improved(below, 1.0, lambda best: max(upper - best, 0.0) * _SETTLED, end, p)
+
+
+def _improved(
+    recursion: Spread | Chances | Tangents, sign: float, little: Callable[[float], float], end: float, p: FiniteChain
+) -> Progress:
+    """Sweeps as long as they gain, as it has gone so far more than a `little`; the best certificate met.
+
+    sign 1: the least change counts, the larger the better; -1: the largest one, the smaller the better.
+    """
     halves = period(p.transition) > 1
+    best, gained, chosen = -inf, inf, Progress(-inf, inf, 0.0)
     while True:
-        if halves:
-            values, slopes, level = below.values, below.slopes, below.level
-        progress = below.sweep(1 if halves else count)
-        gain, before = progress.least - best.least, best.least
-        if progress.least > best.least:
-            best = progress
-        ratio = min(gain / gained, 0.98) if 0 < gained < inf else 0.9
+        before = replace(recursion)
+        progress = recursion.sweep(1 if halves else SOME)
+        score = progress.least if sign > 0 else -progress.largest
+        gain = score - best if best > -inf else inf
+        if score > best:
+            best, chosen = score, progress
+        ratio = min(gain / gained, 0.98) if 0 < gain < inf and 0 < gained < inf else 0.9
         gained = gain
-        rest = max(upper - best.least, 4.0 * progress.rounding)
-        settled = before > -inf and gain * ratio / (1.0 - ratio) <= rest * _SETTLED
-        if (settled and below.done > 8) or below.done >= SWEEPS or monotonic() > end:
-            return best
-        if halves:
-            below.values, below.slopes = 0.5 * (below.values + values), 0.5 * (below.slopes + slopes)
-            below.level = 0.5 * (below.level + level)
+        enough = max(little(best), 2.0 * progress.rounding) if best > -inf else 0.0
+        if progress.largest - progress.least <= enough or recursion.done >= SWEEPS or monotonic() > end:
+            return chosen
+        if gain * ratio / (1.0 - ratio) <= enough and recursion.done > LEAST:
+            return chosen
+        if halves:  # in between it does not go in circles, and the certificate does not ask where values come from
+            recursion.values, recursion.level = (
+                0.5 * (recursion.values + before.values),
+                0.5 * (recursion.level + before.level),
+            )
+            if isinstance(recursion, Tangents) and isinstance(before, Tangents):
+                recursion.slopes = 0.5 * (recursion.slopes + before.slopes)
 
 
 def _finite_at(above: Spread, grid: Beliefs, beside: Flags) -> bool:

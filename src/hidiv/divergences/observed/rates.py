@@ -14,7 +14,7 @@ from hidiv.divergences.observed.collocation import collocated_rate
 from hidiv.divergences.observed.context_rates import context_cross, context_entropy
 from hidiv.divergences.observed.grid_rates import grid_cross, grid_entropy
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, outward
-from hidiv.divergences.observed.refining import Part, narrowed
+from hidiv.divergences.observed.refining import Part, Refiner, narrowed
 from hidiv.divergences.observed.support import forbidden_word
 from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
 
@@ -50,21 +50,32 @@ def _cross_parts(p: FiniteChain, q: FiniteChain) -> list[Part]:
         pass
     p, q = reached(p), reached(q)
     return [
-        Part(share, Interval(0.0, inf, {"method": "none"}), [context_cross(part, q), grid_cross(part, q, p, members)])
-        for share, part, members in _members(p)
+        Part(share, Interval(0.0, inf, {"method": "none"}), refiners_cross(part, q, p, members))
+        for share, part, members in closed_parts(p)
     ]
 
 
 def _entropy_parts(p: FiniteChain) -> list[Part]:
     """The entropy rate of every closed class of p, known at once or to be refined."""
     parts = []
-    for share, part, _ in _members(reached(p)):
+    whole = reached(p)
+    for share, part, members in closed_parts(whole):
         try:
             parts.append(Part(share, _class_entropy(part), []))
         except NotApplicable:
             most = Interval(0.0, log(part.n_symbols) * (1.0 + 4.0 * UNIT), {"method": "alphabet"})
-            parts.append(Part(share, most, [context_entropy(part), grid_entropy(part)]))
+            parts.append(Part(share, most, refiners_entropy(part, part, whole, members)))
     return parts
+
+
+def refiners_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> list[Refiner]:
+    """What can bound the cross-entropy rate of q on a closed class p of `whole`, its states there `members`."""
+    return [context_cross(p, q), grid_cross(p, q, whole, members)]
+
+
+def refiners_entropy(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> list[Refiner]:
+    """What can bound the entropy rate of a closed class p, whatever q is."""
+    return [context_entropy(p), grid_entropy(p)]
 
 
 def cross_entropy_rate(p: FiniteChain, q: FiniteChain) -> Interval:
@@ -97,10 +108,10 @@ def reached(chain: FiniteChain) -> FiniteChain:
 
 def classes(chain: FiniteChain) -> list[tuple[float, FiniteChain]]:
     """The closed classes that are reached, each with its probability and, as initial law, its stationary one."""
-    return [(share, part) for share, part, _ in _members(reached(chain))]
+    return [(share, part) for share, part, _ in closed_parts(reached(chain))]
 
 
-def _members(chain: FiniteChain) -> list[tuple[float, FiniteChain, NDArray[np.int64]]]:
+def closed_parts(chain: FiniteChain) -> list[tuple[float, FiniteChain, NDArray[np.int64]]]:
     """The closed classes of a chain that reaches all its states, and which states they have."""
     members = closed_classes(chain.transition)
     transient = np.ones(chain.n_states, dtype=np.bool_)
