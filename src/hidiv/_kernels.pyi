@@ -81,6 +81,7 @@ def posterior_sequences(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
 def elementary(which: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """0 exp, 1 to 3 log1p for x >= 0, 4 to 6 phi within 2^-6, 2^-3, 1, as the vector code computes them (for tests)."""
+
 def belief_grid(
     transition_p: NDArray[np.float64],
     probabilities_p: NDArray[np.float64],

@@ -66,9 +66,7 @@ def test_a_filter_is_the_mean_of_its_corners(kernels, shape):
     joint = (points @ q[0])[:, None, :] * q[1].T[None]
     there = (weights.sum(axis=2) > 0) & np.isfinite(log_scale)
     mean = (weights[..., None] * points[index]).sum(axis=2)
-    np.testing.assert_allclose(
-        (mean * np.exp(log_scale)[..., None])[there], joint[there], rtol=0, atol=1e-15
-    )
+    np.testing.assert_allclose((mean * np.exp(log_scale)[..., None])[there], joint[there], rtol=0, atol=1e-15)
     assert (excess < 1e-12).all()
 
 

@@ -114,7 +114,7 @@ class _Corners:
         """(n,): the numbers of corners (n, K - 1), made if need be."""
         kinds, member = np.unique(corners, axis=0, return_inverse=True)
         numbers = np.zeros(len(kinds), dtype=np.int32)
-        made = []
+        made: list[Array] = []
         for i, kind in enumerate(kinds):
             numbers[i] = self._number.setdefault(kind.tobytes(), len(self._number))
             if numbers[i] == len(self.points) + len(made):

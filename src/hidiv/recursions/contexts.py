@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from hidiv.recursions.kernels import kernel
 
 Array = NDArray[np.float64]
 Found = tuple[float, float, int, int, bool]
+Bounds = Callable[[Array, Array], tuple[Array, Array, Array]]  # products of p and q -> probability, lower, upper
 
 SMALLEST = 1e-280  # entries below this could underflow: a context that has some is not split
 
@@ -91,7 +94,7 @@ def _entropy(laws: Array) -> Array:
     return np.asarray(-np.where(laws > 0, laws * np.log(np.where(laws > 0, laws, 1.0)), 0.0).sum(axis=-1))
 
 
-def _walked(bounds, steps: list[Array], threshold: float, depth: int, limit: int) -> Found:  # type: ignore[no-untyped-def]
+def _walked(bounds: Bounds, steps: list[Array], threshold: float, depth: int, limit: int) -> Found:
     """All contexts of a length together, from two symbols on; the same ones as depth first."""
     front = [np.eye(step.shape[1])[None] for step in steps]
     for _ in range(2):
@@ -119,7 +122,10 @@ def _walked(bounds, steps: list[Array], threshold: float, depth: int, limit: int
 
 def _extended(front: list[Array], steps: list[Array]) -> list[Array]:
     """Every context with every symbol before it; q's products rescaled, as only their ratios count."""
-    made = [(step[None] @ matrices[:, None]).reshape(-1, *step.shape[1:]) for matrices, step in zip(front, steps, strict=True)]
+    made = [
+        (step[None] @ matrices[:, None]).reshape(-1, *step.shape[1:])
+        for matrices, step in zip(front, steps, strict=True)
+    ]
     if len(made) > 1:
         _, exponent = np.frexp(made[1].max(axis=(1, 2), keepdims=True))
         made[1] = made[1] * np.ldexp(1.0, -exponent)

@@ -9,7 +9,7 @@ import pytest
 
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite_chain import collocated_chain, cross_entropy_chain, observed_chain
-from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.interval import FiniteChain
 from hidiv.divergences.observed.rates import observed_rate
 
 from .pairs import KINDS, PAPER_P, PAPER_Q, contains, pair, pair_with_zeros

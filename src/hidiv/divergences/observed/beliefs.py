@@ -53,9 +53,8 @@ class Beliefs:
         if (q.moves() & (q.steps() < TINY)).any():
             raise NotApplicable("q has probabilities too small for doubles")
         each = q.n_symbols * (q.n_states * 24.0 + 16.0) + p.n_states * (q.n_states + 4.0) * 24.0
-        laws = [np.ascontiguousarray(part) for chain in (p, q) for part in chain[1:]]
         flags = np.ascontiguousarray(beside)
-        tables = belief_grid(*laws, np.ascontiguousarray(start), flags, ticks(cells), int(MEMORY / each))
+        tables = belief_grid(*p.laws(), *q.laws(), np.ascontiguousarray(start), flags, ticks(cells), int(MEMORY / each))
         return None if tables is None else cls(p, q, *tables)
 
     @cached_property
@@ -108,9 +107,8 @@ class Spread:
     def sweep(self, count: int) -> Progress:
         """`count` further symbols."""
         g = self.grid
-        laws = np.ascontiguousarray(g.p.transition), np.ascontiguousarray(g.p.probabilities)
         values, least, largest = spread_sweeps(
-            *laws, g.index, self.weights, g.cost, g.reached, self.values, count, self.logarithmic
+            *g.p.laws(), g.index, self.weights, g.cost, g.reached, self.values, count, self.logarithmic
         )
         return _moved(self, values, least, largest, count)
 
@@ -137,9 +135,8 @@ class Tangents:
     def sweep(self, count: int) -> Progress:
         """`count` further symbols."""
         g = self.grid
-        laws = [np.ascontiguousarray(part) for chain in (g.p, g.q) for part in chain[1:]]
         values, self.slopes, least = tangent_sweeps(
-            *laws, g.points, g.index, self.weights, g.reached, self.values, self.slopes, count
+            *g.p.laws(), *g.q.laws(), g.points, g.index, self.weights, g.reached, self.values, self.slopes, count
         )
         return _moved(self, values, least, inf, count)
 

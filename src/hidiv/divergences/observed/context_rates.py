@@ -22,14 +22,16 @@ def context_cross(p: FiniteChain, q: FiniteChain) -> Refiner:
     if (q.moves() & (q.steps() < TINY)).any():
         raise NotApplicable("q has probabilities too small for doubles")
     middle = np.full(q.n_states, 1.0 / q.n_states)
-    laws = [np.ascontiguousarray(a) for a in (p.initial, p.transition, p.probabilities, middle, *q[1:])]
-    return _refiner(lambda threshold, limit: cross_contexts(*laws, threshold, DEEPEST, limit), p, q)
+    law = np.ascontiguousarray(p.initial)
+    return _refiner(
+        lambda threshold, limit: cross_contexts(law, *p.laws(), middle, *q.laws(), threshold, DEEPEST, limit), p, q
+    )
 
 
 def context_entropy(p: FiniteChain) -> Refiner:
     """Bounds of lim H(X_1..N) / N; p irreducible, its initial law stationary."""
-    laws = [np.ascontiguousarray(a) for a in p]
-    return _refiner(lambda threshold, limit: entropy_contexts(*laws, threshold, DEEPEST, limit), p, p)
+    law = np.ascontiguousarray(p.initial)
+    return _refiner(lambda threshold, limit: entropy_contexts(law, *p.laws(), threshold, DEEPEST, limit), p, p)
 
 
 def _refiner(

@@ -111,9 +111,7 @@ class _First:
         return 64.0 * UNIT * (self.weights.size + 1) * (1.0 + (abs(size) if np.isfinite(size) else 0.0))
 
 
-def _spread_to(
-    above: Spread, steps: int, end: float, flat: float, start: _First, nearest: bool = False
-) -> float:
+def _spread_to(above: Spread, steps: int, end: float, flat: float, start: _First, nearest: bool = False) -> float:
     """The mean over the first symbols of an upper bound after all steps."""
     progress, _ = swept(above, steps, end, flat)
     if steps == 0:

@@ -163,7 +163,7 @@ def _finite_at(above: Spread, grid: Beliefs, beside: Flags) -> bool:
     """Whether the values where it starts are finite: the bound says nothing else."""
     values = above.values[grid.start_index]  # (n, K, K_p)
     finite = (np.isfinite(values) & (grid.start_weights > 0)[:, :, None]).any(axis=1)
-    return bool(finite[beside].all())
+    return bool((np.asarray(finite) | ~beside).all())
 
 
 def _starts(whole: FiniteChain, q: FiniteChain, members: NDArray[np.int64]) -> tuple[Array, Flags]:
@@ -179,10 +179,10 @@ def _starts(whole: FiniteChain, q: FiniteChain, members: NDArray[np.int64]) -> t
         if state in place:
             sets.setdefault(tuple(np.flatnonzero(possible).tolist()), set()).add(place[state])
     start, beside = np.zeros((len(sets), q.n_states)), np.zeros((len(sets), len(members)), dtype=np.bool_)
-    for i, (possible, states) in enumerate(sets.items()):
-        if not possible:
+    for i, (there, states) in enumerate(sets.items()):
+        if not there:
             raise NotApplicable("q cannot emit what p does")
-        start[i, list(possible)] = 1.0 / len(possible)
+        start[i, list(there)] = 1.0 / len(there)
         beside[i, list(states)] = True
     return start, beside
 

@@ -10,7 +10,14 @@ from hidiv.divergences.comparable import check_length
 from hidiv.divergences.observed.cheap import ROOM, joint_rate_above
 from hidiv.divergences.observed.finite import finite_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
-from hidiv.divergences.observed.kl import AUTO_SECONDS, check_alphabets, from_interval, narrow, not_applicable, sufficient
+from hidiv.divergences.observed.kl import (
+    AUTO_SECONDS,
+    check_alphabets,
+    from_interval,
+    narrow,
+    not_applicable,
+    sufficient,
+)
 from hidiv.divergences.observed.rates import SECONDS, observed_rate
 from hidiv.divergences.observed.sampling import Draws, stopped_estimate
 from hidiv.divergences.result import Divergence

@@ -85,7 +85,9 @@ def total(cross: list[Part], entropy: list[Part], why: str) -> Interval:
     size = max([abs(end) for p in [*cross, *entropy] for end in (p.interval.lower, p.interval.upper) if isfinite(end)])
     off = 32.0 * UNIT * (len(cross) + len(entropy)) * size
     how: dict[str, Any] = {
-        name: parts[0].summary() if len(parts) == 1 else {"classes": [p.summary() | {"weight": p.weight} for p in parts]}
+        name: parts[0].summary()
+        if len(parts) == 1
+        else {"classes": [p.summary() | {"weight": p.weight} for p in parts]}
         for name, parts in (("cross_entropy", cross), ("entropy", entropy))
     }
     found = outward(low - off, high + off, how | {"stopped": why})
@@ -122,7 +124,9 @@ def capped(found: Interval, above: float) -> Interval:
     """Not above a bound known otherwise."""
     if above >= found.upper:
         return found
-    return Interval(min(found.lower, above), above, found.how | {"upper": "smallest joint divergence over relabellings"})
+    return Interval(
+        min(found.lower, above), above, found.how | {"upper": "smallest joint divergence over relabellings"}
+    )
 
 
 def _choice(parts: list[Part], left: float) -> tuple[Part, Refiner] | None:
