@@ -8,6 +8,7 @@ from time import monotonic
 import numpy as np
 import pytest
 
+from hidiv.divergences.observed.block_entropy import block_entropy
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite_chain import observed_chain
 from hidiv.divergences.observed.grid_chain import grid_chain, grid_chain_entropy
@@ -55,7 +56,12 @@ def test_enumerated_value_is_inside_the_first_grid(block):
             assert observed_chain(p, q, length).lower == inf
             continue
         entropy, cross = words(p, p, length), words(p, q, length)
-        for found, value in ((grid_chain(p, q, length), cross), (grid_chain_entropy(p, length), entropy)):
+        methods = (
+            (grid_chain(p, q, length), cross),
+            (grid_chain_entropy(p, length), entropy),
+            (block_entropy(p, length), entropy),
+        )
+        for found, value in methods:
             interval = found.step(soon())
             assert contains(interval, value, 1e-13), (seed, interval, value)
 

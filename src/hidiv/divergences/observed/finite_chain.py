@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.block_entropy import block_entropy
 from hidiv.divergences.observed.chebyshev import coefficients, values, zeros
 from hidiv.divergences.observed.grid_chain import grid_chain, grid_chain_entropy
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, outward
@@ -56,8 +57,8 @@ def observed_chain(
         try:
             parts.append(Part(1.0, cross_entropy_chain(p, law, length), []))
         except NotApplicable:
-            refiner = grid_chain(p, law, length) if law is q else grid_chain_entropy(p, length)
-            parts.append(Part(1.0, Interval(0.0, most, {"method": "none"}), [refiner]))
+            some = [grid_chain(p, q, length)] if law is q else [block_entropy(p, length), grid_chain_entropy(p, length)]
+            parts.append(Part(1.0, Interval(0.0, most, {"method": "none"}), some))
     return narrowed(parts[:1], parts[1:], enough, end, above)
 
 
