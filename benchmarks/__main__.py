@@ -10,6 +10,7 @@ from benchmarks.timing import HEADER
 from hidiv.recursions.kernels import description
 
 TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc")
+TABLES = ("joint", "start", "posterior", "trees", "memory", "certify")
 
 
 def main(names: list[str]) -> None:

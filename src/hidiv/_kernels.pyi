@@ -89,3 +89,65 @@ def variational_pairs(
 ) -> NDArray[np.float64]: ...
 def elementary(which: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """0 exp, 1 to 3 log1p for x >= 0, 4 to 6 phi within 2^-6, 2^-3, 1, as the vector code computes them (for tests)."""
+
+def belief_grid(
+    transition_p: NDArray[np.float64],
+    probabilities_p: NDArray[np.float64],
+    transition_q: NDArray[np.float64],
+    probabilities_q: NDArray[np.float64],
+    start: NDArray[np.float64],
+    beside: NDArray[np.bool_],
+    ticks: NDArray[np.float64],
+    limit: int,
+) -> tuple[NDArray[np.float64], ...] | None: ...
+def spread_sweeps(
+    transition: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+    index: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    reached: NDArray[np.bool_],
+    values: NDArray[np.float64],
+    count: int,
+    logarithmic: bool,
+) -> tuple[NDArray[np.float64], float, float]: ...
+def tangent_sweeps(
+    transition_p: NDArray[np.float64],
+    probabilities_p: NDArray[np.float64],
+    transition_q: NDArray[np.float64],
+    probabilities_q: NDArray[np.float64],
+    points: NDArray[np.float64],
+    index: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    reached: NDArray[np.bool_],
+    values: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    count: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]: ...
+def chance_sweeps(
+    index: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    chance: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    values: NDArray[np.float64],
+    count: int,
+) -> tuple[NDArray[np.float64], float, float]: ...
+def cross_contexts(
+    law: NDArray[np.float64],
+    transition_p: NDArray[np.float64],
+    probabilities_p: NDArray[np.float64],
+    middle: NDArray[np.float64],
+    transition_q: NDArray[np.float64],
+    probabilities_q: NDArray[np.float64],
+    threshold: float,
+    depth: int,
+    limit: int,
+) -> tuple[float, float, int, int, bool]: ...
+def entropy_contexts(
+    law: NDArray[np.float64],
+    transition: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+    threshold: float,
+    depth: int,
+    limit: int,
+) -> tuple[float, float, int, int, bool]: ...

@@ -21,6 +21,9 @@ MODULES = (
     "viterbi",
     "influence",
     "sampling",
+    "belief_grid",
+    "grid_sweeps",
+    "contexts",
 )
 for name in MODULES:
     import_module(f"hidiv.recursions.{name}")  # fills the twins

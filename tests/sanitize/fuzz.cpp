@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "belief_grid.hpp"
 #include "one_model.hpp"
 #include "posterior_batch.hpp"
 #include "table.hpp"
@@ -179,6 +180,44 @@ void posterior_kernels(const Case &c, int round) {
     if (failed < 0) check_number(value, "log_likelihood", round);
 }
 
+// Symbols of q that p emits and q cannot are met too: infinities are answers, NaN is not.
+void certificate_kernels(int round) {
+    const int64_t n = whole(1, 4), k = whole(1, 5), m = whole(1, 4), cells = whole(1, 9);
+    const double zeros = whole(0, 1) ? 0.3 : 0.0;
+    const Doubles transition_p = rows(n, n, zeros), probabilities_p = rows(n, m, zeros), transition_q = rows(k, k, zeros),
+                  probabilities_q = rows(k, m, zeros), start = rows(2, k, zeros);
+    const Symbols p{n, m, transition_p.data(), probabilities_p.data()}, q{k, m, transition_q.data(), probabilities_q.data()};
+    Doubles ticks;
+    for (int64_t i = 0; i <= cells; ++i) ticks.push_back(double(i) / double(cells));
+    const uint64_t beside[2] = {1, (uint64_t(1) << n) - 1};
+    BeliefGrid grid;
+    belief_grid(p, q, 2, start.data(), beside, cells + 1, ticks.data(), 3000, grid);
+    if (!grid.complete) return;
+    const int64_t points = int64_t(grid.reached.size());
+    const Neighbours around{points, m, k, grid.index.data(), grid.weights.data()};
+    Doubles cost(size_t(points * n)), values(cost.size()), slopes(size_t(points * n * k), 1.0), chance(size_t(points * m), 1.0 / double(m));
+    std::vector<char> reached(cost.size());
+    for (int64_t j = 0; j < points; ++j)
+        for (int64_t s = 0; s < n; ++s) {
+            reached[size_t(j * n + s)] = grid.reached[size_t(j)] >> s & 1;
+            cost[size_t(j * n + s)] = uniform() < 0.1 * zeros ? HUGE_VAL : uniform();
+        }
+    const bool *there = reinterpret_cast<const bool *>(reached.data());
+    double least, largest;
+    spread_sweeps(p, around, cost.data(), there, values.data(), 3, whole(0, 1) == 0, least, largest);
+    for (double each : values) check_number(each, "spread_sweeps", round);
+    std::fill(values.begin(), values.end(), 0.0);
+    tangent_sweeps(p, q, around, grid.points.data(), there, values.data(), slopes.data(), 3, least);
+    for (double each : slopes) check_number(each, "tangent_sweeps", round);
+    chance_sweeps(around, chance.data(), grid.points.data(), values.data(), 3, least, largest);
+    const Doubles law = rows(1, n, 0.0), middle = rows(1, k, 0.0);
+    Contexts found;
+    cross_contexts(p, law.data(), q, middle.data(), 1e-2, 30, 2000, found);
+    check_number(found.upper, "cross_contexts", round);
+    entropy_contexts(p, law.data(), 1e-2, 30, 2000, found);
+    check_number(found.lower, "entropy_contexts", round);
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -190,6 +229,7 @@ int main(int argc, char **argv) {
             const Case c;
             joint_kernels(c, round);
             posterior_kernels(c, round);
+            if (round % 4 == 0) certificate_kernels(round);
         }
         printf("fuzz: %d rounds on %s\n", rounds, name.c_str());
     }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings_certificates.hpp"
 #include "bindings_comparison.hpp"
 #include "bindings_inference.hpp"
 #include "targets.hpp"
@@ -172,4 +173,5 @@ NB_MODULE(_kernels, m) {
     m.def("reach", &hidiv::reach, ARRAY("start"), ARRAY("parent"), ARRAY("group"), ARRAY("allowed"));
     hidiv::bind_inference(m);
     hidiv::bind_comparison(m);
+    hidiv::bind_certificates(m);
 }

@@ -9,7 +9,7 @@ import pytest
 
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite_chain import collocated_chain, cross_entropy_chain, observed_chain
-from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.interval import FiniteChain
 from hidiv.divergences.observed.rates import observed_rate
 
 from .pairs import KINDS, PAPER_P, PAPER_Q, contains, pair, pair_with_zeros
@@ -94,9 +94,3 @@ def entropy(p, length):
     chances = front.sum(axis=1)
     chances = chances[chances > 0]
     return float(-chances @ np.log(chances))
-
-
-def test_three_states_are_left_to_others():
-    p, q = pair("dirichlet", 1, states=(3, 3))
-    with pytest.raises(NotApplicable, match="3 states"):
-        observed_chain(p, q, 10)

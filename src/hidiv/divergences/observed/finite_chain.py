@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from math import fsum, inf, log2
+from collections.abc import Callable
+from math import fsum, inf, log, log2
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.block_entropy import block_entropy
 from hidiv.divergences.observed.chebyshev import coefficients, values, zeros
-from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, difference, outward
+from hidiv.divergences.observed.grid_chain import grid_chain, grid_chain_entropy
+from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, outward
 from hidiv.divergences.observed.log_odds import LARGEST, Domain, domain
 from hidiv.divergences.observed.operator import Operator
-from hidiv.divergences.observed.rates import reached
+from hidiv.divergences.observed.rates import SECONDS, WIDTH, reached
+from hidiv.divergences.observed.refining import Part, narrowed
 from hidiv.divergences.observed.support import forbidden_word
 from hidiv.divergences.observed.two_state_tree import cross_entropy_regular
 from hidiv.recursions.powers import stochastic, summed_powers
@@ -29,14 +34,32 @@ _KEPT = 1 << 23  # coefficients remembered
 _WARM_UP = 4  # symbols seen one by one at most
 
 
-def observed_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
-    """Bounds of D_X on a chain of `length` symbols, p and q of two states; +inf where p emits a word q cannot."""
+def observed_chain(
+    p: FiniteChain,
+    q: FiniteChain,
+    length: int,
+    enough: Callable[[Interval], bool] = lambda found: found.width <= WIDTH,
+    seconds: float = SECONDS,
+    above: float = inf,
+) -> Interval:
+    """Bounds of D_X on a chain of `length` symbols; +inf where p emits a word q cannot.
+
+    In the log-odds where the filter has two states; else on grids of filters, finer until `enough`, for `seconds`, or
+    until an interrupt. `above`: a bound known otherwise.
+    """
+    end = monotonic() + seconds
     word = forbidden_word(p, q, length)
     if word is not None:
         return Interval(inf, inf, {"method": "support of words", "word": list(word)})
-    if reached(p).n_states > 2:
-        raise NotApplicable(f"the filter of p has {reached(p).n_states} states, not two")
-    return difference(cross_entropy_chain(p, q, length), cross_entropy_chain(p, p, length))
+    p, q = reached(p), reached(q)
+    parts = []
+    for law, most in ((q, inf), (p, length * log(p.n_symbols) * (1.0 + 4.0 * UNIT))):
+        try:
+            parts.append(Part(1.0, cross_entropy_chain(p, law, length), []))
+        except NotApplicable:
+            some = [grid_chain(p, q, length)] if law is q else [block_entropy(p, length), grid_chain_entropy(p, length)]
+            parts.append(Part(1.0, Interval(0.0, most, {"method": "none"}), some))
+    return narrowed(parts[:1], parts[1:], enough, end, above)
 
 
 def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:

@@ -36,6 +36,10 @@ class FiniteChain(NamedTuple):
         """(M, K, K): steps[x](r, s) = transition(r, s) probabilities(s, x), one step that emits x."""
         return np.asarray(self.transition[None, :, :] * self.probabilities.T[:, None, :])
 
+    def laws(self) -> tuple[Array, Array]:
+        """transition and probabilities, contiguous."""
+        return np.ascontiguousarray(self.transition), np.ascontiguousarray(self.probabilities)
+
     def moves(self) -> NDArray[np.bool_]:
         """(M, K, K): where `steps` are positive, whatever underflows."""
         return np.asarray((self.transition > 0)[None, :, :] & (self.probabilities > 0).T[:, None, :])

@@ -8,13 +8,18 @@ from typing import Any, Literal, NoReturn
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length
+from hidiv.divergences.observed.cheap import ROOM, cheap, joint_above
 from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite import finite_chain, tree_law
 from hidiv.divergences.observed.finite_chain import observed_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
+from hidiv.divergences.observed.rates import SECONDS
+from hidiv.divergences.observed.refining import capped
 from hidiv.divergences.observed.sampling import Draws, stopped_estimate
+from hidiv.divergences.observed.support import forbidden_configuration
 from hidiv.divergences.observed.tree_enumeration import enumerate_tree
+from hidiv.divergences.observed.two_state_listed import observed_listed
 from hidiv.divergences.observed.two_state_tree import observed_regular
 from hidiv.divergences.observed.variational import variational
 from hidiv.divergences.result import Divergence
@@ -28,6 +33,7 @@ from hidiv.models.tree import Tree, as_tree
 Method = Literal["auto", "exact", "certified", "montecarlo", "variational"]
 QUICK = 100_000  # words that "auto" lists without a second thought
 TREE_WIDTH = 1e-6  # of the certified interval on a regular tree
+AUTO_SECONDS = 3.0  # that "auto" gives to a certificate before it estimates
 
 
 def observed_kl(
@@ -44,10 +50,12 @@ def observed_kl(
 ) -> Divergence:
     """D( p(X) || q(X) ), states summed out: no labels, any numbers of states (definitions, section 5).
 
-    exact: every word listed, finite alphabets and few nodes. certified: an interval that holds; chains and regular
-    trees with two states and a finite alphabet. montecarlo: an estimate with its standard error, until `rtol`, `atol`,
-    `max_samples` or `max_seconds`. variational: a deterministic approximation. auto: the first of exact, certified and
-    montecarlo that applies; `.status` and `.notes` say which. +inf where p emits what q cannot.
+    exact: every word listed, finite alphabets and few nodes. certified: an interval that holds, narrower until `rtol`
+    (half its width, of its lower end), `atol`, `max_seconds` (20 when not said) or an interrupt; narrow for chains with
+    finite alphabets and trees with two states, wide for others. montecarlo: an estimate with its standard error, until
+    `rtol`, `atol`, `max_samples` or `max_seconds`. variational: a deterministic approximation. auto: exact where it is
+    quick, certified where that soon is as narrow as asked, else montecarlo, with what is certain in `.notes`;
+    `.status` says which. +inf where p emits what q cannot.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
@@ -61,11 +69,13 @@ def observed_kl(
     check_groups(q, on, "q")
     ways: dict[str, Callable[[], Divergence]] = {
         "exact": lambda: _exact(p, q, on),
-        "certified": lambda: _certified(p, q, on, max_seconds),
+        "certified": lambda: _certified(p, q, on, rtol, atol, max_seconds),
         "montecarlo": lambda: stopped_estimate(Draws.on_tree(p, q, on), rtol, atol, seed, max_samples, max_seconds),
         "variational": lambda: _variational(p, q, on),
     }
     if method == "auto":
+        seconds = AUTO_SECONDS if max_seconds is None else min(AUTO_SECONDS, max_seconds / 2)
+        ways["certified"] = lambda: sufficient(_certified(p, q, on, rtol, atol, seconds), rtol, atol)
         return _first(p, q, on, ways, rtol, atol)
     if method not in ways:
         refuse(HidivError, "method", 'must be "auto", ' + ", ".join(f'"{name}"' for name in ways), method)
@@ -121,20 +131,52 @@ def _exact(p: Model, q: Model, tree: Tree) -> Divergence:
     )
 
 
-def _certified(p: Model, q: Model, tree: Tree, seconds: float | None) -> Divergence:
+def _certified(p: Model, q: Model, tree: Tree, rtol: float, atol: float, seconds: float | None) -> Divergence:
+    about, seconds = subject(p, q, tree), SECONDS if seconds is None else seconds
+    above = joint_above(p, q, tree)
+    if above <= atol and p.n_states == q.n_states:
+        how = {"method": "smallest joint divergence over relabellings", "rounding": above * ROOM}
+        return from_interval(Interval(0.0, above, how), about)
+    try:
+        interval = _interval(p, q, tree, lambda found: narrow(found, rtol, atol), seconds, above)
+    except NotApplicable as reason:
+        interval = cheap(p, q, tree, str(reason))
+    found = from_interval(interval, about)
+    if interval.lower < inf and not narrow(interval, rtol, atol):
+        found.notes.append(f"wider than asked for by rtol={rtol:g} and atol={atol:g}")
+    return found
+
+
+def _interval(
+    p: Model, q: Model, tree: Tree, enough: Callable[[Interval], bool], seconds: float, above: float
+) -> Interval:
+    """By the recursions of two-state filters and messages, by contexts or by grids of filters."""
     if tree.is_chain and p.n_groups == q.n_groups == 1:
         left, right = finite_chain(p), finite_chain(q)
         check_alphabets(left.n_symbols, right.n_symbols)
-        interval = observed_chain(left, right, tree.n_nodes)
-    elif tree.kind == "regular" or tree.is_chain:
+        return observed_chain(left, right, tree.n_nodes, enough, seconds, above)
+    if tree.kind == "regular" or tree.is_chain:
         laws = tree_law(p, tree), tree_law(q, tree)
         check_alphabets(*(law.probabilities.shape[-1] for law in laws))
-        interval = observed_regular(
-            *laws, tree.children or 1, tree.depth, TREE_WIDTH, inf if seconds is None else seconds
-        )
-    else:
-        raise NotApplicable("only chains and regular trees have certificates so far")
-    return from_interval(interval, subject(p, q, tree))
+        return capped(observed_regular(*laws, tree.children or 1, tree.depth, TREE_WIDTH, seconds), above)
+    laws = tree_law(p, tree), tree_law(q, tree)
+    check_alphabets(*(law.probabilities.shape[-1] for law in laws))
+    if forbidden_configuration(*laws, tree.parent):
+        return Interval(inf, inf, {"method": "support of configurations"})
+    return capped(observed_listed(*laws, tree.parent, TREE_WIDTH, seconds), above)
+
+
+def narrow(found: Interval, rtol: float, atol: float) -> bool:
+    """Whether an interval is as narrow as asked for."""
+    return found.width <= max(2.0 * atol, 2.0 * rtol * found.lower)
+
+
+def sufficient(found: Divergence, rtol: float, atol: float) -> Divergence:
+    """A certified divergence if it is narrow enough; NotApplicable, with what is certain, if not."""
+    lower, upper = found.lower, found.upper
+    if lower is None or upper is None or (lower < inf and not narrow(Interval(lower, upper), rtol, atol)):
+        raise NotApplicable(f"it is between {lower:.6g} and {upper:.6g}, which is certain but wider than asked for")
+    return found
 
 
 def _variational(p: Model, q: Model, tree: Tree) -> Divergence:
@@ -158,6 +200,8 @@ def from_interval(interval: Interval, about: str, per: str | None = None) -> Div
         return Divergence(
             inf, "observed", "certified", inf, inf, per=per, infinite=[reason], certificate=interval.how, subject=about
         )
+    if interval.upper == inf:
+        raise NotApplicable(f"nothing bounds it from above; it is at least {interval.lower:.6g}")
     middle = 0.5 * (interval.lower + interval.upper)
     bounds = interval.lower, interval.upper
     return Divergence(middle, "observed", "certified", *bounds, per=per, certificate=interval.how, subject=about)

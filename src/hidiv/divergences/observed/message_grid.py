@@ -51,8 +51,10 @@ class Moved(NamedTuple):
     rounding: Array
 
 
-def spread(t: Array, weights: Array, certain: Array, cells: int) -> Moved:
+def spread(t: Array, weights: Array, certain: Array, cells: int, step: float = 0.0) -> Moved:
     """Points t (n,) with weights (K, n) moved to their neighbours on a grid, the mean of e^t kept.
+
+    The grid has as many cells, or as many as its `step` makes where one is given.
 
     The cost is what was added to E[-t], which bounds what is added to E[-log(c e^t + d)] for all c, d >= 0. Rounding
     moves the mean of e^t by a relative error, and no such expectation by more.
@@ -66,7 +68,10 @@ def spread(t: Array, weights: Array, certain: Array, cells: int) -> Moved:
     if high - low < 1e-12:
         grid = Grid((low + high) / 2, 0.0, weights.sum(axis=1, keepdims=True), certain)
         return Moved(grid.normal(), nothing, nothing + (high - low) + 8.0 * UNIT * (1.0 + largest))
-    step = (high - low) / cells
+    if step > 0.0:
+        cells = max(1, int(np.ceil((high - low) / step)))
+    else:
+        step = (high - low) / cells
     cell = np.clip(((t - low) / step).astype(np.int64), 0, cells - 1)
     inside = np.clip(t - (low + step * cell), 0.0, step)
     share = np.expm1(inside) / np.expm1(step)
@@ -99,6 +104,28 @@ def sum_of_copies(grid: Grid, copies: int) -> Moved:
         laws[k], distance = _power(law, copies, length)
         rounding[k] = distance * grid.step * length + 64.0 * UNIT * copies * largest
     return Moved(Grid(copies * grid.first, grid.step, laws, certain).normal(), cost, rounding)
+
+
+def sum_of_two(one: Grid, other: Grid) -> Moved:
+    """The product of the messages of two independent children, on grids of one step; cost and rounding as above."""
+    finite, beside = one.weights.sum(axis=1), other.weights.sum(axis=1)
+    if (one.certain[:, 0] * other.certain[:, 1] + one.certain[:, 1] * other.certain[:, 0]).any():
+        raise NotApplicable("q cannot emit what p does")
+    certain = one.certain * (beside[:, None] + other.certain) + finite[:, None] * other.certain
+    cost = -one.certain[:, 1] * (other.weights @ other.points()) - other.certain[:, 1] * (one.weights @ one.points())
+    step = max(one.step, other.step)
+    length = one.weights.shape[1] + other.weights.shape[1] - 1
+    largest = _checked(abs(one.first) + abs(other.first) + step * length)
+    laws, rounding = np.zeros((len(one.weights), length)), np.zeros(len(one.weights))
+    size = 1 << (length - 1).bit_length()
+    for k, (a, b) in enumerate(zip(one.weights, other.weights, strict=True)):
+        if len(a) * len(b) <= _PAIRS:
+            laws[k], distance = np.convolve(a, b), UNIT * (4.0 + min(len(a), len(b)))
+        else:
+            laws[k] = np.maximum(np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size), size)[:length], 0.0)
+            distance = 32.0 * log2(size) * UNIT * sqrt(size) * float(np.linalg.norm(a) + np.linalg.norm(b))
+        rounding[k] = distance * step * length + 64.0 * UNIT * largest
+    return Moved(Grid(one.first + other.first, step, laws, certain).normal(), cost, rounding)
 
 
 def _power(law: Array, copies: int, length: int) -> tuple[Array, float]:

@@ -8,11 +8,19 @@ from typing import Any, Literal
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length
 from hidiv.divergences.observed.batch_means import rate_estimate
+from hidiv.divergences.observed.cheap import ROOM, joint_rate_above
 from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.finite import finite_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
-from hidiv.divergences.observed.kl import check_alphabets, from_interval, not_applicable
-from hidiv.divergences.observed.rates import observed_rate
+from hidiv.divergences.observed.kl import (
+    AUTO_SECONDS,
+    check_alphabets,
+    from_interval,
+    narrow,
+    not_applicable,
+    sufficient,
+)
+from hidiv.divergences.observed.rates import SECONDS, observed_rate
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, IncompatibleModels, refuse
@@ -32,9 +40,11 @@ def observed_kl_rate(
     max_samples: int | None = None,
     max_seconds: float | None = None,
 ) -> Divergence:
-    """lim D_X(N) / N along a chain (definitions, section 5): certified for two states and symbols, else an estimate.
+    """lim D_X(N) / N along a chain (definitions, section 5): certified for finite alphabets, else an estimate.
 
-    `width` is what a certified interval should not exceed; a wider one is returned with a note.
+    `width` is what a certified interval should not exceed; one that is wider when `max_seconds` (20 when not said) are
+    over or an interrupt comes is returned with a note. auto: an estimate, with what is certain in `.notes`, where the
+    interval is not soon as narrow as `rtol` and `atol` ask.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
@@ -56,8 +66,10 @@ def observed_kl_rate(
     notes = []
     if method != "montecarlo":
         try:
-            interval = _interval(p, q)
+            interval = _interval(p, q, method, width, (rtol, atol), max_seconds)
             found = from_interval(interval, f"{subject(p, q)} rate", "step")
+            if method == "auto":
+                return sufficient(found, rtol, max(atol, width / 2.0))
             if interval.lower < inf and interval.width > width:
                 found.notes.append(f"wider than the {width:g} asked for")
             return found
@@ -73,7 +85,18 @@ def observed_kl_rate(
     return estimated
 
 
-def _interval(p: Model, q: Model) -> Interval:
+def _interval(
+    p: Model, q: Model, method: str, width: float, tolerance: tuple[float, float], max_seconds: float | None
+) -> Interval:
+    """Narrowed to `width`; where "auto" asks, to the tolerance of an estimate, and not for long."""
     left, right = finite_chain(p), finite_chain(q)
     check_alphabets(left.n_symbols, right.n_symbols)
-    return observed_rate(left, right)
+    above = joint_rate_above(p, q)
+    if above <= width and p.n_states == q.n_states:
+        return Interval(0.0, above, {"method": "smallest joint divergence over relabellings", "rounding": above * ROOM})
+    seconds = SECONDS if max_seconds is None else max_seconds
+    if method == "certified":
+        return observed_rate(left, right, lambda found: found.width <= width, seconds, above)
+    rtol, atol = tolerance[0], max(tolerance[1], width / 2.0)
+    short = min(AUTO_SECONDS, seconds if max_seconds is None else seconds / 2)
+    return observed_rate(left, right, lambda found: narrow(found, rtol, atol), short, above)

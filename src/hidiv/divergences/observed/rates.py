@@ -1,27 +1,81 @@
-"""Certified rates where q's filter, and for the entropy p's own, has two states (definitions, section 5)."""
+"""Certified rates: closed forms, two-state filters in their log-odds, contexts and grids (definitions, section 5)."""
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Callable
+from math import inf, log
+from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.collocation import collocated_rate
-from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, difference, outward
+from hidiv.divergences.observed.context_rates import context_cross, context_entropy
+from hidiv.divergences.observed.grid_rates import grid_cross, grid_entropy
+from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, outward
+from hidiv.divergences.observed.refining import Part, Refiner, narrowed
 from hidiv.divergences.observed.support import forbidden_word
 from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
 
 Array = NDArray[np.float64]
 
+WIDTH, SECONDS = 1e-10, 20.0  # of an interval, and to get there, when nothing else is said
 
-def observed_rate(p: FiniteChain, q: FiniteChain) -> Interval:
-    """Bounds of lim D_X(N) / N; +inf, with the word, where p emits a word q cannot. NotApplicable says why."""
+
+def observed_rate(
+    p: FiniteChain,
+    q: FiniteChain,
+    enough: Callable[[Interval], bool] = lambda found: found.width <= WIDTH,
+    seconds: float = SECONDS,
+    above: float = inf,
+) -> Interval:
+    """Bounds of lim D_X(N) / N; +inf, with the word, where p emits a word q cannot.
+
+    Cross-entropy and entropy apart: in the log-odds where the filter has two states; else by contexts and by grids of
+    filters in turns, until `enough`, for `seconds`, or until an interrupt. `above`: a bound known otherwise.
+    """
+    end = monotonic() + seconds
     word = forbidden_word(p, q)
     if word is not None:
         return Interval(inf, inf, {"method": "support of words", "word": list(word)})
-    return difference(cross_entropy_rate(p, q), entropy_rate(p))
+    return narrowed(_cross_parts(p, q), _entropy_parts(p), enough, end, above)
+
+
+def _cross_parts(p: FiniteChain, q: FiniteChain) -> list[Part]:
+    """The cross-entropy rate where it is known at once, or by closed classes of p, to be refined."""
+    try:
+        return [Part(1.0, cross_entropy_rate(p, q), [])]
+    except NotApplicable:
+        pass
+    p, q = reached(p), reached(q)
+    return [
+        Part(share, Interval(0.0, inf, {"method": "none"}), refiners_cross(part, q, p, members))
+        for share, part, members in closed_parts(p)
+    ]
+
+
+def _entropy_parts(p: FiniteChain) -> list[Part]:
+    """The entropy rate of every closed class of p, known at once or to be refined."""
+    parts = []
+    whole = reached(p)
+    for share, part, members in closed_parts(whole):
+        try:
+            parts.append(Part(share, _class_entropy(part), []))
+        except NotApplicable:
+            most = Interval(0.0, log(part.n_symbols) * (1.0 + 4.0 * UNIT), {"method": "alphabet"})
+            parts.append(Part(share, most, refiners_entropy(part, part, whole, members)))
+    return parts
+
+
+def refiners_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> list[Refiner]:
+    """What can bound the cross-entropy rate of q on a closed class p of `whole`, its states there `members`."""
+    return [context_cross(p, q), grid_cross(p, q, whole, members)]
+
+
+def refiners_entropy(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> list[Refiner]:
+    """What can bound the entropy rate of a closed class p, whatever q is."""
+    return [context_entropy(p), grid_entropy(p)]
 
 
 def cross_entropy_rate(p: FiniteChain, q: FiniteChain) -> Interval:
@@ -54,7 +108,11 @@ def reached(chain: FiniteChain) -> FiniteChain:
 
 def classes(chain: FiniteChain) -> list[tuple[float, FiniteChain]]:
     """The closed classes that are reached, each with its probability and, as initial law, its stationary one."""
-    chain = reached(chain)
+    return [(share, part) for share, part, _ in closed_parts(reached(chain))]
+
+
+def closed_parts(chain: FiniteChain) -> list[tuple[float, FiniteChain, NDArray[np.int64]]]:
+    """The closed classes of a chain that reaches all its states, and which states they have."""
     members = closed_classes(chain.transition)
     transient = np.ones(chain.n_states, dtype=np.bool_)
     transient[np.concatenate(members)] = False
@@ -62,7 +120,7 @@ def classes(chain: FiniteChain) -> list[tuple[float, FiniteChain]]:
     shares = np.array([entered[m].sum() for m in members])
     shares /= shares.sum()
     laws = [stationary(chain.transition[np.ix_(m, m)]) for m in members]
-    return [(float(w), chain.of_states(m, law)) for w, m, law in zip(shares, members, laws, strict=True)]
+    return [(float(w), chain.of_states(m, law), m) for w, m, law in zip(shares, members, laws, strict=True)]
 
 
 def _may_be_excluded(p: FiniteChain, q: FiniteChain, parts: list[tuple[float, FiniteChain]]) -> bool:

@@ -55,6 +55,29 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
     return None
 
 
+def supports(p: FiniteChain, q: FiniteChain) -> list[tuple[int, NDArray[np.bool_]]]:
+    """All pairs of a state p can be in after some symbols and the set (K_q,) of states q can be in then."""
+    step_p, step_q = p.moves(), q.moves()
+    found: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
+    queue: deque[tuple[int, NDArray[np.bool_]]] = deque()
+
+    def meet(state: int, possible: NDArray[np.bool_]) -> None:
+        key = (state, possible.tobytes())
+        if key not in found:
+            found[key] = possible
+            queue.append((state, possible))
+
+    for state in np.flatnonzero(p.initial > 0).tolist():
+        for symbol in np.flatnonzero(p.probabilities[state] > 0).tolist():
+            meet(state, (q.initial > 0) & (q.probabilities[:, symbol] > 0))
+    while queue:
+        state, before = queue.popleft()
+        for symbol in range(p.n_symbols):
+            for following in np.flatnonzero(step_p[symbol, state]).tolist():
+                meet(following, before @ step_q[symbol])
+    return [(state, possible) for (state, _), possible in found.items()]
+
+
 def emits_forbidden_tree(p: TreeLaw, q: TreeLaw, children: int, depth: int) -> bool:
     """Whether p can emit on a regular tree what q cannot; arrays by level, the root's transition unused.
 
@@ -75,6 +98,29 @@ def emits_forbidden_tree(p: TreeLaw, q: TreeLaw, children: int, depth: int) -> b
         below = [
             _meets(set().union(*(sent[s] for s in np.flatnonzero(row > 0))), children) for row in p.transition[level]
         ]
+    return False
+
+
+def forbidden_configuration(p: TreeLaw, q: TreeLaw, parent: NDArray[np.int64]) -> bool:
+    """Whether p can emit on a listed tree what q cannot; arrays by node, the root's transition unused."""
+    if (q.initial > 0).all() and (q.transition[1:] > 0).all() and (q.probabilities > 0).all():
+        return False
+    everything = frozenset(range(len(q.initial)))
+    below: list[list[set[frozenset[int]]]] = [[{everything} for _ in p.initial] for _ in parent]
+    for u in reversed(range(len(parent))):
+        at = [
+            {seen & _states(q.probabilities[u][:, x] > 0) for seen in sets for x in np.flatnonzero(row > 0)}
+            for sets, row in zip(below[u], p.probabilities[u], strict=True)
+        ]
+        if u == 0:
+            start = _states(q.initial > 0)
+            return any(not seen & start for s in np.flatnonzero(p.initial > 0) for seen in at[s])
+        step = q.transition[u] > 0
+        sent = [{frozenset(np.flatnonzero(step[:, sorted(seen)].any(axis=1)).tolist()) for seen in sets} for sets in at]
+        above = below[int(parent[u])]
+        for r, row in enumerate(p.transition[u]):
+            mine = set().union(*(sent[s] for s in np.flatnonzero(row > 0)))
+            above[r] = {one & other for one in above[r] for other in mine}
     return False
 
 

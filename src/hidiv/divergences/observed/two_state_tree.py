@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf, log2, sqrt
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ def observed_regular(
         cells = int(min(wanted, affordable))
 
 
-class _Below(NamedTuple):
+class Below(NamedTuple):
     """All that lies below a node, given p's state there (K,).
 
     q's probability of it is scale (z, 1) for q's two states, or scale (1, 0): the law of log z on a grid,
@@ -69,19 +69,36 @@ def cross_entropy_regular(p: TreeLaw, q: TreeLaw, children: int, depth: int, cel
     them. Moving a message to its two neighbours on a grid, mean kept, gives an upper bound; it adds at most what it
     adds to -log z, whatever c and d are, which gives the lower one. Uniform grids of log z: children add up exactly.
     """
+    q = with_two_states(q, depth)
+    below = nothing_below(len(p.initial))
+    for level in reversed(range(1, depth)):
+        below = together(messages_up(below, p, q, level, cells), children)
+    how = {"method": "messages spread on a grid of log-odds", "cells": cells}
+    return at_root(below, p, q, how)
+
+
+def with_two_states(q: TreeLaw, count: int) -> TreeLaw:
+    """q of one or two states written with two; NotApplicable for more, or for products below TINY."""
     if len(q.initial) == 1:  # written with two states that are alike
         double = np.full((len(q.transition), 2, 2), 0.5)
         q = TreeLaw(np.full(2, 0.5), double, np.repeat(q.probabilities, 2, axis=1))
     if len(q.initial) != 2:
         raise NotApplicable(f"the messages of q have {len(q.initial)} states, not two")
-    products = q.transition[1:depth, :, :, None] * q.probabilities[1:depth, None, :, :]
-    possible = (q.transition[1:depth, :, :, None] > 0) & (q.probabilities[1:depth, None, :, :] > 0)
+    products = q.transition[1:count, :, :, None] * q.probabilities[1:count, None, :, :]
+    possible = (q.transition[1:count, :, :, None] > 0) & (q.probabilities[1:count, None, :, :] > 0)
     if (possible & (products < TINY)).any():
         raise NotApplicable("q has probabilities too small for doubles")
-    nothing = np.zeros(len(p.initial))
-    below = _Below(Grid(0.0, 0.0, nothing[:, None] + 1.0, np.zeros((len(nothing), 2))), nothing, nothing, nothing)
-    for level in reversed(range(1, depth)):
-        below = _together(_messages(below, p, q, level, cells), children)
+    return q
+
+
+def nothing_below(n_states: int) -> Below:
+    """The message of no children."""
+    nothing = np.zeros(n_states)
+    return Below(Grid(0.0, 0.0, nothing[:, None] + 1.0, np.zeros((n_states, 2))), nothing, nothing, nothing)
+
+
+def at_root(below: Below, p: TreeLaw, q: TreeLaw, how: dict[str, Any]) -> Interval:
+    """The bounds from all that lies below the root."""
     values, laws = below.grid.messages()
     weights = np.einsum("s,sx,si->xi", p.initial, p.probabilities[0], laws)
     logs = _logs(_likelihoods(q.initial, q.probabilities[0], values), weights)
@@ -90,11 +107,10 @@ def cross_entropy_regular(p: TreeLaw, q: TreeLaw, children: int, depth: int, cel
     value = float(p.initial @ below.cost - (weights * logs).sum())
     off = float(p.initial @ below.rounding) + _allowance(logs, below.grid) + 8.0 * UNIT * abs(value)
     loss = float(p.initial @ below.loss) * (1.0 + 1e-9)
-    how = {"method": "messages spread on a grid of log-odds", "cells": cells, "spreading": loss, "rounding": off}
-    return outward(value - loss - off, value + off, how)
+    return outward(value - loss - off, value + off, how | {"spreading": loss, "rounding": off})
 
 
-def _messages(below: _Below, p: TreeLaw, q: TreeLaw, level: int, cells: int) -> _Below:
+def messages_up(below: Below, p: TreeLaw, q: TreeLaw, level: int, cells: int, step: float = 0.0) -> Below:
     """From the nodes of a level to their parents' states: emission, transition, and back on a grid."""
     values, laws = below.grid.messages()
     move = p.transition[level]
@@ -106,8 +122,8 @@ def _messages(below: _Below, p: TreeLaw, q: TreeLaw, level: int, cells: int) -> 
         raise NotApplicable("q cannot emit what p does")
     scale = np.where(np.isneginf(one), zero, one)
     finite = np.isfinite(zero) & np.isfinite(one) & (total > 0)
-    moved = spread((zero[finite] - one[finite]), weights[:, finite], certain, cells)
-    return _Below(
+    moved = spread((zero[finite] - one[finite]), weights[:, finite], certain, cells, step)
+    return Below(
         moved.grid,
         move @ below.cost - (weights * scale).sum(axis=(1, 2)),
         move @ below.loss + moved.cost,
@@ -132,8 +148,8 @@ def _allowance(logs: Array, grid: Grid) -> float:
     return UNIT * ((32.0 + 2.0 * log2(logs.size + 1)) * largest + 32.0)
 
 
-def _together(message: _Below, children: int) -> _Below:
+def together(message: Below, children: int) -> Below:
     """The messages of all children of a node."""
     moved = sum_of_copies(message.grid, children)
     rounding = children * message.rounding + moved.rounding
-    return _Below(moved.grid, children * message.cost + moved.cost, children * message.loss, rounding)
+    return Below(moved.grid, children * message.cost + moved.cost, children * message.loss, rounding)

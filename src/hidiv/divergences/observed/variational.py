@@ -32,7 +32,7 @@ def variational(p: Model, q: Model, tree: Tree) -> float:
         at_root, at_root_self = _listed(p, q, tree, pairs, selves)
     else:
         at_root, at_root_self = _by_level(p, q, tree, pairs, selves)
-    return float(_mixed(p.initial, p.initial, at_root_self)) * -1.0 + float(_mixed(p.initial, q.initial, at_root))
+    return float(mixed(p.initial, p.initial, at_root_self)) * -1.0 + float(mixed(p.initial, q.initial, at_root))
 
 
 def emission_pairs(p: Model, q: Model) -> Array:
@@ -45,7 +45,7 @@ def emission_pairs(p: Model, q: Model) -> Array:
     return np.stack(tables)
 
 
-def _mixed(row_p: Array, row_q: Array, v: Array) -> Array:
+def mixed(row_p: Array, row_q: Array, v: Array) -> Array:
     """-sum_a row_p(a) log sum_b row_q(b) exp(-v(a, b)): what mixing leaves of v; row_p (..., K_p), row_q (..., K_q)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         reached = np.where(row_q[..., None, :] > 0, v, np.inf)
@@ -58,13 +58,13 @@ def _mixed(row_p: Array, row_q: Array, v: Array) -> Array:
 def _messages(transition_p: Array, transition_q: Array, v: Array, v_self: Array) -> tuple[Array, Array]:
     """M(a, b) of p against q and of p against itself, for stacks of transitions (..., K, K) and v (..., K_p, K_q)."""
     rows_p, rows_q = transition_p[..., :, None, :], transition_q[..., None, :, :]
-    against = _mixed(
+    against = mixed(
         np.broadcast_to(rows_p, (*v.shape[:-2], v.shape[-2], v.shape[-1], v.shape[-2])),
         rows_q,
         v[..., None, None, :, :],
     )
     rows_self = transition_p[..., None, :, :]
-    own = _mixed(
+    own = mixed(
         np.broadcast_to(rows_p, (*v_self.shape[:-2], *(v_self.shape[-1],) * 3)),
         rows_self,
         v_self[..., None, None, :, :],

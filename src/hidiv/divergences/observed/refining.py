@@ -1,0 +1,157 @@
+"""Intervals made narrower step by step, each time where it pays most, until that is enough or the time is up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf, isfinite, log
+from time import monotonic
+from typing import Any
+
+from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
+
+Step = Callable[[float], Interval | None]  # until when -> a narrower interval, or None: nothing more to gain
+_AHEAD = 8  # steps of one method looked ahead
+
+
+@dataclass(eq=False)
+class Refiner:
+    """One method for one quantity: `step` makes its interval narrower, at a growing price.
+
+    `growth` and `gain`: by how much a step is expected to cost more and leave less than the last one.
+    """
+
+    name: str
+    step: Step
+    growth: float
+    gain: float
+    history: list[tuple[float, float]] = field(default_factory=list)  # seconds, width
+    done: bool = False
+
+    def ahead(self, count: int) -> tuple[float, float]:
+        """Seconds of the next `count` steps together, and the width after them, as it has gone so far."""
+        if not self.history:
+            return 0.01 * self.growth ** (count - 1), 1.0 * self.gain ** (count - 1)
+        growth, gain = self.growth, self.gain
+        seconds, width = self.history[-1]
+        if len(self.history) > 1 and self.history[-2][0] > 0.02:
+            growth = min(max(seconds / self.history[-2][0], 1.5), 16.0)
+        if len(self.history) > 1 and 0 < width < self.history[-2][1] < inf:
+            gain = max(width / self.history[-2][1], 0.02)
+        elif len(self.history) > 1:
+            gain = 0.98
+        total = sum(seconds * growth**i for i in range(1, count + 1))
+        return total, width * gain**count
+
+
+@dataclass(eq=False)
+class Part:
+    """One term of a sum: weight times a quantity between bounds, and the methods that can narrow them."""
+
+    weight: float
+    interval: Interval
+    refiners: list[Refiner]
+    used: list[dict[str, Any]] = field(default_factory=list)
+
+    def refine(self, which: Refiner, end: float) -> None:
+        """One step of a method; what it finds is intersected with what is known."""
+        began = monotonic()
+        try:
+            found = which.step(end)
+        except NotApplicable:
+            found = None
+        if found is None:
+            which.done = True
+            return
+        which.history.append((max(monotonic() - began, 1e-4), found.width))
+        lower, upper = max(found.lower, self.interval.lower), min(found.upper, self.interval.upper)
+        if (lower, upper) != (self.interval.lower, self.interval.upper):
+            better = {side for side, new in (("lower", found.lower), ("upper", found.upper)) if new in (lower, upper)}
+            self.used = [u for u in self.used if set(u["bounds"]) - better]
+            self.used = [u | {"bounds": [b for b in u["bounds"] if b not in better]} for u in self.used]
+            self.used.append(found.how | {"bounds": sorted(better)})
+            self.interval = Interval(min(lower, upper), max(lower, upper))
+
+    def summary(self) -> dict[str, Any]:
+        """What the bounds rest on."""
+        known = self.interval.how if not self.used else {"methods": self.used}
+        return known | {"lower": self.interval.lower, "upper": self.interval.upper}
+
+
+def total(cross: list[Part], entropy: list[Part], why: str) -> Interval:
+    """Cross-entropies minus entropies, weighted; never below zero."""
+    low = sum(p.weight * p.interval.lower for p in cross) - sum(p.weight * p.interval.upper for p in entropy)
+    high = sum(p.weight * p.interval.upper for p in cross) - sum(p.weight * p.interval.lower for p in entropy)
+    size = max([abs(end) for p in [*cross, *entropy] for end in (p.interval.lower, p.interval.upper) if isfinite(end)])
+    off = 32.0 * UNIT * (len(cross) + len(entropy)) * size
+    how: dict[str, Any] = {
+        name: parts[0].summary()
+        if len(parts) == 1
+        else {"classes": [p.summary() | {"weight": p.weight} for p in parts]}
+        for name, parts in (("cross_entropy", cross), ("entropy", entropy))
+    }
+    found = outward(low - off, high + off, how | {"stopped": why})
+    return Interval(max(found.lower, 0.0), max(found.upper, 0.0), found.how)
+
+
+def narrowed(
+    cross: list[Part], entropy: list[Part], enough: Callable[[Interval], bool], end: float, above: float = inf
+) -> Interval:
+    """Refined until `enough`, until `end`, until nothing helps, or an interrupt: what is known by then.
+
+    `above` bounds the difference by other means.
+    """
+    parts = [*cross, *entropy]
+    why = ""
+    try:
+        while True:
+            now = capped(total(cross, entropy, why), above)
+            if enough(now):
+                why = "the wanted width"
+                break
+            left = end - monotonic()
+            choice = _choice(parts, left)
+            if choice is None or left <= 0:
+                why = "nothing more to gain" if all(r.done for part in parts for r in part.refiners) else "the time"
+                break
+            choice[0].refine(choice[1], end)
+    except KeyboardInterrupt:
+        why = "an interrupt"
+    return capped(total(cross, entropy, why), above)
+
+
+def capped(found: Interval, above: float) -> Interval:
+    """Not above a bound known otherwise."""
+    if above >= found.upper:
+        return found
+    return Interval(
+        min(found.lower, above), above, found.how | {"upper": "smallest joint divergence over relabellings"}
+    )
+
+
+def _choice(parts: list[Part], left: float) -> tuple[Part, Refiner] | None:
+    """The method expected to narrow the sum most for its time, some steps ahead; one never tried comes first.
+
+    One whose next step would not end in the seconds that are left is passed over.
+    """
+    best: tuple[float, Part, Refiner] | None = None
+    everything = sum(part.weight * min(part.interval.width, 64.0) for part in parts)
+    for part in parts:
+        for each in part.refiners:
+            if each.done:
+                continue
+            if not each.history:
+                return part, each
+            for count in range(1, _AHEAD):
+                seconds, width = each.ahead(count)
+                if count == 1 and seconds > 2.0 * left:
+                    break
+                saved = part.weight * (min(part.interval.width, 64.0) - width)
+                if saved <= 0:
+                    continue
+                score = -log(max(1.0 - saved / everything, 1e-6)) / seconds
+                if best is None or score > best[0]:
+                    best = score, part, each
+    if best is not None:
+        return best[1], best[2]
+    return None

@@ -1,0 +1,177 @@
+"""method="certified" and "auto" on models of any number of states: what stops them, what they say, what they refuse."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from time import monotonic
+
+import numpy as np
+import pytest
+
+import hidiv as hd
+from hidiv.divergences.observed import refining
+from hidiv.divergences.observed.cheap import block_below, joint_above, variational_above
+from hidiv.divergences.observed.interval import Interval
+from hidiv.errors import HidivError
+
+P = hd.Model("stationary", [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
+
+
+def drawn(n_states, seed, n_symbols=3, stay=0.0):
+    rng = np.random.default_rng([seed, n_states])
+    transition = stay * np.eye(n_states) + (1 - stay) * rng.dirichlet(np.ones(n_states), n_states)
+    return hd.Model("stationary", transition, hd.Categorical(rng.dirichlet(np.ones(n_symbols), n_states)))
+
+
+@pytest.mark.parametrize("n_states", [2, 3, 5, 8])
+def test_a_relabelling_is_certified_zero(n_states):
+    p = drawn(n_states, 1)
+    q = p.relabel(np.random.default_rng(0).permutation(n_states))
+    for found in (
+        hd.observed_kl_rate(p, q, method="certified"),
+        hd.observed_kl_rate(p, q),
+        hd.observed_kl(p, q, 1000, method="certified"),
+        hd.observed_kl(p, q, hd.Tree.regular(2, 9), method="certified"),
+        hd.observed_kl(p, q, hd.Tree([-1, 0, 0, 1, 1, 1, 2] * 1), method="certified"),
+    ):
+        assert (found.lower, found.value, found.upper) == (0.0, 0.0, 0.0)
+        assert found.status == "certified"
+        assert "relabellings" in found.certificate["method"]
+
+
+def test_the_joint_rate_as_labelled_is_not_zero():
+    p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
+    assert hd.joint_kl_rate(p, p.relabel([1, 0])).value > 0.19
+    assert hd.observed_kl_rate(p, p.relabel([1, 0]), method="certified").upper == 0.0
+
+
+def test_a_close_model_is_below_its_joint_divergence():
+    p = drawn(3, 2)
+    q = hd.Model("stationary", p.transitions[0] * (1 - 1e-6) + 1e-6 / 3, p.emissions[0])
+    found = hd.observed_kl_rate(p, q, method="certified", max_seconds=0.5)
+    assert 0.0 <= found.lower <= found.upper <= hd.joint_kl_rate(p, q).value * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("states", [(3, 3), (2, 3), (3, 2)])
+def test_rate_reaches_its_width(states):
+    p, q = drawn(states[0], 3), drawn(states[1], 4)
+    found = hd.observed_kl_rate(p, q, method="certified", width=1e-3, max_seconds=60)
+    assert found.upper - found.lower <= 1e-3
+    assert found.certificate["stopped"] == "the wanted width"
+    assert set(found.certificate) >= {"cross_entropy", "entropy"}
+    narrower = hd.observed_kl_rate(p, q, method="certified", width=1e-4, max_seconds=60)
+    assert found.lower <= narrower.upper
+    assert narrower.lower <= found.upper
+
+
+def test_the_time_stops_it_and_it_says_so():
+    p, q = drawn(4, 3, stay=0.9), drawn(4, 4, stay=0.9)
+    found = hd.observed_kl_rate(p, q, method="certified", width=1e-9, max_seconds=0.5)
+    assert found.certificate["stopped"] == "the time"
+    assert found.upper - found.lower > 1e-9
+    assert "wider than the 1e-09 asked for" in found.notes
+    assert found.lower <= found.value <= found.upper
+
+
+def test_an_interrupt_returns_what_it_has():
+    p, q = drawn(4, 3, stay=0.9), drawn(4, 4, stay=0.9)
+    threading.Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
+    began = monotonic()
+    found = hd.observed_kl_rate(p, q, method="certified", width=1e-12, max_seconds=600)
+    assert monotonic() - began < 60
+    assert found.certificate["stopped"] == "an interrupt"
+    assert 0.0 <= found.lower <= found.upper < 1.0
+
+
+def test_an_interrupt_before_the_first_step_leaves_the_cheap_bound():
+    def step(end):
+        raise KeyboardInterrupt
+
+    parts = [refining.Part(1.0, Interval(0.0, 9.0), [refining.Refiner("none", step, 2.0, 0.5)]) for _ in range(2)]
+    found = refining.narrowed(parts[:1], parts[1:], lambda interval: False, monotonic() + 10, above=0.5)
+    assert (found.lower, found.upper, found.how["stopped"]) == (0.0, 0.5, "an interrupt")
+
+
+def test_the_better_method_is_asked_and_intersected():
+    asked = []
+
+    def method(name, ends):
+        steps = iter(ends)
+
+        def step(end):
+            asked.append(name)
+            ends = next(steps, None)
+            return None if ends is None else Interval(*ends, {"method": name})
+
+        return refining.Refiner(name, step, 1.5, 0.5)
+
+    stuck = method("stuck", [(0.0, 2.0), (0.1, 1.9)])
+    good = method("good", [(0.5, 2.5), (0.9, 1.4), (1.0, 1.2), (1.05, 1.1)])
+    part = refining.Part(1.0, Interval(0.0, 9.0), [stuck, good])
+    known = refining.Part(1.0, Interval(0.5, 0.5), [])
+    found = refining.narrowed([part], [known], lambda interval: interval.width < 0.06, monotonic() + 10)
+    assert asked.count("good") == 4
+    assert found.lower == pytest.approx(0.55, abs=1e-12)
+    assert found.upper == pytest.approx(0.6, abs=1e-12)
+    assert [used["method"] for used in found.how["cross_entropy"]["methods"]] == ["good"]
+
+
+def test_auto_certifies_where_it_can_and_estimates_else():
+    p, q = drawn(3, 3), drawn(3, 4)
+    assert hd.observed_kl_rate(p, q).status == "certified"
+    assert hd.observed_kl(p, q, 40).status == "certified"
+    assert hd.observed_kl(p, q, 4).status == "exact"
+    hard = drawn(6, 3, stay=0.95), drawn(6, 4, stay=0.95)
+    found = hd.observed_kl_rate(*hard, rtol=1e-9, seed=1, max_samples=50, max_seconds=1.0)
+    assert found.status == "estimate"
+    assert any("certain but wider" in note for note in found.notes)
+
+
+def test_certified_finite_chain_asks_for_the_tolerance():
+    p, q = drawn(3, 3), drawn(2, 4)
+    found = hd.observed_kl(p, q, 30, method="certified", rtol=1e-3)
+    assert found.upper - found.lower <= 2e-3 * found.lower
+    exact = hd.observed_kl(p, q, 8, method="exact").value
+    short = hd.observed_kl(p, q, 8, method="certified", rtol=1e-3)
+    assert short.lower <= exact <= short.upper
+
+
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_cheap_bounds_hold(n_states):
+    p, q = drawn(n_states, 5, 2), drawn(n_states, 6, 2)
+    for tree in (hd.Tree.chain(9), hd.Tree.regular(2, 3), hd.Tree([-1, 0, 0, 1, 1, 2, 2, 2])):
+        exact = hd.observed_kl(p, q, tree, method="exact").value
+        assert exact <= joint_above(p, q, tree)
+        assert exact <= variational_above(p, q, tree)
+        assert 0.0 <= block_below(p, q, tree) <= exact
+
+
+def test_variational_bound_on_a_long_chain_adds_up():
+    p, q = drawn(3, 5), drawn(2, 6)
+    rate = hd.observed_kl_rate(p, q, method="certified", width=1e-3).lower
+    assert variational_above(p, q, hd.Tree.chain(10**6)) >= 1e6 * rate - 10
+
+
+def test_trees_without_a_narrow_certificate_get_a_wide_one():
+    p, q = drawn(3, 5), drawn(3, 6)
+    found = hd.observed_kl(p, q, hd.Tree.regular(3, 4), method="certified")
+    assert found.status == "certified"
+    assert 0 < found.lower < found.upper
+    assert any("wider than asked" in note for note in found.notes)
+
+
+def test_listed_trees_with_two_states():
+    q = hd.Model("stationary", [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
+    tree = hd.Tree([-1, 0, 0, 0, 1, 1, 2])
+    exact = hd.observed_kl(P, q, tree, method="exact").value
+    found = hd.observed_kl(P, q, tree, method="certified")
+    assert found.lower <= exact <= found.upper
+    assert found.upper - found.lower < 2e-6
+
+
+def test_nothing_above_is_refused_not_returned():
+    p = hd.Model([1.0], [[1.0]], hd.Gaussian([0.0], std=[1.0]))
+    q = hd.Model([1.0], [[1.0]], hd.Exponential([1.0]))
+    with pytest.raises(HidivError):
+        hd.observed_kl(p, q, 5, method="certified")

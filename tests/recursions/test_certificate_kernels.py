@@ -1,0 +1,147 @@
+"""Grids of filters, sweeps over them and trees of contexts: every kernel against its twin, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hidiv.recursions.gth import stationary
+from hidiv.recursions.kernels import twins
+from tests.recursions.conftest import compiled
+
+SHAPES = [(1, 1, 2, False), (2, 2, 3, False), (3, 2, 2, True), (2, 3, 4, True), (4, 3, 3, True), (3, 4, 2, False)]
+
+
+def rows(rng, shape, zeros):
+    table = rng.dirichlet(np.ones(shape[1]), size=shape[0])
+    if zeros:
+        table[rng.random(shape) < 0.25] = 0.0
+        table[table.sum(axis=1) == 0] = 1.0
+    return table / table.sum(axis=1, keepdims=True)
+
+
+def chains(shape, seed):
+    """p and q; q can emit everything from everywhere in p's support only by luck, which the kernels must survive."""
+    n, k, m, zeros = shape
+    rng = np.random.default_rng([seed, n, k, m])
+    p = rows(rng, (n, n), zeros), rows(rng, (n, m), zeros)
+    q = rows(rng, (k, k), zeros), rows(rng, (k, m), zeros)
+    return p, q
+
+
+def ticks(cells):
+    places = 0.5 - 0.5 * np.cos(np.pi * np.arange(cells + 1) / cells)
+    places[0], places[-1] = 0.0, 1.0
+    return places
+
+
+def grid_of(kernel, p, q, cells=6, limit=10_000):
+    k = len(q[0])
+    start = np.concatenate([np.full((1, k), 1.0 / k), np.eye(k)])
+    return kernel(*p, *q, start, np.ones((len(start), len(p[0])), dtype=bool), ticks(cells), limit)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(3))
+def test_grids_are_the_same(kernels, shape, seed):
+    p, q = chains(shape, seed)
+    mine, expected = (grid_of(kernel, p, q) for kernel in (kernels.belief_grid, twins["belief_grid"]))
+    assert len(mine[0]) == len(expected[0])
+    order, other = (np.lexsort(grid[0].T) for grid in (mine, expected))
+    rank, rank_other = np.argsort(order), np.argsort(other)
+    np.testing.assert_array_equal(mine[0][order], expected[0][other])
+    np.testing.assert_array_equal(mine[5][order], expected[5][other])
+    for i in (2, 3, 4):
+        np.testing.assert_allclose(mine[i][order], expected[i][other], rtol=0, atol=1e-12)
+    there = mine[2][order] > 1e-12  # a share that is only rounding may stand at another corner
+    np.testing.assert_array_equal(rank[mine[1]][order][there], rank_other[expected[1]][other][there])
+    np.testing.assert_allclose(mine[7], expected[7], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_filter_is_the_mean_of_its_corners(kernels, shape):
+    p, q = chains(shape, 7)
+    points, index, weights, log_scale, excess, *_ = grid_of(kernels.belief_grid, p, q)
+    np.testing.assert_allclose(points.sum(axis=1), 1.0, rtol=0, atol=1e-15)
+    joint = (points @ q[0])[:, None, :] * q[1].T[None]
+    there = (weights.sum(axis=2) > 0) & np.isfinite(log_scale)
+    mean = (weights[..., None] * points[index]).sum(axis=2)
+    np.testing.assert_allclose((mean * np.exp(log_scale)[..., None])[there], joint[there], rtol=0, atol=1e-15)
+    assert (excess < 1e-12).all()
+
+
+def test_too_many_points_are_none(kernels):
+    p, q = chains((2, 3, 4, False), 1)
+    assert grid_of(kernels.belief_grid, p, q, limit=5) is None
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sweeps_are_the_same(kernels, shape):
+    p, q = chains(shape, 3)
+    points, index, weights, log_scale, _, reached, *_ = grid_of(twins["belief_grid"], p, q)
+    rng = np.random.default_rng(5)
+    n, k = len(p[0]), len(q[0])
+    cost = rng.random((len(points), n))
+    cost[0, 0] = np.inf
+    values = rng.random((len(points), n))
+    for logarithmic in (False, True):
+        arguments = (*p, index, weights, cost, reached, values, 3, logarithmic)
+        compare(kernels.spread_sweeps(*arguments), twins["spread_sweeps"](*arguments))
+    slopes = rng.random((len(points), n, k)) + 0.1
+    arguments = (*p, *q, points, index, weights, reached, values, slopes, 3)
+    compare(kernels.tangent_sweeps(*arguments), twins["tangent_sweeps"](*arguments))
+    arguments = (index, weights, np.exp(log_scale), np.abs(log_scale).clip(0, 1).sum(axis=1), values[:, 0].copy(), 4)
+    compare(kernels.chance_sweeps(*arguments), twins["chance_sweeps"](*arguments))
+
+
+def compare(found, expected):
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if not shape[3]])
+@pytest.mark.parametrize("threshold", [1e-2, 1e-4])
+def test_contexts_are_the_same(kernels, shape, threshold):
+    p, q = chains(shape, 4)
+    law, middle = stationary(p[0]), np.full(len(q[0]), 1.0 / len(q[0]))
+    arguments = (law, *p, middle, *q, threshold, 100, 10**6)
+    compare(kernels.cross_contexts(*arguments), twins["cross_contexts"](*arguments))
+    arguments = (law, *p, threshold, 100, 10**6)
+    compare(kernels.entropy_contexts(*arguments), twins["entropy_contexts"](*arguments))
+
+
+def test_contexts_with_zeros_are_the_same(kernels):
+    """q's symbol 2 excludes a state; p's law has a zero too."""
+    p = np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0.4, 0.6, 0.0], [0.3, 0.3, 0.4]])
+    q = np.array([[0.6, 0.4], [0.3, 0.7]]), np.array([[0.5, 0.5, 0.0], [0.2, 0.4, 0.4]])
+    arguments = (stationary(p[0]), *p, np.array([0.5, 0.5]), *q, 1e-3, 6, 10**6)
+    found = kernels.cross_contexts(*arguments)
+    compare(found, twins["cross_contexts"](*arguments))
+    assert 0 < found[0] < found[1]
+
+
+def test_contexts_beyond_the_limit_are_not_finished(kernels):
+    p, q = chains((2, 2, 3, False), 4)
+    law = stationary(p[0])
+    assert not kernels.cross_contexts(law, *p, np.array([0.5, 0.5]), *q, 1e-6, 100, 50)[4]
+    assert not kernels.entropy_contexts(law, *p, 1e-6, 100, 50)[4]
+
+
+@pytest.mark.parametrize("what", ["ticks", "start", "states", "index"] if compiled else [])
+def test_wrong_arrays_are_refused(what):
+    p, q = chains((2, 2, 3, False), 4)
+    start, beside, places = np.full((1, 2), 0.5), np.ones((1, 2), dtype=bool), ticks(4)
+    if what == "index":
+        points, index, weights, *_ = grid_of(compiled.belief_grid, p, q)
+        index[0, 0, 0] = len(points)
+        with pytest.raises(ValueError, match="index must lie in"):
+            compiled.chance_sweeps(index, weights, weights[:, :, 0].copy(), points[:, 0].copy(), points[:, 0].copy(), 1)
+        return
+    if what == "ticks":
+        places = places[::-1].copy()
+    elif what == "start":
+        start = start * 2
+    else:
+        beside = np.ones((1, 3), dtype=bool)
+    with pytest.raises(ValueError, match={"ticks": "ascend", "start": "sum to one", "states": "beside"}[what]):
+        compiled.belief_grid(*p, *q, start, beside, places, 100)
