@@ -121,7 +121,9 @@ LAWS = [  # a column, and scipy's probabilities of 0..9 in each state
 ]
 
 
-@pytest.mark.parametrize(("column", "expected"), LAWS, ids=["table", "negative binomial", "binomial", "mixed", "poisson"])
+@pytest.mark.parametrize(
+    ("column", "expected"), LAWS, ids=["table", "negative binomial", "binomial", "mixed", "poisson"]
+)
 def test_openalea_laws(column, expected):
     model = tree_model(column)
     possible = x[x < model.emission.n_symbols] if model.emission.name == "categorical" else x
@@ -218,7 +220,9 @@ WORDS = sorted({*jahmm(*SYMBOLS).split(), *HMT.split(), *" ".join(c for c, _ in 
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
-@given(st.sampled_from(["Hmm v1.0 NbStates 2 State Pi", "HIDDEN_MARKOV_TREE 2 STATES"]), st.lists(st.sampled_from(WORDS)))
+@given(
+    st.sampled_from(["Hmm v1.0 NbStates 2 State Pi", "HIDDEN_MARKOV_TREE 2 STATES"]), st.lists(st.sampled_from(WORDS))
+)
 def test_any_words_are_read_or_refused_in_one_sentence(start, words):
     found_or_refused(lambda: model_from_text(f"{start} {' '.join(words)}", "a.hmt"), "a.hmt")
 

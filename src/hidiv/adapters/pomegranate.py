@@ -50,7 +50,9 @@ def _exponentials(obj: Any, name: str) -> Array:
 def _dense(obj: Any, n_states: int) -> Array:
     """(K, K) of the edges listed."""
     edges = np.zeros((n_states, n_states))
-    first, second = (np.asarray(readable(name, attribute(obj, name))) for name in ("_edge_idx_starts", "_edge_idx_ends"))
+    first, second = (
+        np.asarray(readable(name, attribute(obj, name))) for name in ("_edge_idx_starts", "_edge_idx_ends")
+    )
     edges[first, second] = _exponentials(obj, "_edge_log_probs")
     return edges
 

@@ -110,7 +110,9 @@ class Multinomial(Family):
 
 def refuse_intervals() -> NoReturn:
     """Counts within bounds would need sums over all rows."""
-    refuse(InvalidEvidence, "lower", "intervals on multinomial counts have no closed form", remedy="give counts or none")
+    refuse(
+        InvalidEvidence, "lower", "intervals on multinomial counts have no closed form", remedy="give counts or none"
+    )
 
 
 def kl(p: Multinomial, q: Multinomial) -> Array:

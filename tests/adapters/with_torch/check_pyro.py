@@ -89,7 +89,10 @@ def test_the_chain_moves_before_the_first_observation():
         (lambda t: (t([0.5, 0.5]), torch.zeros(5, 2, 2), dist.Poisson(t([1.0, 2.0]))), "transition_logits: laws vary"),
         (lambda t: (t([0.5, 0.5]), torch.zeros(2, 2), dist.Poisson(torch.ones(5, 2))), "observation_dist: laws vary"),
         (lambda t: (torch.zeros(3, 2), torch.zeros(2, 2), dist.Poisson(t([1.0, 2.0]))), "initial_logits: laws vary"),
-        (lambda t: (t([0.5, 0.5]), torch.zeros(2, 2), dist.Cauchy(t([1.0, 2.0]), t(1.0))), "cannot be read, got Cauchy"),
+        (
+            lambda t: (t([0.5, 0.5]), torch.zeros(2, 2), dist.Cauchy(t([1.0, 2.0]), t(1.0))),
+            "cannot be read, got Cauchy",
+        ),
         (
             lambda t: (t([0.5, 0.5]), torch.zeros(2, 2), dist.Poisson(t([1.0, 2.0])).mask(False)),
             "cannot be read, got MaskedDistribution",
