@@ -1,4 +1,4 @@
-"""Files of jahmm and OpenAlea: what they say is what is read, through hd.load and the command line; all else refused."""
+"""Files of jahmm and OpenAlea: what they say is what is read, through hd.load too; all else is refused."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def _set_divergence(p: Categorical, q: Categorical, inside: Flags) -> Array:
 def _hidden_counts(p: Any, q: Any, x: Array) -> Array:
     """(R, K): KL of the counts not seen given the others, a multinomial law of the trials that are left."""
     first, second, hidden = Categorical(p.probs), Categorical(q.probs), np.isnan(x)
-    left = np.where(hidden.any(axis=1)[:, None], p.trials - np.nansum(x, axis=1)[:, None], 0.0)
+    left = np.where(hidden.any(axis=1, keepdims=True), p.trials - np.nansum(x, axis=1, keepdims=True), 0.0)
     each = _distinct(hidden, lambda sets: _set_divergence(first, second, sets))
     return np.where((left > 0) & (p.trials != q.trials), np.inf, times(left, each))
 
