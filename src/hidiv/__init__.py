@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.geometric import Geometric as Geometric
     from hidiv.emissions.laplace import Laplace as Laplace
     from hidiv.emissions.log_normal import LogNormal as LogNormal
+    from hidiv.emissions.mixture import Mixture as Mixture
     from hidiv.emissions.negative_binomial import NegativeBinomial as NegativeBinomial
     from hidiv.emissions.poisson import Poisson as Poisson
     from hidiv.emissions.product import Product as Product
@@ -78,6 +79,7 @@ _HOMES = {
     "Geometric": "emissions.geometric",
     "Laplace": "emissions.laplace",
     "LogNormal": "emissions.log_normal",
+    "Mixture": "emissions.mixture",
     "Model": "models.model",
     "NegativeBinomial": "emissions.negative_binomial",
     "Poisson": "emissions.poisson",
