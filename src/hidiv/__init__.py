@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.divergences.align import Alignment as Alignment
     from hidiv.divergences.align import align as align
+    from hidiv.divergences.compare import compare as compare
+    from hidiv.divergences.compared import Comparison as Comparison
     from hidiv.divergences.do_bound import do_bound as do_bound
     from hidiv.divergences.inward import inward as inward
     from hidiv.divergences.joint import joint_kl as joint_kl
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from hidiv.divergences.posterior_batch import posterior_kl_batch as posterior_kl_batch
     from hidiv.divergences.renyi import joint_renyi as joint_renyi
     from hidiv.divergences.result import Divergence as Divergence
+    from hidiv.divergences.tell_apart import SamplesNeeded as SamplesNeeded
+    from hidiv.divergences.tell_apart import samples_to_tell_apart as samples_to_tell_apart
     from hidiv.emissions.bernoulli import Bernoulli as Bernoulli
     from hidiv.emissions.beta import Beta as Beta
     from hidiv.emissions.binomial import Binomial as Binomial
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.laplace import Laplace as Laplace
     from hidiv.emissions.log_normal import LogNormal as LogNormal
     from hidiv.emissions.multinomial import Multinomial as Multinomial
+    from hidiv.emissions.mixture import Mixture as Mixture
     from hidiv.emissions.negative_binomial import NegativeBinomial as NegativeBinomial
     from hidiv.emissions.poisson import Poisson as Poisson
     from hidiv.emissions.product import Product as Product
@@ -66,6 +71,7 @@ _HOMES = {
     "Binomial": "emissions.binomial",
     "Categorical": "emissions.categorical",
     "Collection": "comparison.collection",
+    "Comparison": "divergences.compared",
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
     "Exponential": "emissions.exponential",
@@ -75,11 +81,13 @@ _HOMES = {
     "Geometric": "emissions.geometric",
     "Laplace": "emissions.laplace",
     "LogNormal": "emissions.log_normal",
+    "Mixture": "emissions.mixture",
     "Model": "models.model",
     "Multinomial": "emissions.multinomial",
     "NegativeBinomial": "emissions.negative_binomial",
     "Poisson": "emissions.poisson",
     "Product": "emissions.product",
+    "SamplesNeeded": "divergences.tell_apart",
     "Silent": "emissions.silent",
     "Smoothed": "inference.smoothing",
     "Tree": "models.tree",
@@ -87,6 +95,7 @@ _HOMES = {
     "VonMises": "emissions.von_mises",
     "align": "divergences.align",
     "as_model": "adapters.as_model",
+    "compare": "divergences.compare",
     "do_bound": "divergences.do_bound",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",
@@ -104,6 +113,7 @@ _HOMES = {
     "posterior_kl_batch": "divergences.posterior_batch",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
+    "samples_to_tell_apart": "divergences.tell_apart",
     "save": "files.writing",
     "smooth": "inference.smoothing",
     "to_hmmlearn": "adapters.hmmlearn",

@@ -26,6 +26,10 @@ def weight_ratio(
     -inf where only q gives the knowledge no weight, +inf where only p gives it none, 0 where both do.
     """
     how = pair(p, q)
+    if p.name == "mixture":
+        from hidiv.emissions.mixture import known_ratio
+
+        return known_ratio(p, q, x, lower, upper)
     if p.name == "product":
         value = _sum(weight_ratio(*part) for part in _parts(p, q, x, lower, upper))
         return _settled(p, q, x, lower, upper, inside, value)
@@ -54,6 +58,10 @@ def residual(
     p gives the knowledge no weight.
     """
     pair(p, q)
+    if p.name == "mixture":
+        from hidiv.emissions.mixture_marked import marked_residual
+
+        return marked_residual(p, q, x, lower, upper)
     bounded = _bounded(x, lower, upper)
     if p.name == "product":
         value = _sum(residual(*part) for part in _parts(p, q, x, lower, upper))

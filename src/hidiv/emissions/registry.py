@@ -36,7 +36,9 @@ FAMILIES = {
     "multinomial": "Multinomial",
     "silent": "Silent",
     "product": "Product",
+    "mixture": "Mixture",
 }
+NESTED = {"product": "families", "mixture": "components"}  # families made of families -> the parameter that lists them
 
 
 def family_class(name: str) -> Any:
@@ -67,6 +69,11 @@ def registered() -> list[tuple[type, type]]:
     for name in FAMILIES:
         family_class(name)
     return list(_PAIRS)
+
+
+def is_paired(p: Family, q: Family) -> bool:
+    """Whether somebody registered how p and q compare."""
+    return (type(p), type(q)) in _PAIRS
 
 
 def pair(p: Family, q: Family) -> Pair:

@@ -45,6 +45,9 @@ def symbol_probabilities(model: Model) -> Array:
         elif family.name == "bernoulli" and family.n_features == 1:
             ones = np.asarray(family.parameters()["probs"]).reshape(-1)
             tables.append(np.column_stack([1.0 - ones, ones]))
+        elif family.name == "mixture" and all(isinstance(c, Categorical) for c in family.parameters()["components"]):
+            weights, members = family.parameters().values()
+            tables.append(np.einsum("kc,ckm->km", weights, np.stack([member.probs for member in members])))
         else:
             raise NotApplicable(f"{family.name} observations have no finite alphabet")
     if len({table.shape for table in tables}) > 1:
