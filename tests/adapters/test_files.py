@@ -44,13 +44,22 @@ def jahmm(first, second):
         (("GaussianOPDF [ 1.2 .3 ]", "GaussianOPDF [-5.0E-1 2.]"), hd.Gaussian([1.2, -0.5], var=[0.3, 2.0])),
         (
             (
+                "GaussianMixtureOPDF [ [ 1.2 2. ] [ .1 .9 ] [ .4 .6 ] ]",
+                "GaussianMixtureOPDF [ [ 0 1 ] [ 1 2 ] [ 0.5 0.5 ] ]",
+            ),
+            hd.Mixture(
+                [[0.4, 0.6], [0.5, 0.5]], [hd.Gaussian([1.2, 0], var=[0.1, 1]), hd.Gaussian([2, 1], var=[0.9, 2])]
+            ),
+        ),
+        (
+            (
                 "MultiGaussianOPDF [ [ 5. 4. ] [ [ 1.2 .3 ] [ .3 4. ] ] ]",
                 "MultiGaussianOPDF [ [ 0 1 ] [ [ 1 0 ] [ 0 1 ] ] ]",
             ),
             hd.Gaussian([[5, 4], [0, 1]], cov=[[[1.2, 0.3], [0.3, 4]], [[1, 0], [0, 1]]]),
         ),
     ],
-    ids=["integer", "gaussian", "multi-gaussian"],
+    ids=["integer", "gaussian", "mixture", "multi-gaussian"],
 )
 def test_jahmm(states, family, tmp_path):
     path = tmp_path / "two.hmm"
@@ -180,6 +189,7 @@ def column(first, second=POISSON[1], kind="PARAMETRIC"):
         (jahmm("IntegerOPDF [.2 1e999]", SYMBOLS[1]), "must be a finite number"),
         (jahmm("IntegerOPDF [ ]", SYMBOLS[1]), "must be probabilities"),
         (jahmm("GaussianOPDF [1 2 3]", SYMBOLS[1]), "has a mean and a variance"),
+        (jahmm("GaussianMixtureOPDF [[1 2][1 2][1]]", SYMBOLS[1]), "as many means, variances and proportions"),
         (jahmm("PoissonOPDF [1]", SYMBOLS[1]), "the kind of observation is not known, got PoissonOPDF"),
         (jahmm("MultiGaussianOPDF [ [ 1 2 ] [ [ 1 0 ] [ 0 ] ] ]", SYMBOLS[1]), "the covariance must be 2 x 2"),
         ("HIDDEN_MARKOV_TREE 2 STATES ORDER 2", "only order 1 can be represented"),

@@ -159,7 +159,12 @@ def _nothing(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.b
 def kind(family: Family) -> str:
     """What the values of a family are: densities, counts and symbols do not mix."""
     name = family.components[0].name if isinstance(family, Mixture) else family.name
-    kinds = {"categorical": "symbols", "silent": "silent", "product": "columns of several families"}
+    kinds = {
+        "categorical": "symbols",
+        "silent": "silent",
+        "multinomial": "rows of counts",
+        "product": "columns of several families",
+    }
     if name in ("bernoulli", "poisson", "geometric", "binomial", "negative_binomial"):
         return "counts"
     return kinds.get(name, "angles" if name == "von_mises" else "continuous")

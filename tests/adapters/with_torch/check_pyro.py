@@ -43,6 +43,13 @@ OBSERVATIONS = {
     "LogNormal": lambda rng, t: dist.LogNormal(t(rng.normal(size=K)), t(spread(rng, K))),
     "VonMises": lambda rng, t: dist.VonMises(t(rng.normal(size=K)), t(spread(rng, K))),
     "Beta": lambda rng, t: dist.Beta(t(spread(rng, K) + 1), t(spread(rng, K) + 1)),
+    "MixtureSameFamily": lambda rng, t: dist.MixtureSameFamily(
+        dist.Categorical(t(laws(rng, K, 2))), dist.Normal(t(rng.normal(size=(K, 2))), t(spread(rng, K, 2)))
+    ),
+    "MixtureSameFamily columns": lambda rng, t: dist.MixtureSameFamily(
+        dist.Categorical(t(laws(rng, K, 2))),
+        dist.Normal(t(rng.normal(size=(K, 2, 3))), t(spread(rng, K, 2, 3))).to_event(1),
+    ),
     "Multinomial": lambda rng, t: dist.Multinomial(5, t(laws(rng, K, 3)), validate_args=False),
 }
 # torch's normaliser of the von Mises law is a polynomial good to 1e-7.
