@@ -11,6 +11,7 @@ from scipy import stats
 import hidiv as hd
 from hidiv.errors import InvalidFile, InvalidModel
 from hidiv.files.formats import model_from_text
+from tests.cli.running import hidiv
 from tests.refusals import found_or_refused
 
 JAHMM = """# two states
@@ -244,3 +245,18 @@ def test_a_file_with_one_word_changed_is_read_or_refused_in_one_sentence(data):
     words = text.split(" ")
     words[data.draw(st.integers(0, len(words) - 1))] = data.draw(st.sampled_from(WORDS))
     found_or_refused(lambda: model_from_text(" ".join(words), "a.hmt"), "a.hmt")
+
+
+def test_the_command_line_reads_them(tmp_path):
+    paths = []
+    for name, text in (("a.hmt", column(*NEGATIVE)), ("b.hmt", column(NEGATIVE[1], NEGATIVE[0]))):
+        paths.append(str(tmp_path / name))
+        (tmp_path / name).write_text(text)
+    done = hidiv("compare", *paths, "--tree", "regular:2x4", "--json")
+    assert done.returncode == 0, done.stderr
+    value = float(hd.joint_kl(hd.load(paths[0]), hd.load(paths[1]), hd.Tree.regular(2, 4)))
+    assert repr(value) in done.stdout
+    (tmp_path / "a.hmt").write_text("HIDDEN_MARKOV_TREE 2 STATES INITIAL_PROBABILITIES 0.5 half")
+    done = hidiv("compare", *paths, "--tree", "chain:4")
+    assert done.returncode == 2
+    assert "initial probabilities must be a finite number, got half" in done.stderr
