@@ -249,12 +249,13 @@ def test_a_file_with_one_word_changed_is_read_or_refused_in_one_sentence(data):
 
 def test_the_command_line_reads_them(tmp_path):
     paths = []
-    for name, text in (("a.hmt", column(*NEGATIVE)), ("b.hmt", column(NEGATIVE[1], NEGATIVE[0]))):
+    tables = ("OUTPUT 0 : 0.5\nOUTPUT 1 : 0.5", "OUTPUT 0 : 0.25\nOUTPUT 1 : 0.75")
+    for name, laws in (("a.hmt", tables), ("b.hmt", tables[::-1])):
         paths.append(str(tmp_path / name))
-        (tmp_path / name).write_text(text)
-    done = hidiv("compare", *paths, "--tree", "regular:2x4", "--json")
+        (tmp_path / name).write_text(column(*laws, "NONPARAMETRIC"))
+    done = hidiv("compare", *paths, "--tree", "chain:4", "--json")
     assert done.returncode == 0, done.stderr
-    value = float(hd.joint_kl(hd.load(paths[0]), hd.load(paths[1]), hd.Tree.regular(2, 4)))
+    value = float(hd.joint_kl(hd.load(paths[0]), hd.load(paths[1]), 4))
     assert repr(value) in done.stdout
     (tmp_path / "a.hmt").write_text("HIDDEN_MARKOV_TREE 2 STATES INITIAL_PROBABILITIES 0.5 half")
     done = hidiv("compare", *paths, "--tree", "chain:4")
