@@ -236,7 +236,8 @@ def mixture_points(p, q):
     """As fine as the narrowest of the normal laws needs, as far as the widest goes."""
     places = [normal_of(member) for mixture in (p, q) for member in mixture.components]
     means, stds = [mean for mean, _ in places], [std for _, std in places]
-    return bell(means[0], min(stds), max(means) - min(means) + 13 * max(stds))
+    # log q/p has singularities off the line, so the steps are finer than one normal law needs.
+    return bell(means[0], min(stds) / 6, max(means) - min(means) + 13 * max(stds))
 
 
 FAR = ((20.0, 21.0), (-31.0, -30.0), (0.4, 0.4 + 1e-13), (-9.0, 12.0), (14.0, np.inf), (-np.inf, -15.0))
