@@ -218,6 +218,12 @@ def test_what_a_model_refuses_names_the_file():
         model_from_text(jahmm("GaussianOPDF [0 -1]", "GaussianOPDF [0 1]"), "a.hmm")
 
 
+def test_a_text_too_long_is_refused_before_it_is_taken_apart(monkeypatch):
+    monkeypatch.setattr("hidiv.files.formats.FOREIGN_LIMIT", 100)
+    with pytest.raises(InvalidFile, match="a model of another program may have 100 characters, got"):
+        model_from_text(jahmm(*SYMBOLS), "a.hmm")
+
+
 def test_a_tree_is_not_among_them(tmp_path):
     from hidiv.files.reading import load_tree
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hmmlearn import hmm, vhmm
 from threadpoolctl import threadpool_limits
 
 import hidiv as hd
-from hidiv.errors import InvalidModel
+from hidiv.errors import InvalidModel, MissingExtra
 from tests.peers.drawn import covariances, laws
 
 # hmmlearn exponentiates differences of logarithms as large as the log-likelihood: no better than 1e-13 itself.
@@ -150,6 +151,12 @@ def model(family=None, **parts):
 def test_what_hmmlearn_cannot_hold_is_refused(ours, said):
     with pytest.raises(InvalidModel, match=said):
         hd.to_hmmlearn(ours)
+
+
+def test_a_missing_hmmlearn_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hmmlearn", None)
+    with pytest.raises(MissingExtra, match=r"needs hmmlearn; pip install 'hidiv\[hmmlearn\]'"):
+        hd.to_hmmlearn(model())
 
 
 def broken(**changes):
