@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.geometric import Geometric as Geometric
     from hidiv.emissions.laplace import Laplace as Laplace
     from hidiv.emissions.log_normal import LogNormal as LogNormal
+    from hidiv.emissions.mixture import Mixture as Mixture
     from hidiv.emissions.multinomial import Multinomial as Multinomial
     from hidiv.emissions.negative_binomial import NegativeBinomial as NegativeBinomial
     from hidiv.emissions.poisson import Poisson as Poisson
@@ -90,6 +91,7 @@ _HOMES = {
     "Geometric": "emissions.geometric",
     "Laplace": "emissions.laplace",
     "LogNormal": "emissions.log_normal",
+    "Mixture": "emissions.mixture",
     "Model": "models.model",
     "Nearest": "comparison.nearest",
     "Multinomial": "emissions.multinomial",

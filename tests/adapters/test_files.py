@@ -1,4 +1,4 @@
-"""Files of jahmm and OpenAlea: what they say is what is read, through hd.load and the command line; all else refused."""
+"""Files of jahmm and OpenAlea: what they say is what is read, through hd.load too; all else is refused."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from scipy import stats
 import hidiv as hd
 from hidiv.errors import InvalidFile, InvalidModel
 from hidiv.files.formats import model_from_text
+from tests.cli.running import hidiv
 from tests.refusals import found_or_refused
 
 JAHMM = """# two states
@@ -44,13 +45,22 @@ def jahmm(first, second):
         (("GaussianOPDF [ 1.2 .3 ]", "GaussianOPDF [-5.0E-1 2.]"), hd.Gaussian([1.2, -0.5], var=[0.3, 2.0])),
         (
             (
+                "GaussianMixtureOPDF [ [ 1.2 2. ] [ .1 .9 ] [ .4 .6 ] ]",
+                "GaussianMixtureOPDF [ [ 0 1 ] [ 1 2 ] [ 0.5 0.5 ] ]",
+            ),
+            hd.Mixture(
+                [[0.4, 0.6], [0.5, 0.5]], [hd.Gaussian([1.2, 0], var=[0.1, 1]), hd.Gaussian([2, 1], var=[0.9, 2])]
+            ),
+        ),
+        (
+            (
                 "MultiGaussianOPDF [ [ 5. 4. ] [ [ 1.2 .3 ] [ .3 4. ] ] ]",
                 "MultiGaussianOPDF [ [ 0 1 ] [ [ 1 0 ] [ 0 1 ] ] ]",
             ),
             hd.Gaussian([[5, 4], [0, 1]], cov=[[[1.2, 0.3], [0.3, 4]], [[1, 0], [0, 1]]]),
         ),
     ],
-    ids=["integer", "gaussian", "multi-gaussian"],
+    ids=["integer", "gaussian", "mixture", "multi-gaussian"],
 )
 def test_jahmm(states, family, tmp_path):
     path = tmp_path / "two.hmm"
@@ -121,7 +131,9 @@ LAWS = [  # a column, and scipy's probabilities of 0..9 in each state
 ]
 
 
-@pytest.mark.parametrize(("column", "expected"), LAWS, ids=["table", "negative binomial", "binomial", "mixed", "poisson"])
+@pytest.mark.parametrize(
+    ("column", "expected"), LAWS, ids=["table", "negative binomial", "binomial", "mixed", "poisson"]
+)
 def test_openalea_laws(column, expected):
     model = tree_model(column)
     possible = x[x < model.emission.n_symbols] if model.emission.name == "categorical" else x
@@ -178,6 +190,7 @@ def column(first, second=POISSON[1], kind="PARAMETRIC"):
         (jahmm("IntegerOPDF [.2 1e999]", SYMBOLS[1]), "must be a finite number"),
         (jahmm("IntegerOPDF [ ]", SYMBOLS[1]), "must be probabilities"),
         (jahmm("GaussianOPDF [1 2 3]", SYMBOLS[1]), "has a mean and a variance"),
+        (jahmm("GaussianMixtureOPDF [[1 2][1 2][1]]", SYMBOLS[1]), "as many means, variances and proportions"),
         (jahmm("PoissonOPDF [1]", SYMBOLS[1]), "the kind of observation is not known, got PoissonOPDF"),
         (jahmm("MultiGaussianOPDF [ [ 1 2 ] [ [ 1 0 ] [ 0 ] ] ]", SYMBOLS[1]), "the covariance must be 2 x 2"),
         ("HIDDEN_MARKOV_TREE 2 STATES ORDER 2", "only order 1 can be represented"),
@@ -205,6 +218,12 @@ def test_what_a_model_refuses_names_the_file():
         model_from_text(jahmm("GaussianOPDF [0 -1]", "GaussianOPDF [0 1]"), "a.hmm")
 
 
+def test_a_text_too_long_is_refused_before_it_is_taken_apart(monkeypatch):
+    monkeypatch.setattr("hidiv.files.formats.FOREIGN_LIMIT", 100)
+    with pytest.raises(InvalidFile, match="a model of another program may have 100 characters, got"):
+        model_from_text(jahmm(*SYMBOLS), "a.hmm")
+
+
 def test_a_tree_is_not_among_them(tmp_path):
     from hidiv.files.reading import load_tree
 
@@ -218,7 +237,9 @@ WORDS = sorted({*jahmm(*SYMBOLS).split(), *HMT.split(), *" ".join(c for c, _ in 
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
-@given(st.sampled_from(["Hmm v1.0 NbStates 2 State Pi", "HIDDEN_MARKOV_TREE 2 STATES"]), st.lists(st.sampled_from(WORDS)))
+@given(
+    st.sampled_from(["Hmm v1.0 NbStates 2 State Pi", "HIDDEN_MARKOV_TREE 2 STATES"]), st.lists(st.sampled_from(WORDS))
+)
 def test_any_words_are_read_or_refused_in_one_sentence(start, words):
     found_or_refused(lambda: model_from_text(f"{start} {' '.join(words)}", "a.hmt"), "a.hmt")
 
@@ -230,3 +251,19 @@ def test_a_file_with_one_word_changed_is_read_or_refused_in_one_sentence(data):
     words = text.split(" ")
     words[data.draw(st.integers(0, len(words) - 1))] = data.draw(st.sampled_from(WORDS))
     found_or_refused(lambda: model_from_text(" ".join(words), "a.hmt"), "a.hmt")
+
+
+def test_the_command_line_reads_them(tmp_path):
+    paths = []
+    tables = ("OUTPUT 0 : 0.5\nOUTPUT 1 : 0.5", "OUTPUT 0 : 0.25\nOUTPUT 1 : 0.75")
+    for name, laws in (("a.hmt", tables), ("b.hmt", tables[::-1])):
+        paths.append(str(tmp_path / name))
+        (tmp_path / name).write_text(column(*laws, "NONPARAMETRIC"))
+    done = hidiv("compare", *paths, "--tree", "chain:4", "--json")
+    assert done.returncode == 0, done.stderr
+    value = float(hd.joint_kl(hd.load(paths[0]), hd.load(paths[1]), 4))
+    assert repr(value) in done.stdout
+    (tmp_path / "a.hmt").write_text("HIDDEN_MARKOV_TREE 2 STATES INITIAL_PROBABILITIES 0.5 half")
+    done = hidiv("compare", *paths, "--tree", "chain:4")
+    assert done.returncode == 2
+    assert "initial probabilities must be a finite number, got half" in done.stderr

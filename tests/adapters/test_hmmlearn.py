@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hmmlearn import hmm, vhmm
 from threadpoolctl import threadpool_limits
 
 import hidiv as hd
-from hidiv.errors import InvalidModel
+from hidiv.errors import InvalidModel, MissingExtra
 from tests.peers.drawn import covariances, laws
 
 # hmmlearn exponentiates differences of logarithms as large as the log-likelihood: no better than 1e-13 itself.
@@ -39,6 +40,8 @@ def fitted(kind, rng):
         return hmm.GaussianHMM(3, covariance_type=covariance, random_state=1, n_iter=3).fit(x), x
     if family == "variational-gaussian":
         return vhmm.VariationalGaussianHMM(2, covariance_type=covariance, random_state=1, n_iter=4).fit(x), x
+    if family == "gmm":
+        return hmm.GMMHMM(2, n_mix=2, covariance_type=covariance, random_state=1, n_iter=3).fit(x), x
     counts = rng.poisson(np.exp(np.clip(x, -1, 2)))
     if family == "poisson":
         return hmm.PoissonHMM(3, random_state=1, n_iter=3).fit(counts), counts
@@ -54,6 +57,7 @@ def fitted(kind, rng):
 FITTED = [
     *(f"gaussian {kind}" for kind in KINDS),
     *(f"variational-gaussian {kind}" for kind in KINDS),
+    *(f"gmm {kind}" for kind in KINDS),
     "poisson", "categorical", "variational-categorical", "multinomial",
 ]  # fmt: skip
 
@@ -98,6 +102,17 @@ def test_a_fitted_spherical_model_has_covars_of_the_wrong_shape():
     [
         hd.Categorical([[0.2, 0.8], [0.5, 0.5]]),
         hd.Multinomial([4, 4], [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]]),
+        hd.Mixture(
+            [[0.25, 0.75], [0.5, 0.5]],
+            [hd.Gaussian([0.0, 1.0], std=[1.0, 0.5]), hd.Gaussian([2.0, -1.0], var=[0.5, 1.0])],
+        ),
+        hd.Mixture(
+            [[0.25, 0.75], [0.5, 0.5]],
+            [
+                hd.Gaussian([[0.0, 1.0], [2.0, 0.0]], var=[[1.0, 2.0], [0.5, 1.0]]),
+                hd.Gaussian([[0.0, 1.0], [2.0, 0.0]], cov=[[[1.0, 0.5], [0.5, 2.0]], [[1.0, -0.2], [-0.2, 0.5]]]),
+            ],
+        ),
         hd.Poisson([1.0, 3.0]),
         hd.Poisson([[1.0, 2.0], [3.0, 0.5]]),
         hd.Gaussian([0.0, 1.0], std=[1.0, 0.5]),
@@ -111,7 +126,7 @@ def test_back_to_hmmlearn(family):
     theirs = hd.to_hmmlearn(ours)
     _, x = hd.sample(ours, 30, seed=3)
     seen = x.reshape(30, -1)
-    seen = seen if family.name == "gaussian" else seen.astype(np.int64)
+    seen = seen if family.name in ("gaussian", "mixture") else seen.astype(np.int64)
     assert theirs.score(seen) == pytest.approx(hd.log_likelihood(ours, x), rel=TOLERANCE)
     assert float(hd.joint_kl(ours, theirs, 10)) <= 1e-15  # standard deviations are squared there
     again, _ = theirs.sample(20, random_state=1)
@@ -129,12 +144,19 @@ def model(family=None, **parts):
         (model(hd.Exponential([1, 2])), "hmmlearn has no exponential emissions"),
         (model(transition=[[0.4, 0.5], [0.5, 0.4]], end=[0.1, 0.1]), "hmmlearn has no end probabilities"),
         (model([hd.Poisson([1, 2]), hd.Poisson([1, 3])]), "hmmlearn has no groups"),
+        (model(hd.Mixture([[1.0]] * 2, [hd.Poisson([1, 2])])), "hmmlearn mixes Gaussian laws alone"),
         (model(hd.Multinomial([3, 4], [[0.5, 0.5]] * 2)), "one number of trials"),
     ],
 )
 def test_what_hmmlearn_cannot_hold_is_refused(ours, said):
     with pytest.raises(InvalidModel, match=said):
         hd.to_hmmlearn(ours)
+
+
+def test_a_missing_hmmlearn_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hmmlearn", None)
+    with pytest.raises(MissingExtra, match=r"needs hmmlearn; pip install 'hidiv\[hmmlearn\]'"):
+        hd.to_hmmlearn(model())
 
 
 def broken(**changes):

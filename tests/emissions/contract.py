@@ -214,7 +214,7 @@ def check_missing(entry):
 def check_columns(entry):
     """A scalar family with columns: independent, each as the scalar one; a column may be missing."""
     one, two = drawn(entry), drawn(entry, SEED + 1)
-    if not one.is_scalar or one.name == "categorical":
+    if not one.is_scalar or one.name in ("categorical", "mixture"):
         return
     keys = one.parameters()
     both = type(one)(**{key: np.stack([keys[key], two.parameters()[key]], axis=1) for key in keys})

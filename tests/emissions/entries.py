@@ -208,6 +208,38 @@ def counts_points(p, q):
     return [(tuple(mpf(c) for c in row), mpf(1)) for row in rows]
 
 
+def draw_mixture(rng):
+    """Two normal laws a state; weights on a grid of 2^-20, so that they sum to one to any number of digits."""
+    share = np.round(rng.uniform(0.2, 0.8, 3) * 2.0**20) / 2.0**20
+    members = [ENTRIES["gaussian"].draw(rng) for _ in range(2)]
+    return family_class("mixture")(np.stack([share, 1.0 - share], axis=1), members)
+
+
+def near_mixture(family, step, rng):
+    by = rng.integers(1, 8, 3) * 2.0 ** np.round(np.log2(step / 64))
+    members = [
+        type(member)(
+            member.mean + step * rng.uniform(-1.0, 1.0, 3), std=member.std * (1 + step * rng.uniform(-1.0, 1.0, 3))
+        )
+        for member in family.components
+    ]
+    return type(family)(family.weights + np.stack([by, -by], axis=1), members)
+
+
+def mixture_law(family):
+    each = [ENTRIES[member.name].law(member) for member in family.components]
+    shares = [mpf(float(weight)) for weight in family.weights[0]]
+    return lambda x: mp.log(mp.fsum(share * mp.exp(law(x)) for share, law in zip(shares, each, strict=True)))
+
+
+def mixture_points(p, q):
+    """As fine as the narrowest of the normal laws needs, as far as the widest goes."""
+    places = [normal_of(member) for mixture in (p, q) for member in mixture.components]
+    means, stds = [mean for mean, _ in places], [std for _, std in places]
+    # log q/p has singularities off the line, so the steps are finer than one normal law needs.
+    return bell(means[0], min(stds) / 6, max(means) - min(means) + 13 * max(stds))
+
+
 FAR = ((20.0, 21.0), (-31.0, -30.0), (0.4, 0.4 + 1e-13), (-9.0, 12.0), (14.0, np.inf), (-np.inf, -15.0))
 
 ENTRIES = {
@@ -346,6 +378,15 @@ ENTRIES = {
         {"mean": np.inf, "concentration": -1.0},
         moved=("mean",),
         tails=((3.0, 4.0), (1.0, 7.2), (0.4, 0.4 + 1e-13)),
+    ),
+    "mixture": Entry(
+        "mixture",
+        draw_mixture,
+        mixture_law,
+        mixture_points,
+        bad={"weights": -0.5},
+        near=near_mixture,
+        tails=((20.0, 21.0), (0.4, 0.4 + 1e-13), (-31.0, -30.0)),
     ),
     "product": Entry("product", draw_product, product_law, product_points),
 }

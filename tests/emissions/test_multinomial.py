@@ -21,7 +21,7 @@ PARTLY = [[np.nan, 1, np.nan], [0, np.nan, np.nan], [2, 1, np.nan], [np.nan, np.
 def matching(seen):
     """Every row that agrees with what is seen."""
     seen = np.asarray(seen)
-    return ROWS[(np.isnan(seen) | (ROWS == seen)).all(axis=1)]
+    return ROWS[(np.isnan(seen) | (seen == ROWS)).all(axis=1)]
 
 
 @pytest.mark.parametrize("seen", PARTLY, ids=str)

@@ -20,6 +20,7 @@ from hidiv.emissions.gaussian import Gaussian
 from hidiv.emissions.geometric import Geometric
 from hidiv.emissions.laplace import Laplace
 from hidiv.emissions.log_normal import LogNormal
+from hidiv.emissions.mixture import Mixture
 from hidiv.emissions.multinomial import Multinomial
 from hidiv.emissions.negative_binomial import NegativeBinomial
 from hidiv.emissions.poisson import Poisson
@@ -33,20 +34,28 @@ Shape = tuple[int, ...]
 
 def family_of(place: str, law: Any, n_states: int) -> Family:
     """The family of a distribution whose batch is the states: (K,), or (K, F) inside Independent."""
-    inner = law
-    if "Independent" in class_names(law):
-        inner = law.base_dist if hasattr(law, "base_dist") else law.distribution
+    inner = _inside(law)
     # Axes before the states, time and batch, may be there and hold one law.
     before = len(_shape(law)) - 1
     shape = _shape(inner)[max(before, 0) :]
     if before < 0 or any(n != 1 for n in _shape(law)[:-1]) or shape[0] != n_states or len(shape) > 2:
         refuse(InvalidModel, place, f"needs one law for each of the {n_states} states", f"batch {_shape(law)}")
-    if "Categorical" in class_names(inner):
-        return _symbols(place, inner, shape)
-    read = next((READERS[name] for name in class_names(inner) if name in READERS), None)
+    return _read(place, inner, shape)
+
+
+def _read(place: str, law: Any, shape: Shape) -> Family:
+    """The family of a law whose batch, flattened, has the shape (K,) or (K, F)."""
+    read = next((READERS[name] for name in class_names(law) if name in READERS), None)
     if read is None:
-        unknown(place, inner, ["Independent", "Categorical", *READERS])
-    return read(place, inner, shape)
+        unknown(place, law, ["Independent", *READERS])
+    return read(place, law, shape)
+
+
+def _inside(law: Any) -> Any:
+    """What Independent holds."""
+    if "Independent" not in class_names(law):
+        return law
+    return law.base_dist if hasattr(law, "base_dist") else law.distribution
 
 
 def _shape(law: Any) -> Shape:
@@ -65,14 +74,19 @@ def parameter(law: Any, name: str) -> Any:
 
 def _filled(place: str, law: Any, name: str, shape: Shape) -> Array:
     """A parameter (K,) or (K, F); libraries let scalars stand for all states."""
-    value = numbers(f"{place}.{name}", parameter(law, name), range(4))
-    return np.array(np.broadcast_to(value, shape) if value.size < np.prod(shape) else value.reshape(shape))
+    value = numbers(f"{place}.{name}", parameter(law, name), range(6))
+    return np.array(np.broadcast_to(value, _shape(law))).reshape(shape)
+
+
+def _probs(place: str, law: Any, shape: Shape) -> Array:
+    """(K, M) or (K, F, M)."""
+    probs = laws(f"{place}.probs", parameter(law, "probs"), range(1, 7))
+    return np.array(np.broadcast_to(probs, (*_shape(law), probs.shape[-1]))).reshape(*shape, probs.shape[-1])
 
 
 def _symbols(place: str, law: Any, shape: Shape) -> Family:
     """(K, M), or (K, F, M) for F independent symbols."""
-    probs = laws(f"{place}.probs", parameter(law, "probs"), (2, 3, 4))
-    probs = probs.reshape(*shape, probs.shape[-1])
+    probs = _probs(place, law, shape)
     return Categorical(probs) if len(shape) == 1 else Product([Categorical(probs[:, f]) for f in range(shape[1])])
 
 
@@ -91,31 +105,52 @@ def _negative_binomial(place: str, law: Any, shape: Shape) -> Family:
 
 
 def _multinomial(place: str, law: Any, shape: Shape) -> Family:
-    if len(shape) > 1:
-        refuse(InvalidModel, place, "rows of counts side by side cannot be read", f"batch {shape}")
-    probs = laws(f"{place}.probs", parameter(law, "probs"), (2, 3))
-    return Multinomial(_filled(place, law, "total_count", shape), probs.reshape(*shape, probs.shape[-1]))
+    """Rows of counts; several side by side under Independent."""
+    trials, probs = _filled(place, law, "total_count", shape), _probs(place, law, shape)
+    if len(shape) == 1:
+        return Multinomial(trials, probs)
+    return Product([Multinomial(trials[:, f], probs[:, f]) for f in range(shape[1])])
 
 
 def _vectors(place: str, law: Any, shape: Shape) -> Family:
     """A normal law of vectors: the whole covariance, however it is parametrised there."""
-    cov = law.covariance_matrix if hasattr(law, "covariance_matrix") else law.covariance()
-    full = covariances(f"{place}.covariance", cov, (2, 3, 4))
-    features = full.shape[-1]
-    mean = numbers(f"{place}.loc", law.mean if hasattr(law, "covariance_matrix") else law.mean(), (1, 2, 3))
-    mean = np.broadcast_to(mean.reshape(-1, features), (shape[0], features))
-    return Gaussian(mean, cov=np.broadcast_to(full.reshape(-1, features, features), (*mean.shape, features)))
+    if len(shape) > 1:
+        refuse(InvalidModel, place, "vectors side by side cannot be read", f"batch {shape}")
+    torch = hasattr(law, "covariance_matrix")
+    full = covariances(f"{place}.covariance", law.covariance_matrix if torch else law.covariance(), range(2, 6))
+    mean = numbers(f"{place}.loc", law.mean if torch else law.mean(), range(1, 5))
+    size = full.shape[-1]
+    mean = np.array(np.broadcast_to(mean, (*_shape(law), size))).reshape(*shape, size)
+    return Gaussian(mean, cov=np.array(np.broadcast_to(full, (*_shape(law), size, size))).reshape(*shape, size, size))
+
+
+def _mixture(place: str, law: Any, shape: Shape) -> Family:
+    """A mixture of C laws of one family, which has them as the last axis of its own batch: (K, C)."""
+    if len(shape) > 1:
+        refuse(InvalidModel, place, "columns that are mixtures each cannot be read", f"batch {shape}")
+    chosen = law.mixture_distribution
+    weights = laws(f"{place}.mixture_distribution", parameter(chosen, "probs"), range(1, 5))
+    mixed = getattr(law, "component_distribution", None) or law.components_distribution
+    n_components = weights.shape[-1]
+    weights = np.array(np.broadcast_to(weights, (*_shape(law), n_components))).reshape(*shape, n_components)
+    inner = _inside(mixed)
+    # All laws as states of one family: law k C + c is component c of state k.
+    every = _read(place, inner, (weights.size, *_shape(inner)[len(_shape(mixed)) :]))
+    index = np.arange(weights.size).reshape(weights.shape)
+    return Mixture(weights, [every.take(index[:, c]) for c in range(n_components)])
 
 
 READERS: dict[str, Callable[[str, Any, Shape], Family]] = {
     "Bernoulli": _columns(Bernoulli, "probs"),
     "Beta": _columns(Beta, "concentration1", "concentration0"),
     "Binomial": _columns(Binomial, "total_count", "probs"),
+    "Categorical": _symbols,
     "Exponential": _columns(Exponential, "rate"),
     "Gamma": _columns(Gamma, "concentration", "rate"),
     "Geometric": _columns(Geometric, "probs"),
     "Laplace": _columns(Laplace, "loc", "scale"),
     "LogNormal": _columns(LogNormal, "loc", "scale"),
+    "MixtureSameFamily": _mixture,
     "Multinomial": _multinomial,
     "MultivariateNormal": _vectors,
     "MultivariateNormalLinearOperator": _vectors,  # what every multivariate normal of TensorFlow Probability is

@@ -13,6 +13,7 @@ from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.family import Family
 from hidiv.emissions.gamma import Gamma
 from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.mixture import Mixture
 from hidiv.emissions.multinomial import Multinomial
 from hidiv.emissions.poisson import Poisson
 from hidiv.emissions.product import Product
@@ -88,6 +89,17 @@ def low_rank(model: Any, params: Any) -> Family:
     return Gaussian(mean, cov=0.5 * (square + square.transpose(0, 2, 1)))
 
 
+def mixture(model: Any, params: Any) -> Family:
+    """weights (K, C), means (K, C, F), and covs, or scale_diags for the diagonal one: standard deviations."""
+    weights = laws("emissions.weights", params.weights, (2,))
+    mean = numbers("emissions.means", params.means, (3,))
+    if hasattr(params, "covs"):
+        cov = covariances("emissions.covs", params.covs, (4,))
+        return Mixture(weights, [Gaussian(mean[:, c], cov=cov[:, c]) for c in range(weights.shape[1])])
+    std = numbers("emissions.scale_diags", params.scale_diags, (3,))
+    return Mixture(weights, [Gaussian(mean[:, c], std=std[:, c]) for c in range(weights.shape[1])])
+
+
 def diagonal(model: Any, params: Any) -> Family:
     """scale_diags are standard deviations."""
     mean = numbers("emissions.means", params.means, (2,))
@@ -106,7 +118,9 @@ FAMILIES: dict[str, Callable[[Any, Any], Family]] = {
     "CategoricalHMM": categorical,
     "DiagonalGaussianHMM": diagonal,
     "GammaHMM": gamma,
+    "DiagonalGaussianMixtureHMM": mixture,
     "GaussianHMM": full,
+    "GaussianMixtureHMM": mixture,
     "LowRankGaussianHMM": low_rank,
     "MultinomialHMM": multinomial,
     "PoissonHMM": poisson,

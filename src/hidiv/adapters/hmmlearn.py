@@ -16,6 +16,7 @@ from hidiv.adapters.foreign import attribute, class_names, covariances, laws, nu
 from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.family import Family
 from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.mixture import Mixture
 from hidiv.emissions.multinomial import Multinomial
 from hidiv.emissions.parameters import wide
 from hidiv.emissions.poisson import Poisson
@@ -73,9 +74,26 @@ def multinomial(obj: Any) -> Family:
     return Multinomial(np.repeat(trials, len(probs)), probs)
 
 
+def mixture(obj: Any) -> Family:
+    """weights (K, C), means (K, C, F); "tied" is one covariance a state here, for all its components."""
+    weights = laws("weights_", attribute(obj, "weights_"), (2,))
+    means = numbers("means_", attribute(obj, "means_"), (3,))
+    covars, kind = attribute(obj, "covars_"), obj.covariance_type
+    if kind in ("full", "tied"):
+        full = covariances("covars_", covars, (3, 4))
+        each = [full if kind == "tied" else full[:, c] for c in range(means.shape[1])]
+        members = [Gaussian(means[:, c], cov=cov) for c, cov in enumerate(each)]
+    else:
+        var = numbers("covars_", covars, (2, 3)).reshape(*means.shape[:2], -1)
+        var = np.broadcast_to(var, means.shape)
+        members = [Gaussian(means[:, c], var=var[:, c]) for c in range(means.shape[1])]
+    return Mixture(weights, members)
+
+
 FAMILIES: dict[str, Callable[[Any], Family]] = {
     "CategoricalHMM": categorical,
     "VariationalCategoricalHMM": categorical,
+    "GMMHMM": mixture,
     "GaussianHMM": gaussian,
     "VariationalGaussianHMM": gaussian,
     "MultinomialHMM": multinomial,
@@ -86,7 +104,8 @@ FAMILIES: dict[str, Callable[[Any], Family]] = {
 def to_hmmlearn(model: Any) -> Any:
     """The hmmlearn model of the same law, ready to score, decode and sample; `as_model` gives ours back.
 
-    Categorical, multinomial, Gaussian and Poisson emissions; groups, ends and other families have no place there.
+    Categorical, multinomial, Gaussian, Gaussian mixture and Poisson emissions; groups, ends and other families have
+    no place there.
     """
     ours = as_model(model)
     if ours.n_groups > 1:
@@ -133,9 +152,31 @@ def _to_gaussian(hmm: Any, family: Any) -> Any:
     return theirs
 
 
+def _to_mixture(hmm: Any, family: Any) -> Any:
+    """Of Gaussian laws alone: diagonal covariances if all are, full ones else."""
+    members = family.components
+    if any(member.name != "gaussian" for member in members):
+        names = ", ".join(member.name for member in members)
+        refuse(InvalidModel, "components", "hmmlearn mixes Gaussian laws alone", names)
+    diagonal = all(member.cov is None for member in members)
+    kind = "diag" if diagonal else "full"
+    theirs = hmm.GMMHMM(family.n_states, n_mix=len(members), covariance_type=kind)
+    theirs.weights_, theirs.n_features = np.array(family.weights), family.n_features
+    theirs.means_ = np.stack([wide(member.mean) for member in members], axis=1)
+    spreads = [member.variance if diagonal else _full(member) for member in members]
+    theirs.covars_ = np.stack(spreads, axis=1)
+    return theirs
+
+
+def _full(family: Gaussian) -> Array:
+    """(K, F, F) whatever way the spread was given."""
+    return family.variance[:, :, None] * np.eye(family.n_features) if family.cov is None else family.cov
+
+
 WRITERS: dict[str, Callable[[Any, Any], Any]] = {
     "categorical": _to_categorical,
     "multinomial": _to_multinomial,
     "gaussian": _to_gaussian,
+    "mixture": _to_mixture,
     "poisson": _to_poisson,
 }

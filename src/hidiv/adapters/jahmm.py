@@ -11,6 +11,7 @@ from hidiv.adapters.tokens import Tokens
 from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.family import Family
 from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.mixture import Mixture
 from hidiv.models.model import Model
 
 
@@ -66,6 +67,19 @@ def _vectors(tokens: Tokens) -> Any:
     return mean, cov
 
 
+def _mixture(tokens: Tokens) -> Any:
+    """[ [ means ] [ variances ] [ proportions ] ]."""
+    tokens.expect("[")
+    means, variances = tokens.bracketed("the means"), tokens.bracketed("the variances")
+    shares = tokens.bracketed_law("proportions")
+    tokens.expect("]")
+    if not len(means) == len(variances) == len(shares):
+        tokens.refuse(
+            "a mixture has as many means, variances and proportions", [len(means), len(variances), len(shares)]
+        )
+    return means, variances, shares
+
+
 def _same_size(tokens: Tokens, sizes: list[int], what: str) -> None:
     if len(set(sizes)) > 1:
         tokens.refuse(f"all states must have as many {what}", sizes)
@@ -86,13 +100,21 @@ def _to_vectors(tokens: Tokens, laws: list[Any]) -> Family:
     return Gaussian([mean for mean, _ in laws], cov=[cov for _, cov in laws])
 
 
+def _to_mixture(tokens: Tokens, laws: list[Any]) -> Family:
+    _same_size(tokens, [len(means) for means, _, _ in laws], "components")
+    means, variances, shares = (np.array(part) for part in zip(*laws, strict=True))
+    return Mixture(shares, [Gaussian(means[:, c], var=variances[:, c]) for c in range(shares.shape[1])])
+
+
 READERS: dict[str, Callable[[Tokens], Any]] = {
     "IntegerOPDF": _integers,
     "GaussianOPDF": _gaussian,
+    "GaussianMixtureOPDF": _mixture,
     "MultiGaussianOPDF": _vectors,
 }
 FAMILIES: dict[str, Callable[[Tokens, list[Any]], Family]] = {
     "IntegerOPDF": _to_categorical,
     "GaussianOPDF": _to_gaussian,
+    "GaussianMixtureOPDF": _to_mixture,
     "MultiGaussianOPDF": _to_vectors,
 }

@@ -16,6 +16,7 @@ from hidiv.emissions.exponential import Exponential
 from hidiv.emissions.family import Family
 from hidiv.emissions.gamma import Gamma
 from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.mixture import Mixture
 from hidiv.emissions.poisson import Poisson
 from hidiv.emissions.product import Product
 from hidiv.errors import InvalidModel, refuse
@@ -50,7 +51,9 @@ def _exponentials(obj: Any, name: str) -> Array:
 def _dense(obj: Any, n_states: int) -> Array:
     """(K, K) of the edges listed."""
     edges = np.zeros((n_states, n_states))
-    first, second = (np.asarray(readable(name, attribute(obj, name))) for name in ("_edge_idx_starts", "_edge_idx_ends"))
+    first, second = (
+        np.asarray(readable(name, attribute(obj, name))) for name in ("_edge_idx_starts", "_edge_idx_ends")
+    )
     edges[first, second] = _exponentials(obj, "_edge_log_probs")
     return edges
 
@@ -128,11 +131,19 @@ def _components(place: str, states: States) -> Family:
     return Product([family_of(f"{place}, column {f}", each) for f, each in enumerate(zip(*listed, strict=True))])
 
 
+def _mixture(place: str, states: States) -> Family:
+    """Every state lists its components and their weights."""
+    weights = laws(f"{place}.priors", _stacked(place, states, "priors"), (2,))
+    members = zip(*(list(state.distributions) for state in states), strict=True)
+    return Mixture(weights, [family_of(f"{place}, component {c}", each) for c, each in enumerate(members)])
+
+
 READERS: dict[str, Callable[[str, States], Family]] = {
     "Bernoulli": _columns(Bernoulli, "probs"),
     "Categorical": _categorical,
     "Exponential": _exponential,
     "Gamma": _columns(Gamma, "shapes", "rates"),
+    "GeneralMixtureModel": _mixture,
     "IndependentComponents": _components,
     "Normal": _normal,
     "Poisson": _columns(Poisson, "lambdas"),

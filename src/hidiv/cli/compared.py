@@ -20,13 +20,20 @@ def in_words(p: Model, found: Comparison, beside: Beside | None = None) -> str:
 
     beside = beside or {}
     lines = [found.subject, "", table(_rows(p, found, beside))]
-    notes = [said for said in (found.chain_rule, *found.infinite, *found.absent) if said is not None]
+    notes = [
+        said for said in (found.chain_rule, *_joint_notes(found), *found.infinite, *found.absent) if said is not None
+    ]
     lines += ["", *notes] if notes else []
     told = [name for name in MEANINGS if name != "do_bound" and getattr(found, name) is not None]
     if found.rates.joint is not None and "joint" not in told:
         told.insert(0, "joint")
     lines += ["", *(f"{name.replace('_', ' ')}: {MEANINGS[name]}" for name in told)]
     return "\n".join(lines)
+
+
+def _joint_notes(found: Comparison) -> list[str]:
+    """What the joint divergence of mixtures compares."""
+    return [] if found.joint is None else [f"joint: {note}" for note in found.joint.notes]
 
 
 def _rows(p: Model, found: Comparison, beside: Beside) -> list[Row]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hidiv.comparison.laws import Law, leaves
 from hidiv.comparison.stacks import Names, Raw, StateNames
-from hidiv.emissions.registry import FAMILIES
+from hidiv.emissions.registry import FAMILIES, NESTED
 from hidiv.errors import InvalidFile, InvalidModel, refuse, shown
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -91,13 +91,13 @@ def _place(laws: list[Law], number: str, path: Sequence[str], key: str, array: N
     """Put one parameter where its name says, in the law that was last begun or the one after it."""
     name = path[0] if path else ""
     if number == f"{len(laws)}" and name in FAMILIES:
-        laws.append({"family": name, **({"families": []} if name == "product" else {})})
+        laws.append({"family": name, **({NESTED[name]: []} if name in NESTED else {})})
     if name not in FAMILIES:
         refuse(InvalidFile, shown(key), "is not a known family", shown(name), "known are " + ", ".join(FAMILIES))
     if number != f"{len(laws) - 1}" or laws[-1]["family"] != name:
         refuse(InvalidFile, shown(key), "members of one family must follow each other, counted from 0")
-    if name == "product" and len(path) > 3:
-        _place(laws[-1]["families"], path[1], path[2:], key, array, m, k)
+    if name in NESTED and len(path) > 3:
+        _place(laws[-1][NESTED[name]], path[1], path[2:], key, array, m, k)
     elif len(path) != 2 or name == "product":
         refuse(InvalidFile, shown(key), "must be named emission.<group>.<family>.<parameter>")
     elif path[1] == "n_states":

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_models
-from hidiv.divergences.joint import check_joint, joint_kl
+from hidiv.divergences.joint import check_joint, joint_of
 from hidiv.divergences.relabelling_costs import Costs
 from hidiv.divergences.relabelling_search import best_found, every_order
 from hidiv.models.model import Model
@@ -53,7 +53,7 @@ def align(p: Any, q: Any, tree: Tree | int | UntilEnd) -> Alignment:
     """
     p, q = as_models(p, q)
     on = check_joint(p, q, tree)
-    labelled = joint_kl(p, q, on).value
+    labelled = joint_of(p, q, on).value
     costs = Costs.of(p, q, on)
     optimal = p.n_states <= EXHAUSTIVE
     orders = every_order(costs) if optimal else best_found(costs)[None, :]
@@ -66,8 +66,8 @@ def _best(p: Model, q: Model, tree: Tree | UntilEnd, orders: Order, labelled: fl
     """The first of the smallest, its divergence, and how many there are as small."""
     first = orders[0]
     if len(orders) > COMPARED:  # nothing tells them apart
-        return first, joint_kl(p, q.relabel(first), tree).value, len(orders)
-    values = np.array([joint_kl(p, q.relabel(order), tree).value for order in orders])
+        return first, joint_of(p, q.relabel(first), tree).value, len(orders)
+    values = np.array([joint_of(p, q.relabel(order), tree).value for order in orders])
     least = float(values.min())
     if isinf(least):
         return first, least, len(orders)

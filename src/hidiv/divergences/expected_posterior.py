@@ -22,7 +22,7 @@ def expected_posterior(joint: Divergence, observed: Divergence) -> Divergence:
     >>> left.value, round(left.lower, 9), round(left.upper, 9)
     (2.0, 1.5, 2.5)
     """
-    notes = ["joint - observed, by the chain rule"]
+    notes = ["joint - observed, by the chain rule", *joint.notes[:1]]
     if isinf(joint.value):
         because = "the joint divergence is infinite and the observed one is not"
         # That the difference is infinite is as sure as that the observed divergence is finite.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from math import inf, isinf
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length, check_same_states
+from hidiv.divergences.components import component_notes, has_components
 from hidiv.divergences.local import Local, local_divergences
 from hidiv.divergences.places import first_levels, first_places, infinite_places
 from hidiv.divergences.result import Detail, Divergence, Parts
@@ -43,7 +45,13 @@ def joint_kl(p: Any, q: Any, tree: Tree | int | UntilEnd, *, per_node: bool = Fa
     joint divergence D(p || q) on a chain of 100 nodes = 18.3736509774 nats, exact
     """
     p, q = as_models(p, q)
-    tree = check_joint(p, q, tree)
+    on = check_joint(p, q, tree)
+    found = joint_of(p, q, on, per_node)
+    return replace(found, notes=_notes(p, q, on, per_node)) if has_components(p, q) and not found.infinite else found
+
+
+def joint_of(p: Model, q: Model, tree: Tree | UntilEnd, per_node: bool = False) -> Divergence:
+    """The same for models and a tree that were checked, and without the notes on mixtures."""
     local = local_divergences(p, q)
     groups = len(local.rows), len(local.states)
     reasons: list[str] = []
@@ -61,6 +69,15 @@ def joint_kl(p: Any, q: Any, tree: Tree | int | UntilEnd, *, per_node: bool = Fa
         value, "joint", infinite=reasons, per="node" if per_node else None, subject=subject(p, q, tree),
         detail=Detail(parts, partial(by_node, p, tree, local, per_node)),
     )  # fmt: skip
+
+
+def _notes(p: Model, q: Model, tree: Tree | UntilEnd, per_node: bool) -> list[str]:
+    """What a joint divergence of mixtures compares, and what is left without components."""
+    local = local_divergences(p, q)
+    if not local.is_finite:
+        local = first_places(p, tree, len(local.rows), len(local.states)).reached(local)
+    visits = expected_visits(p, tree, len(local.rows), len(local.states))
+    return component_notes(p, q, local, visits, 1.0 if per_node else visits.n_nodes)
 
 
 def joint_kl_rate(p: Any, q: Any) -> Divergence:
@@ -85,11 +102,11 @@ def joint_kl_rate(p: Any, q: Any) -> Divergence:
         places = first_levels(p, None)
         reasons, local = infinite_places(p, q, local, places), places.reached(local)
     law = cesaro_law(p.initial, p.transitions[0])[None, :]
-    parts = weighted(
-        Local(inf if isinf(local.initial) else 0.0, local.rows, local.states), Visits(1.0, 1.0, law, law), 1.0
-    )
+    local, visits = Local(inf if isinf(local.initial) else 0.0, local.rows, local.states), Visits(1.0, 1.0, law, law)
+    parts = weighted(local, visits, 1.0)
     return Divergence(
         inf if reasons else total(parts), "joint", infinite=reasons, per="step", subject=f"{subject(p, q)} rate",
+        notes=[] if reasons else component_notes(p, q, local, visits, 1.0),
         detail=Detail(lambda: parts),
     )  # fmt: skip
 

@@ -67,13 +67,16 @@ def with_end(model: Model) -> Array:
 
 
 def by_family(p: Model, q: Model, compare: Callable[[Family, Family], Array]) -> Array:
-    """(G or 1, K): one comparison for each pair of families, the group in front of any refusal."""
+    """(G or 1, K): one comparison for each pair of families, the group in front of any refusal.
+
+    The component of a mixture is compared as part of the hidden state.
+    """
     count = max(len(p.emissions), len(q.emissions))
     compared = []
     for g in range(count):
         a, b = p.emissions[min(g, len(p.emissions) - 1)], q.emissions[min(g, len(q.emissions) - 1)]
         try:
-            compared.append(compare(a, b))
+            compared.append(compare(a.complete(), b.complete()))
         except HidivError as error:
             raise type(error)(f"group {g}, {error}" if count > 1 else str(error)) from None
     return np.stack(compared)

@@ -108,7 +108,7 @@ def _joint(p: Model, q: Model, tree: Tree, count: int, rng: np.random.Generator)
                 else np.flatnonzero(tree.group == g)
             )
             if nodes.size and a.n_features:
-                ratios = a.log_ratio(b, x[:, nodes].reshape(size * nodes.size, -1))
+                ratios = a.complete().log_ratio(b.complete(), x[:, nodes].reshape(size * nodes.size, -1))
                 own = np.take_along_axis(ratios, states[:, nodes].reshape(-1, 1), axis=1)
                 total += own.reshape(size, nodes.size).sum(axis=1)
         yield -total

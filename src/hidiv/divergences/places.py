@@ -87,7 +87,7 @@ def infinite_places(p: Model, q: Model, local: Local, places: Places) -> list[st
         found.append((int(places.rows[g, r]), 1, f"{text} (first at {places.by} {places.rows[g, r]})"))
     for g, s in np.argwhere(np.isinf(local.states) & (places.states < NEVER)):
         a_family, b_family = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
-        gap = a_family.gaps(b_family)[s]
+        gap = a_family.complete().gaps(b_family.complete())[s]
         what = "has a Renyi integral that diverges" if gap is None else f"emits {gap} under p and never under q"
         text = f"emission: {_group(g, local.states)}{said(p, int(s))} {what}"
         found.append((int(places.states[g, s]), 2, f"{text} (first at {places.by} {places.states[g, s]})"))

@@ -103,7 +103,7 @@ def _emissions(p: Model, q: Model, groups: int) -> list[Array]:
     tables = []
     for g in range(groups):
         a, b = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
-        tables.append(a.take(left).kl(b.take(right)).reshape(p.n_states, q.n_states))
+        tables.append(a.take(left).complete().kl(b.take(right).complete()).reshape(p.n_states, q.n_states))
     return tables
 
 

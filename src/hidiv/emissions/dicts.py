@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import FAMILIES, family_class
+from hidiv.emissions.registry import FAMILIES, NESTED, family_class
 from hidiv.errors import InvalidModel, refuse, shown
 
 
@@ -37,8 +37,9 @@ def emission_from_dict(described: Any, place: str) -> Family:
     for key, parameter in known.items():
         if parameter.default is parameter.empty and key not in given:
             refuse(InvalidModel, f"{place}.{key}", f"is missing, {name} needs it")
-    if name == "product" and isinstance(given["families"], list):
-        given["families"] = [emission_from_dict(f, f"{place}.families[{i}]") for i, f in enumerate(given["families"])]
+    inner = NESTED.get(name)
+    if inner is not None and isinstance(given[inner], list):
+        given[inner] = [emission_from_dict(f, f"{place}.{inner}[{i}]") for i, f in enumerate(given[inner])]
     try:
         built: Family = family(**given)
     except InvalidModel as error:

@@ -117,6 +117,10 @@ class Family(Protocol):
         """(K,): Renyi divergence of order alpha, log of the integral of p^alpha q^(1-alpha) over (alpha - 1)."""
         return pair(self, other).renyi(self, other, alpha)
 
+    def complete(self) -> Any:
+        """The law with all that it hides besides the state: what a joint divergence compares; often itself."""
+        return self
+
     def log_ratio(self, other: Family, x: ArrayLike) -> Array:
         """(n, K): log other(x)/self(x), accurate when the two nearly agree; NaN entries are marginalised."""
         return pair(self, other).log_ratio(self, other, columns(x, self))

@@ -26,6 +26,10 @@ def weight_ratio(
     -inf where only q gives the knowledge no weight, +inf where only p gives it none, 0 where both do.
     """
     how = pair(p, q)
+    if p.name == "mixture":
+        from hidiv.emissions.mixture import known_ratio
+
+        return known_ratio(p, q, x, lower, upper)
     if p.name == "product":
         value = _sum(weight_ratio(*part) for part in _parts(p, q, x, lower, upper))
         return _settled(p, q, x, lower, upper, inside, value)
@@ -54,6 +58,10 @@ def residual(
     p gives the knowledge no weight.
     """
     pair(p, q)
+    if p.name == "mixture":
+        from hidiv.emissions.mixture_marked import marked_residual
+
+        return marked_residual(p, q, x, lower, upper)
     bounded = _bounded(x, lower, upper)
     if p.name == "product":
         value = _sum(residual(*part) for part in _parts(p, q, x, lower, upper))
@@ -188,7 +196,7 @@ def _set_divergence(p: Categorical, q: Categorical, inside: Flags) -> Array:
 def _hidden_counts(p: Any, q: Any, x: Array) -> Array:
     """(R, K): KL of the counts not seen given the others, a multinomial law of the trials that are left."""
     first, second, hidden = Categorical(p.probs), Categorical(q.probs), np.isnan(x)
-    left = np.where(hidden.any(axis=1)[:, None], p.trials - np.nansum(x, axis=1)[:, None], 0.0)
+    left = np.where(hidden.any(axis=1, keepdims=True), p.trials - np.nansum(x, axis=1, keepdims=True), 0.0)
     each = _distinct(hidden, lambda sets: _set_divergence(first, second, sets))
     return np.where((left > 0) & (p.trials != q.trials), np.inf, times(left, each))
 

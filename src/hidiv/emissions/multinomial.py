@@ -68,7 +68,7 @@ class Multinomial(Family):
     def log_density(self, x: Array) -> Array:
         """The factor of each column; the first has that of the trials too, and says what does not sum to them."""
         value = times(x[:, None, :], self._log_probs()) - gammaln(x + 1.0)[:, None, :]
-        fits = np.nansum(x, axis=1)[:, None] == self.trials
+        fits = np.nansum(x, axis=1, keepdims=True) == self.trials
         value[:, :, 0] += np.where(fits, gammaln(self.trials + 1.0), -np.inf)
         return np.asarray(value)
 
@@ -83,12 +83,12 @@ class Multinomial(Family):
         hidden = np.isnan(x)
         if lower is not None and upper is not None and (hidden & ((lower > -np.inf) | (upper < np.inf))).any():
             refuse_intervals()
-        seen, rest = np.where(hidden, 0.0, x), self.trials - np.nansum(x, axis=1)[:, None]
+        seen, rest = np.where(hidden, 0.0, x), self.trials - np.nansum(x, axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = gammaln(self.trials + 1.0) - gammaln(seen + 1.0).sum(axis=1)[:, None]
             value = value + times(seen[:, None, :], self._log_probs()).sum(axis=2)
             value = value + times(rest, np.log(hidden @ self.probs.T)) - gammaln(np.maximum(rest, 0.0) + 1.0)
-        nothing = hidden.all(axis=1)[:, None]
+        nothing = hidden.all(axis=1, keepdims=True)
         return np.where(nothing, 0.0, np.where(self._fits(hidden, rest), value, -np.inf))
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
@@ -105,12 +105,14 @@ class Multinomial(Family):
 
     def _fits(self, hidden: Flags, rest: Array) -> Flags:
         """(n, K): whether what is seen leaves a number of trials that the counts not seen can take."""
-        return np.where(hidden.any(axis=1)[:, None], rest >= 0, rest == 0)
+        return np.where(hidden.any(axis=1, keepdims=True), rest >= 0, rest == 0)
 
 
 def refuse_intervals() -> NoReturn:
     """Counts within bounds would need sums over all rows."""
-    refuse(InvalidEvidence, "lower", "intervals on multinomial counts have no closed form", remedy="give counts or none")
+    refuse(
+        InvalidEvidence, "lower", "intervals on multinomial counts have no closed form", remedy="give counts or none"
+    )
 
 
 def kl(p: Multinomial, q: Multinomial) -> Array:
@@ -125,13 +127,13 @@ def renyi(p: Multinomial, q: Multinomial, alpha: float) -> Array:
 def log_ratio(p: Multinomial, q: Multinomial, x: Array) -> Array:
     """Count by count where the trials agree; what is not seen as one more count, of the rest."""
     hidden = np.isnan(x)
-    seen, rest = np.where(hidden, 0.0, x), p.trials - np.nansum(x, axis=1)[:, None]
+    seen, rest = np.where(hidden, 0.0, x), p.trials - np.nansum(x, axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         each = times(seen[:, None, :], terms.log_ratio(p.probs, q.probs)).sum(axis=2)
         same = each + times(rest, terms.log_ratio(hidden @ p.probs.T, hidden @ q.probs.T))
         there_p, there_q = p.log_weight(x), q.log_weight(x)
         value = np.where((p.trials == q.trials) & np.isfinite(there_p) & np.isfinite(there_q), same, there_q - there_p)
-    return np.where(hidden.all(axis=1)[:, None] | np.isnan(value), 0.0, value)
+    return np.where(hidden.all(axis=1, keepdims=True) | np.isnan(value), 0.0, value)
 
 
 def gaps(p: Multinomial, q: Multinomial) -> list[str | None]:

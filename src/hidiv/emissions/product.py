@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -95,6 +96,10 @@ class Product(Family):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         return np.hstack([member.draw(states, rng) for member in self.families])
+
+    def complete(self) -> Any:
+        each = [member.complete() for member in self.families]
+        return self if all(map(is_, each, self.families)) else type(self)(each)
 
     def statistics(self) -> Statistics | None:
         """Every family's own, side by side; None as soon as one has none."""

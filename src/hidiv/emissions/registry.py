@@ -36,7 +36,9 @@ FAMILIES = {
     "multinomial": "Multinomial",
     "silent": "Silent",
     "product": "Product",
+    "mixture": "Mixture",
 }
+NESTED = {"product": "families", "mixture": "components"}  # families made of families -> the parameter that lists them
 
 
 def family_class(name: str) -> Any:
@@ -69,8 +71,8 @@ def registered() -> list[tuple[type, type]]:
     return list(_PAIRS)
 
 
-def comparable(p: Family, q: Family) -> bool:
-    """Whether somebody registered the pair."""
+def is_paired(p: Family, q: Family) -> bool:
+    """Whether somebody registered how p and q compare."""
     return (type(p), type(q)) in _PAIRS
 
 

@@ -24,6 +24,7 @@ FOREIGN = {
     "Hmm": ("hidiv.adapters.jahmm", "read_text"),
     "HIDDEN_MARKOV": ("hidiv.adapters.openalea", "read_text"),
 }
+FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
 COLLECTION = ("hidiv.comparison.collection", "Collection")
 
 
@@ -83,6 +84,8 @@ def _first_word(text: str) -> str:
 def _foreign_model(text: str, place: str, wanted: str | None, reader: tuple[str, str]) -> Any:
     if wanted not in (None, "hidiv.model"):
         refuse(InvalidFile, place, f"{wanted} is needed here", "a model of another program")
+    if len(text) > FOREIGN_LIMIT:
+        refuse(InvalidFile, place, f"a model of another program may have {FOREIGN_LIMIT} characters", len(text))
     try:
         return class_of(reader)(text.removeprefix("\ufeff"), place)
     except InvalidModel as error:

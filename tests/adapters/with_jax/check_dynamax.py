@@ -25,6 +25,8 @@ MODELS = {
     "Categorical": lambda: dynamax.CategoricalHMM(K, 1, 4),
     "Categorical columns": lambda: dynamax.CategoricalHMM(K, 2, 4),
     "DiagonalGaussian": lambda: dynamax.DiagonalGaussianHMM(K, 2),
+    "DiagonalGaussianMixture": lambda: dynamax.DiagonalGaussianMixtureHMM(K, 2, 2),
+    "GaussianMixture": lambda: dynamax.GaussianMixtureHMM(K, 2, 2),
     "Gamma": lambda: dynamax.GammaHMM(K),
     "Gaussian": lambda: dynamax.GaussianHMM(K, 2),
     "LowRankGaussian": lambda: dynamax.LowRankGaussianHMM(K, 3, 1),
@@ -56,7 +58,7 @@ def drawn(name, seed, dtype):
             value = covariances(rng, *value.shape)
         if part in ("means", "cov_low_rank_factors"):
             value = rng.normal(size=value.shape)
-        if part in ("probs", "transition_matrix") and not isinstance(model, dynamax.BernoulliHMM):
+        if part in ("probs", "transition_matrix", "weights") and not isinstance(model, dynamax.BernoulliHMM):
             value = laws(rng, *value.shape)
         return jnp.asarray(value, dtype=dtype)
 

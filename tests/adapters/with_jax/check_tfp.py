@@ -50,6 +50,13 @@ OBSERVATIONS = {
     "LogNormal": lambda rng, t: tfd.LogNormal(t(rng.normal(size=K)), t(spread(rng, K))),
     "VonMises": lambda rng, t: tfd.VonMises(t(rng.normal(size=K)), t(spread(rng, K))),
     "Beta": lambda rng, t: tfd.Beta(t(spread(rng, K) + 1), t(spread(rng, K) + 1)),
+    "MixtureSameFamily": lambda rng, t: tfd.MixtureSameFamily(
+        tfd.Categorical(probs=t(laws(rng, K, 2))), tfd.Normal(t(rng.normal(size=(K, 2))), t(spread(rng, K, 2)))
+    ),
+    "MixtureSameFamily vectors": lambda rng, t: tfd.MixtureSameFamily(
+        tfd.Categorical(probs=t(laws(rng, K, 2))),
+        tfd.MultivariateNormalDiag(t(rng.normal(size=(K, 2, 3))), t(spread(rng, K, 2, 3))),
+    ),
     "Multinomial": lambda rng, t: tfd.Multinomial(t(5.0), probs=t(laws(rng, K, 3))),
 }
 

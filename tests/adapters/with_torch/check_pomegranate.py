@@ -7,6 +7,7 @@ import pomegranate
 import pytest
 import torch
 from pomegranate import distributions as law
+from pomegranate.gmm import GeneralMixtureModel
 from pomegranate.hmm import DenseHMM, SparseHMM
 
 import hidiv as hd
@@ -35,6 +36,10 @@ STATES = {
     "Gamma": lambda rng: law.Gamma(spread(rng, 2), spread(rng, 2)),
     "Normal full": lambda rng: law.Normal(single(rng.normal(size=2)), single(covariances(rng, 2, 2))),
     "Normal diag": lambda rng: law.Normal(single(rng.normal(size=2)), spread(rng, 2), covariance_type="diag"),
+    "GeneralMixtureModel": lambda rng: GeneralMixtureModel(
+        [law.Normal(single(rng.normal(size=2)), spread(rng, 2), covariance_type="diag") for _ in range(2)],
+        priors=single(laws(rng, 2)),
+    ),
     "Poisson": lambda rng: law.Poisson(spread(rng, 2)),
     "IndependentComponents": lambda rng: law.IndependentComponents(
         [law.Normal(single([0.5]), spread(rng, 1), covariance_type="diag"), law.Exponential(spread(rng, 1))]

@@ -43,6 +43,13 @@ OBSERVATIONS = {
     "LogNormal": lambda rng, t: dist.LogNormal(t(rng.normal(size=K)), t(spread(rng, K))),
     "VonMises": lambda rng, t: dist.VonMises(t(rng.normal(size=K)), t(spread(rng, K))),
     "Beta": lambda rng, t: dist.Beta(t(spread(rng, K) + 1), t(spread(rng, K) + 1)),
+    "MixtureSameFamily": lambda rng, t: dist.MixtureSameFamily(
+        dist.Categorical(t(laws(rng, K, 2))), dist.Normal(t(rng.normal(size=(K, 2))), t(spread(rng, K, 2)))
+    ),
+    "MixtureSameFamily columns": lambda rng, t: dist.MixtureSameFamily(
+        dist.Categorical(t(laws(rng, K, 2))),
+        dist.Normal(t(rng.normal(size=(K, 2, 3))), t(spread(rng, K, 2, 3))).to_event(1),
+    ),
     "Multinomial": lambda rng, t: dist.Multinomial(5, t(laws(rng, K, 3)), validate_args=False),
 }
 # torch's normaliser of the von Mises law is a polynomial good to 1e-7.
@@ -89,7 +96,10 @@ def test_the_chain_moves_before_the_first_observation():
         (lambda t: (t([0.5, 0.5]), torch.zeros(5, 2, 2), dist.Poisson(t([1.0, 2.0]))), "transition_logits: laws vary"),
         (lambda t: (t([0.5, 0.5]), torch.zeros(2, 2), dist.Poisson(torch.ones(5, 2))), "observation_dist: laws vary"),
         (lambda t: (torch.zeros(3, 2), torch.zeros(2, 2), dist.Poisson(t([1.0, 2.0]))), "initial_logits: laws vary"),
-        (lambda t: (t([0.5, 0.5]), torch.zeros(2, 2), dist.Cauchy(t([1.0, 2.0]), t(1.0))), "cannot be read, got Cauchy"),
+        (
+            lambda t: (t([0.5, 0.5]), torch.zeros(2, 2), dist.Cauchy(t([1.0, 2.0]), t(1.0))),
+            "cannot be read, got Cauchy",
+        ),
         (
             lambda t: (t([0.5, 0.5]), torch.zeros(2, 2), dist.Poisson(t([1.0, 2.0])).mask(False)),
             "cannot be read, got MaskedDistribution",

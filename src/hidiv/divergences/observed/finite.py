@@ -45,6 +45,8 @@ def symbol_probabilities(model: Model) -> Array:
 
 def has_symbols(family: Family) -> bool:
     """Whether the observations are symbols."""
+    if family.name == "mixture":
+        return all(has_symbols(each) for each in family.parameters()["components"])
     return family.name == "categorical" or (family.name == "bernoulli" and family.n_features == 1)
 
 
@@ -52,5 +54,8 @@ def family_symbols(family: Family) -> Array:
     """(K, M): probabilities of the symbols of one family."""
     if not has_symbols(family):
         raise NotApplicable(f"{family.name} observations have no finite alphabet")
+    if family.name == "mixture":
+        weights, members = family.parameters().values()
+        return np.einsum("kc,ckm->km", weights, np.stack([family_symbols(each) for each in members]))
     probs = np.asarray(family.parameters()["probs"])
     return probs if family.name == "categorical" else np.column_stack([1.0 - probs.reshape(-1), probs.reshape(-1)])
