@@ -95,7 +95,7 @@ class GeneralizedGaussian(Family):
             return np.asarray(-np.log(scale) - gammaln(1.0 + 1.0 / shape) - mean)
 
         start = np.log(wide(self.shape))[None]
-        shape = np.exp(climb(value, start, SHAPES, rounds=3)[0])
+        shape = np.exp(climb(value, start, SHAPES, rounds=1)[0])
         return type(self)(kept(scale_at(shape), self.scale, known.mass), kept(shape, self.shape, known.mass))
 
     def statistics(self) -> None:

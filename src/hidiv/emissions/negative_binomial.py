@@ -86,7 +86,7 @@ class NegativeBinomial(Family):
             return known.mean_of(built(np.exp(z[0])).log_density(known.x))
 
         start = np.log(wide(self.size))[None]
-        return type(self)(**built(np.exp(climb(value, start, (-HIGH_LOG, HIGH_LOG), rounds=4)[0])).parameters())
+        return type(self)(**built(np.exp(climb(value, start, (-HIGH_LOG, HIGH_LOG), rounds=1)[0])).parameters())
 
     def statistics(self) -> Statistics:
         """Only laws with the same sizes make one exponential family: the sizes are in the key."""

@@ -15,7 +15,7 @@
 namespace hidiv {
 namespace {
 
-constexpr int64_t most_pieces = 16, most_cells = int64_t(1) << 23;
+constexpr int64_t most_pieces = 16, most_cells = int64_t(1) << 23, small_work = int64_t(1) << 20;
 
 // Trees first..last-1, and sums of their own.
 struct Piece {
@@ -136,7 +136,9 @@ Status one_piece(const Forest &f, Piece &piece, double *rows, double *values) {
 Status expected_counts(const OneModel &m, const int64_t *start, int64_t trees, int64_t threads, double *values, double *initial,
                        double *transition, double *rows) {
     try {
-        const int64_t k = m.states, helpers = usable_threads(threads), nodes = start[trees];
+        const int64_t k = m.states, nodes = start[trees];
+        // Starting a thread costs as much as a few thousand nodes.
+        const int64_t helpers = nodes * k * (k + 8) < small_work ? 1 : usable_threads(threads);
         Status status = Status::done;
         const Forest f = prepared(m, start, helpers, status);
         if (status != Status::done) return status;
