@@ -14,6 +14,7 @@ from hidiv.adapters.as_model import as_model
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError, IncompatibleModels, InvalidModel, refuse
 from hidiv.fitting.degenerate import is_degenerate, notes_on
+from hidiv.fitting.draft import draft_of
 from hidiv.fitting.em import Options, Run, begin, climb
 from hidiv.fitting.expectation import Problem, problem_of
 from hidiv.fitting.forest import Forest, forest_of
@@ -43,6 +44,7 @@ def fit(
     end: bool = False,
     fixed: str | Iterable[str] = (),
     pseudo_count: float = 0.0,
+    polish: bool = True,
     workers: int | None = None,
 ) -> FitResult:
     """The model of largest likelihood that expectation-maximisation finds from `n_init` starts, or from `start`.
@@ -54,7 +56,8 @@ def fit(
     group. `end` fits the probabilities of stopping too. Parameters and parts named in `fixed` (initial, transition,
     emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many observations more for every
     state, against collapse. Every start stops when an iteration gains at most tol times the log-likelihood; the best
-    one is then continued until all that is still to be expected is at most tol. Impossible evidence is an error.
+    one is then continued until all that is still to be expected is at most tol (unless `polish` is False). Evidence
+    that no start can produce is an error.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 4.0], std=[1.0, 1.0]))
@@ -69,7 +72,7 @@ def fit(
     if start is not None:
         shape = as_model(start)
         _check_start(shape, forest, n_states)
-        return _finished([_run_from(shape, forest, options)], forest, options)
+        return _finished([_run_from(shape, forest, options)], shape, forest, options, polish)
     shape = _shape(forest, n_states, emission, [grouped] if isinstance(grouped, str) else list(grouped), end)
     count = _whole("n_init", n_init)
     problem = problem_of(forest, shape)
@@ -89,7 +92,7 @@ def fit(
     if not good:
         begin(started(shape, problem, np.random.default_rng(0), held, 0), problem, options)  # says what is wrong
         refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
-    return _finished([(run, problem) for run in good], forest, options)
+    return _finished([(run, problem) for run in good], shape, forest, options, polish)
 
 
 def _attempt(shape: Model, problem: Problem, rng: np.random.Generator, options: Options, which: int) -> Run | None:
@@ -105,18 +108,21 @@ def _attempt(shape: Model, problem: Problem, rng: np.random.Generator, options: 
 
 def _run_from(model: Model, forest: Forest, options: Options) -> tuple[Run, Problem]:
     problem = problem_of(forest, model)
-    return begin(model, problem, options), problem
+    return begin(draft_of(model), problem, options), problem
 
 
-def _finished(runs: Sequence[tuple[Run, Problem]], forest: Forest, options: Options) -> FitResult:
+def _finished(
+    runs: Sequence[tuple[Run, Problem]], shape: Model, forest: Forest, options: Options, polish: bool
+) -> FitResult:
     """The best of the runs, continued to the end; one without degenerate states goes before those with them."""
     best, problem = max(runs, key=lambda each: (not is_degenerate(*each), each[0].objective[-1]))
     starts = tuple(run.log_likelihood for run, _ in runs)
-    climb(best, problem, options, to_the_end=True)
+    if polish or not best.converged:
+        climb(best, problem, options, to_the_end=polish)
     notes = [*best.notes, *notes_on(best, problem)]
     if not best.converged:
         notes.append(f"not converged after {len(best.history) - 1} iterations")
-    known = forest.evidence
+    model, known = best.model.finished(shape), forest.evidence
     said = ~np.isnan(known.x).all(axis=1)
     if known.lower is not None and known.upper is not None:
         said |= ((known.lower > -np.inf) | (known.upper < np.inf)).any(axis=1)
@@ -124,8 +130,8 @@ def _finished(runs: Sequence[tuple[Run, Problem]], forest: Forest, options: Opti
         said |= ~known.symbols.all(axis=1)
     said[list(known.symbol_sets)] = True
     return FitResult(
-        best.model, best.log_likelihood, tuple(best.history), best.converged,
-        count_parameters(best.model, options.fixed), int(said.sum()) or forest.n_nodes, tuple(notes), starts,
+        model, best.log_likelihood, tuple(best.history), best.converged,
+        count_parameters(model, options.fixed), int(said.sum()) or forest.n_nodes, tuple(notes), starts,
     )  # fmt: skip
 
 
