@@ -52,7 +52,7 @@ def climb(value: Callable[[Array], Array], start: Array, bounds: tuple[float, fl
             best = np.where(better, found, best)
             left &= ~better
             room = 0.5 * room
-            if not (left & (np.abs(room) > 1e-10).any(axis=0)).any():
+            if not (left & (np.abs(room) > 1e-7).any(axis=0)).any():
                 break
         if not gained.any() or float(np.abs(step).max()) < 1e-9:
             break
@@ -125,7 +125,7 @@ def climb_family(family: Any, known: Weighted, fixed: frozenset[str]) -> Any:
         return np.asarray(weighed.sum(axis=0) / mass)
 
     start = np.stack([_inward(wide(parameters[name]), ranges[name], unit) for name in free])
-    found = climb(value, start, (-HIGH_LOGIT, HIGH_LOGIT), rounds=2)
+    found = climb(value, start, (-HIGH_LOGIT, HIGH_LOGIT), rounds=1)
     return built(found) if np.any(found != np.clip(start, -HIGH_LOGIT, HIGH_LOGIT)) else family
 
 

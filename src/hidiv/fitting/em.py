@@ -37,6 +37,7 @@ class Run:
     objective: list[float]
     converged: bool = False
     notes: list[str] = field(default_factory=list)
+    interrupted: bool = False
 
     @property
     def log_likelihood(self) -> float:
@@ -52,8 +53,8 @@ def begin(model: Draft, problem: Problem, options: Options) -> Run:
     return Run(model, counts, [value], [value + log_prior(model, problem, options.pseudo_count)])
 
 
-def climb(
-    run: Run, problem: Problem, options: Options, tell: Callable[[Run], None] | None = None, *, to_the_end: bool = False
+def _iterate(
+    run: Run, problem: Problem, options: Options, tell: Callable[[Run], None] | None = None, to_the_end: bool = False
 ) -> Run:
     """Iterate until a gain is at most tol times the log-likelihood, or for `max_iter` iterations in all.
 
@@ -82,6 +83,18 @@ def climb(
         if small and (not to_the_end or (gain <= options.tol and _still_to_come(run.objective) <= options.tol)):
             break
     return run
+
+
+def climb(
+    run: Run, problem: Problem, options: Options, tell: Callable[[Run], None] | None = None, to_the_end: bool = False
+) -> Run:
+    """`_iterate`, which Ctrl-C ends where it is, with a note: what was climbed is not lost."""
+    try:
+        return _iterate(run, problem, options, tell, to_the_end)
+    except KeyboardInterrupt:
+        run.interrupted = True
+        run.notes.append(f"interrupted after {len(run.history) - 1} iterations")
+        return run
 
 
 def _still_to_come(values: list[float]) -> float:
