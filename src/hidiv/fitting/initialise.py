@@ -24,10 +24,11 @@ PURE = 0.9  # share of an observation that goes to its own heap
 def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: frozenset[str], which: int) -> Draft:
     """A start with the form of `shape`: emissions of heaps, transitions counted between them and made smooth.
 
-    `which` 0 is the plainest; odd later ones share observations out at random.
+    `which` 0 is the plainest. Of those after it every second has a random law of roots and transitions, with many small
+    entries, and every fourth shares the observations out at random: likelihoods have many tops.
     """
     k = shape.n_states
-    scattered = which % 3 == 2
+    scattered = which % 4 == 3
     emissions, share = [], np.full((problem.rows.n_rows, k), 1.0 / k)
     for family, sample, where in zip(shape.emissions, problem.samples, problem.places, strict=True):
         own = _shares(family, sample, problem.uses[where], k, rng, scattered, fixed)
@@ -35,8 +36,13 @@ def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: fro
         share[where] = own
     if "emission" in fixed:
         emissions = list(shape.emissions)
-    initial = np.full(k, 1.0 / k) if "initial" not in fixed else shape.initial
-    transitions, end = (shape.transitions, shape.end) if "transition" in fixed else _edges(shape, problem, share, rng)
+    random = which % 2 == 1
+    initial = shape.initial
+    if "initial" not in fixed:
+        initial = _sparse(rng, k, 1)[0] if random else np.full(k, 1.0 / k)
+    transitions, end = shape.transitions, shape.end
+    if "transition" not in fixed:
+        transitions, end = _edges(shape, problem, share, rng, random)
     return Draft(initial, transitions, shape.has_transition, tuple(emissions), end)
 
 
@@ -120,7 +126,15 @@ def _nearest(points: Array, centres: Array) -> IntArray:
     return np.asarray(_distances(points, centres).argmin(axis=1))
 
 
-def _edges(shape: Model, problem: Problem, share: Array, rng: np.random.Generator) -> tuple[Array, Array | None]:
+def _sparse(rng: np.random.Generator, k: int, rows: int) -> Array:
+    """(rows, K): random laws, most of each on few entries, none of them zero."""
+    drawn = rng.dirichlet(np.full(k, 1.0 / k), size=rows) + 1e-3
+    return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))
+
+
+def _edges(
+    shape: Model, problem: Problem, share: Array, rng: np.random.Generator, random: bool
+) -> tuple[Array, Array | None]:
     """Transitions counted between the shares of parents and children, drawn towards a random amount of staying."""
     forest, k = problem.forest, shape.n_states
     of_node = share if problem.rows.row_of is None else share[problem.rows.row_of]
@@ -133,6 +147,9 @@ def _edges(shape: Model, problem: Problem, share: Array, rng: np.random.Generato
     met = np.zeros_like(shape.transitions)
     groups = len(shape.transitions)
     for g in range(groups):
+        if random:
+            met[g] = _sparse(rng, k, k)
+            continue
         mine = nodes if groups == 1 or forest.group is None else nodes[forest.group[nodes] == g]
         met[g] = of_node[up[mine]].T @ of_node[mine]
         met[g] += max(1.0, 0.5 * len(mine) / k) * smooth + 1e-3

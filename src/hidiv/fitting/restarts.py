@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +22,11 @@ from hidiv.fitting.result import FitResult
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
+TRIES = 4  # for every start that is climbed to the end, so many are climbed
+SHORT = 10  # iterations, and the best are taken
+
+Result = TypeVar("Result")
+
 
 def best_of(
     shape: Model,
@@ -31,19 +37,22 @@ def best_of(
     workers: int,
     polish: bool,
 ) -> FitResult:
-    """The best of `count` starts; one without degenerate states goes before those that have some.
+    """The best of `count` starts, themselves the best of more after a few iterations; degenerate ones come last.
 
     Every start has random numbers of its own, so that the number of workers does not show in the result. Ctrl-C ends
     all climbs where they are, and the best of them is given back with a note.
     """
     problem = problem_of(forest, shape)
-    seeds = np.random.default_rng(seed).spawn(count)
+    seeds = np.random.default_rng(seed).spawn(1 if count == 1 else TRIES * count)
     at_once = min(count, workers)
     each = replace(options, threads=1 if at_once > 1 else options.threads)
     with Progress("fitting") as progress:
         board = Board(count, options.max_iter, progress)
-        jobs = [partial(_attempt, shape, problem, seeds[i], each, i, board) for i in range(count)]
-        runs = [run for run in _all(jobs, at_once, board) if run is not None]
+        tries = [partial(_attempt, shape, problem, rng, each, i, board) for i, rng in enumerate(seeds)]
+        first = [run for run in _all(tries, at_once, board) if run is not None]
+        first.sort(key=lambda run: -run.objective[-1])
+        climbs = [partial(_climb, run, problem, each, board) for run in first[:count]]
+        runs = first[:count] if board.stopped.is_set() else _all(climbs, at_once, board)
         if not runs:
             begin(started(shape, problem, np.random.default_rng(0), options.fixed, 0), problem, options)  # says why
             refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
@@ -83,7 +92,7 @@ class Board:
             self.done += 1
 
 
-def _all(jobs: Sequence[Callable[[], Run | None]], workers: int, board: Board) -> list[Run | None]:
+def _all(jobs: Sequence[Callable[[], Result]], workers: int, board: Board) -> list[Result]:
     """Every job done, or stopped."""
     if workers == 1:
         return [job() for job in jobs if not board.stopped.is_set()]
@@ -104,10 +113,20 @@ def _attempt(
         run = begin(started(shape, problem, rng, options.fixed, which), problem, options)
     except ImpossibleEvidence:
         return None
-    climb(run, problem, options, board.tell)
+    return _stopping(climb(run, problem, replace(options, max_iter=min(SHORT, options.max_iter)), board.tell), board)
+
+
+def _climb(run: Run, problem: Problem, options: Options, board: Board) -> Run:
+    """The rest of a climb."""
+    if not run.converged:
+        climb(run, problem, options, board.tell)
+    board.finish()
+    return _stopping(run, board)
+
+
+def _stopping(run: Run, board: Board) -> Run:
     if run.interrupted:
         board.stopped.set()
-    board.finish()
     return run
 
 
