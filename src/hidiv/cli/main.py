@@ -14,6 +14,7 @@ COMMANDS = {
     "compare": ("hidiv.cli.compare:compare", "How different are two models?"),
     "posterior": ("hidiv.cli.posterior:posterior", "How far apart are their hidden states, given data?"),
     "influence": ("hidiv.cli.influence:influence", "Which observations decide the hidden states?"),
+    "fit": ("hidiv.cli.fit:fit", "Fit a model to data."),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
     "demo": ("hidiv.cli.demo:demo", "The paper's two chains and two trees."),
 }

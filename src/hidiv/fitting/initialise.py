@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 MOST = 4000  # observations that are looked at for the heaps
+HANDFUL = 5.0
 PURE = 0.9  # share of an observation that goes to its own heap
 
 
@@ -67,8 +68,12 @@ def _shares(
     """(r, K): how much of each row goes to each state."""
     if k == 1 or not len(sample.x):
         return np.full((len(sample.x), k), 1.0 / k)
-    if scattered or family.name in ("categorical", "silent") or not family.n_features:
+    if family.name in ("categorical", "silent") or not family.n_features:
         return rng.dirichlet(np.full(k, 0.5), size=len(sample.x))
+    if scattered:
+        # A handful of observations for each state, and a little of all: shares of every one would all look alike.
+        few = rng.gamma(HANDFUL / max(len(sample.x), HANDFUL), size=(len(sample.x), k)) + 1e-300
+        return np.asarray(PURE * few / few.sum(axis=0) + (1.0 - PURE) / len(few))
     points = _points(family, sample, fixed)
     centres = heaps(points, uses, k, rng)
     heap = _nearest(points, centres)

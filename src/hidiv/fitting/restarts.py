@@ -23,7 +23,7 @@ from hidiv.models.model import Model
 from hidiv.progress import Progress
 
 TRIES = 4  # for every start that is climbed to the end, so many are climbed
-SHORT = 10  # iterations, and the best are taken
+SHORT = 30  # iterations, and the best are taken
 
 Result = TypeVar("Result")
 
@@ -51,8 +51,9 @@ def best_of(
         tries = [partial(_attempt, shape, problem, rng, each, i, board) for i, rng in enumerate(seeds)]
         first = [run for run in _all(tries, at_once, board) if run is not None]
         first.sort(key=lambda run: -run.objective[-1])
-        climbs = [partial(_climb, run, problem, each, board) for run in first[:count]]
-        runs = first[:count] if board.stopped.is_set() else _all(climbs, at_once, board)
+        taken = _taken(first, count)
+        climbs = [partial(_climb, run, problem, each, board) for run in taken]
+        runs = taken if board.stopped.is_set() else _all(climbs, at_once, board)
         if not runs:
             begin(started(shape, problem, np.random.default_rng(0), options.fixed, 0), problem, options)  # says why
             refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
@@ -61,6 +62,14 @@ def best_of(
         if (polish or not best.converged) and not board.stopped.is_set():
             climb(best, problem, options, board.tell_last, polish)
     return finished(best, problem, shape, options, starts)
+
+
+def _taken(ranked: list[Run], count: int) -> list[Run]:
+    """The best half, and others from all over the rest: those ahead early on often lead to one and the same top."""
+    ahead = (count + 1) // 2
+    rest = ranked[ahead:]
+    others = np.linspace(0, max(len(rest) - 1, 0), min(count - ahead, len(rest))).round().astype(int)
+    return ranked[:ahead] + [rest[i] for i in others.tolist()]
 
 
 class Board:
