@@ -14,7 +14,7 @@ FAMILIES = {
     "exponential": hd.Exponential([1.0, 0.1]),
     "gamma": hd.Gamma([2.0, 9.0], [1.0, 1.0]),
     "geometric": hd.Geometric([0.7, 0.1]),
-    "binomial": hd.Binomial([10, 12], [0.2, 0.7]),
+    "binomial": hd.Binomial([12, 12], [0.2, 0.7]),
     "negative_binomial": hd.NegativeBinomial([2.0, 5.0], [0.5, 0.2]),
     "laplace": hd.Laplace([0.0, 5.0], [1.0, 2.0]),
     "log_normal": hd.LogNormal([0.0, 2.0], [0.5, 0.3]),

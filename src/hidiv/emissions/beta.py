@@ -92,7 +92,7 @@ class Beta(Family):
             terms = a * (left - np.log(a / s)) + b * (right - np.log(b / s))
             return np.asarray(terms + remainder(s) - remainder(a) - remainder(b))
 
-        a, b = np.exp(climb(value, np.log(natural(self)), (-HIGH_LOG, HIGH_LOG)))
+        a, b = np.exp(climb(value, np.log(natural(self)), (-HIGH_LOG, HIGH_LOG), rounds=2))
         mass = np.where(usable, known.mass, 0.0)
         return type(self)(kept(a, self.a, mass), kept(b, self.b, mass))
 

@@ -48,7 +48,7 @@ def climb(value: Callable[[Array], Array], start: Array, bounds: tuple[float, fl
             found = safe(trial)
             better = left & (found > best)
             z = np.where(better, trial, z)
-            gained |= better & (found > best + 1e-14 * np.abs(best))
+            gained |= better & ~(found <= best + 1e-14 * np.abs(np.where(np.isfinite(best), best, 0.0)))
             best = np.where(better, found, best)
             left &= ~better
             room = 0.5 * room

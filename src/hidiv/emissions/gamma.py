@@ -94,7 +94,9 @@ class Gamma(Family):
         gap, mean = np.where(usable, gap, 1.0), np.where(usable, mean, 1.0)
         start = np.log(wide(self.shape))
         found = np.exp(
-            climb(lambda z: -remainder(np.exp(z[0])) - np.exp(z[0]) * gap, start[None], (-HIGH_LOG, HIGH_LOG))[0]
+            climb(
+                lambda z: -remainder(np.exp(z[0])) - np.exp(z[0]) * gap, start[None], (-HIGH_LOG, HIGH_LOG), rounds=2
+            )[0]
         )
         mass = np.where(usable, known.mass, 0.0)
         return type(self)(kept(found, self.shape, mass), kept(found / mean, self.rate, mass))

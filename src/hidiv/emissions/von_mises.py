@@ -95,7 +95,7 @@ class VonMises(Family):
         short = np.where(np.isfinite(short), short, 1.0)
         start = np.log(np.maximum(wide(self.concentration), 1e-3))[None]
         found = np.exp(
-            climb(lambda z: -np.exp(z[0]) * short - log_bessel(np.exp(z[0])), start, (-HIGH_LOG, HIGH_LOG))[0]
+            climb(lambda z: -np.exp(z[0]) * short - log_bessel(np.exp(z[0])), start, (-HIGH_LOG, HIGH_LOG), rounds=2)[0]
         )
         return type(self)(kept(mean, self.mean, known.mass), kept(found, self.concentration, known.mass))
 
