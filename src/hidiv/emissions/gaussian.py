@@ -120,8 +120,8 @@ class Gaussian(Family):
 
         if self.cov is not None:
             return type(self)(**estimate_full(self, known, fixed))
-        if known.bounded is None and not fixed - {"mean"}:
-            return type(self)(**estimate_diagonal(self, known, "mean" in fixed))
+        if known.bounded is None:
+            return type(self)(**estimate_diagonal(self, known, fixed))
         return super().maximise(known, fixed)
 
     def statistics(self) -> Statistics:

@@ -19,10 +19,13 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-def estimate_diagonal(family: Gaussian, known: Weighted, mean_is_fixed: bool) -> dict[str, Array]:
+def estimate_diagonal(family: Gaussian, known: Weighted, fixed: frozenset[str]) -> dict[str, Array]:
     """Mean and spread of each column; the spread does not fall below a small part of that of all values."""
     old = wide(family.mean)
-    mean = old if mean_is_fixed else kept(known.mean(), old, known.mass)
+    mean = old if "mean" in fixed else kept(known.mean(), old, known.mass)
+    shaped: dict[str, Array] = {"mean": mean if family.mean.ndim == 2 else mean[:, 0]}
+    if fixed & {"std", "var"}:
+        return {**family.parameters(), **shaped}
     variance = np.empty_like(mean)
     for column in range(mean.shape[1]):
         apart = known.values[:, column, None] - mean[:, column]
@@ -33,7 +36,6 @@ def estimate_diagonal(family: Gaussian, known: Weighted, mean_is_fixed: bool) ->
     with np.errstate(divide="ignore", invalid="ignore"):
         variance /= known.mass
     variance = np.maximum(variance, np.minimum(known.smallest**2, family.variance))
-    shaped: dict[str, Array] = {"mean": mean if family.mean.ndim == 2 else mean[:, 0]}
     if family.std is not None:
         shaped["std"] = kept(np.sqrt(variance), family.std, known.mass)
     else:

@@ -53,8 +53,8 @@ class Choice:
         for each in self.candidates:
             shown = -each.score if self.by != "held-out" else each.score
             lines.append(
-                f"  {each.n_states} states, {each.emission}: {self.by} {shown:.6g}, "
-                f"log-likelihood {each.fit.log_likelihood:.6g}, {each.fit.n_parameters} parameters"
+                f"  {_counted(each.n_states, 'state')}, {each.emission}: {self.by} {shown:.6g}, "
+                f"log-likelihood {each.fit.log_likelihood:.6g}, {_counted(each.fit.n_parameters, 'parameter')}"
             )
         return "\n".join(lines)
 
@@ -101,6 +101,10 @@ def choose(
                 score = -(whole.bic if by == "bic" else whole.aic)
             found.append(Candidate(k, title, whole, score))
     return Choice(tuple(sorted(found, key=lambda each: -each.score)), by)
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 def _title(emission: Any) -> str:
