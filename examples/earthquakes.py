@@ -1,4 +1,4 @@
-"""How many regimes does the yearly number of large earthquakes have, and has the first half another law than the second?
+"""How many regimes has the yearly number of large earthquakes, and has the first half another law than the second?
 
     python examples/earthquakes.py [COUNTS.csv]
 
@@ -36,7 +36,7 @@ def main(path: str | None = None) -> None:
     counts = read_counts(path)
     print(f"{len(counts)} years, {counts.mean():.1f} earthquakes a year, variance {counts.var():.1f}")
 
-    choice = hd.choose(counts, None, (1, 2, 3, 4), "poisson", n_init=5, seed=0)
+    choice = hd.choose(counts, None, (1, 2, 3), "poisson", n_init=3, seed=0)
     print(choice)
     best = choice.best.model
     order = np.argsort(best.emission.rate)
