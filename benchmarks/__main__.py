@@ -11,6 +11,7 @@ from hidiv.recursions.kernels import description
 
 TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc")
 TABLES = ("joint", "start", "posterior", "trees", "memory", "certify")
+TABLES = ("joint", "start", "posterior", "trees", "memory", "fit")
 
 
 def main(names: list[str]) -> None:

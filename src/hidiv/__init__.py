@@ -57,6 +57,12 @@ if TYPE_CHECKING:
     from hidiv.emissions.von_mises import VonMises as VonMises
     from hidiv.files.reading import load as load
     from hidiv.files.writing import save as save
+    from hidiv.fitting.bootstrap import BootstrapResult as BootstrapResult
+    from hidiv.fitting.bootstrap import bootstrap_divergence as bootstrap_divergence
+    from hidiv.fitting.fit import fit as fit
+    from hidiv.fitting.result import FitResult as FitResult
+    from hidiv.fitting.selection import Choice as Choice
+    from hidiv.fitting.selection import choose as choose
     from hidiv.inference.decoding import viterbi as viterbi
     from hidiv.inference.influence import influence as influence
     from hidiv.inference.likelihood import log_likelihood as log_likelihood
@@ -78,13 +84,16 @@ _HOMES = {
     "Bernoulli": "emissions.bernoulli",
     "Beta": "emissions.beta",
     "Binomial": "emissions.binomial",
+    "BootstrapResult": "fitting.bootstrap",
     "Categorical": "emissions.categorical",
     "Clusters": "comparison.cluster",
+    "Choice": "fitting.selection",
     "Collection": "comparison.collection",
     "Comparison": "divergences.compared",
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
     "Exponential": "emissions.exponential",
+    "FitResult": "fitting.result",
     "Gamma": "emissions.gamma",
     "Gaussian": "emissions.gaussian",
     "GeneralizedGaussian": "emissions.generalized_gaussian",
@@ -109,11 +118,14 @@ _HOMES = {
     "as_model": "adapters.as_model",
     "cluster": "comparison.cluster",
     "compare": "divergences.compare",
+    "bootstrap_divergence": "fitting.bootstrap",
+    "choose": "fitting.selection",
     "do_bound": "divergences.do_bound",
     "embed": "comparison.embed",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",
     "faiss_index": "comparison.faiss_index",
+    "fit": "fitting.fit",
     "influence": "inference.influence",
     "inward": "divergences.inward",
     "joint_kl": "divergences.joint",

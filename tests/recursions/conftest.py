@@ -24,6 +24,7 @@ MODULES = (
     "belief_grid",
     "grid_sweeps",
     "contexts",
+    "expectation",
 )
 for name in MODULES:
     import_module(f"hidiv.recursions.{name}")  # fills the twins

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.family import Family, Statistics, check_between
-from hidiv.emissions.normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
+from hidiv.emissions.normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
 from hidiv.emissions.scales import Spread, scale_kl, scale_renyi, spread_of
+from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidModel, refuse
 
 Array = NDArray[np.float64]
@@ -87,7 +88,12 @@ class Gaussian(Family):
             from hidiv.emissions.gaussian_full import log_columns
 
             return log_columns(wide(self.mean), self.factor, x)
-        return normal_log_density((x[:, None, :] - wide(self.mean)) / self.deviation) - np.log(self.deviation)
+        z = x[:, None, :] - wide(self.mean)  # in place from here on: these tables are the largest of a fit
+        z /= self.deviation
+        z *= z
+        z *= -0.5
+        z -= HALF_LOG_TWO_PI + np.log(self.deviation)
+        return np.asarray(z)
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         return normal_log_mass(lower[:, None, :], upper[:, None, :], wide(self.mean), self.deviation)
@@ -105,6 +111,18 @@ class Gaussian(Family):
         if self.factor is not None:
             return np.asarray(wide(self.mean)[states] + np.einsum("nij,nj->ni", self.factor[states], z))
         return np.asarray(wide(self.mean)[states] + self.deviation[states] * z)
+
+    def ranges(self) -> dict[str, str]:
+        return {"mean": "real", "std": "length", "var": "area", "cov": "fixed"}
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        from hidiv.emissions.gaussian_fit import estimate_diagonal, estimate_full
+
+        if self.cov is not None:
+            return type(self)(**estimate_full(self, known, fixed))
+        if known.bounded is None:
+            return type(self)(**estimate_diagonal(self, known, fixed))
+        return super().maximise(known, fixed)
 
     def statistics(self) -> Statistics:
         if self.cov is not None:

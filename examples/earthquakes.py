@@ -1,0 +1,59 @@
+"""How many regimes has the yearly number of large earthquakes, and has the first half another law than the second?
+
+    python examples/earthquakes.py [COUNTS.csv]
+
+COUNTS.csv: a header, then one row a year whose last field is the number of earthquakes. Without a file a series of the
+same kind is drawn from a Poisson model of three regimes.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+
+import numpy as np
+
+import hidiv as hd
+
+DRAWN = hd.Model(
+    [0.0, 1.0, 0.0],
+    [[0.94, 0.03, 0.03], [0.04, 0.91, 0.05], [0.0, 0.19, 0.81]],
+    hd.Poisson([13.0, 19.7, 29.7]),
+    name="three regimes",
+)
+
+
+def read_counts(path: str | None) -> np.ndarray:
+    """(n,): counts, from the last column of a file or drawn."""
+    if path is None:
+        return hd.sample(DRAWN, 107, seed=1900)[1]
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.reader(line for line in file if not line.startswith("#")) if row]
+    return np.array([float(row[-1]) for row in rows[1:]])
+
+
+def main(path: str | None = None) -> None:
+    counts = read_counts(path)
+    print(f"{len(counts)} years, {counts.mean():.1f} earthquakes a year, variance {counts.var():.1f}")
+
+    choice = hd.choose(counts, None, (1, 2, 3), "poisson", n_init=3, seed=0)
+    print(choice)
+    best = choice.best.model
+    order = np.argsort(best.emission.rate)
+    print("rates:", np.round(best.emission.rate[order], 1).tolist())
+
+    states, _ = hd.viterbi(best, counts)
+    rank = np.argsort(order)
+    print("regimes by year:", "".join(str(rank[s]) for s in states))
+
+    # Do the halves differ? Both are fitted from the model of the whole, so that states keep their meaning.
+    halves = np.array_split(counts, 2)
+    p, q = (hd.fit(half, start=best, pseudo_count=0.5) for half in halves)
+    told = hd.bootstrap_divergence(
+        p, q, *halves, divergence="aligned", on=len(halves[0]), replicates=20, seed=1, pseudo_count=0.5, tol=1e-4
+    )
+    print("first half from second:", told)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

@@ -1,0 +1,97 @@
+"""hidiv fit: a model from data."""
+
+from __future__ import annotations
+
+import click
+
+from hidiv.cli.inputs import data_option, json_option, read_data, read_model, read_tree, tree_option
+
+
+@click.command()
+@data_option
+@click.option("--states", type=click.IntRange(min=1), metavar="K", help="Number of hidden states.")
+@click.option(
+    "--emission", default="gaussian", show_default=True, metavar="FAMILY", help="Emission family, by its name in files."
+)
+@tree_option
+@click.option("--lengths", metavar="N,N,...", help="Cuts the rows into chains of these lengths.")
+@click.option("--level", is_flag=True, help="Parameters of their own for every level of the tree.")
+@click.option("--end", is_flag=True, help="Fit the probabilities of stopping too.")
+@click.option("--start", metavar="A.json", help="Start from this model instead of searching.")
+@click.option("--n-init", type=click.IntRange(min=1), default=10, show_default=True, help="Starts to climb from.")
+@click.option(
+    "--pseudo-count",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Observations added to every state.",
+)
+@click.option(
+    "--tol", type=click.FloatRange(min=0), default=1e-6, show_default=True, help="Relative gain that ends a climb."
+)
+@click.option("--max-iter", type=click.IntRange(min=0), default=500, show_default=True, help="Iterations at most.")
+@click.option("--seed", type=int, help="Seed, for the same starts again.")
+@click.option("-o", "--out", required=True, metavar="A.json", help="Model file to write.")
+@json_option
+def fit(
+    data: str,
+    states: int | None,
+    emission: str,
+    tree_text: str | None,
+    lengths: str | None,
+    level: bool,
+    end: bool,
+    start: str | None,
+    n_init: int,
+    pseudo_count: float,
+    tol: float,
+    max_iter: int,
+    seed: int | None,
+    out: str,
+    as_json: bool,
+) -> None:
+    """Fit a model by expectation-maximisation and write it to a file.
+
+    \b
+    Example:
+      hidiv fit --data x.csv --states 3 --emission gaussian -o A.json
+    """
+    import json
+
+    from hidiv.errors import HidivError, InvalidModel, refuse
+    from hidiv.files.writing import save
+    from hidiv.fitting.fit import fit as fitted
+
+    if states is None and start is None:
+        refuse(InvalidModel, "--states", "is needed without --start")
+    cut = None
+    if lengths is not None:
+        parts = [part.strip() for part in lengths.split(",")]
+        if not all(part.isdecimal() for part in parts):
+            refuse(HidivError, f"--lengths {lengths}", "are whole numbers with commas between them")
+        cut = [int(part) for part in parts]
+    values = read_data(data)
+    found = fitted(
+        values if values.shape[1] > 1 else values[:, 0],
+        None if tree_text is None else read_tree(tree_text),
+        states,
+        emission,
+        lengths=cut,
+        group="level" if level else None,
+        start=None if start is None else read_model(start),
+        n_init=n_init,
+        tol=tol,
+        max_iter=max_iter,
+        seed=seed,
+        end=end,
+        pseudo_count=pseudo_count,
+    )
+    save(found.model, out)
+    if as_json:
+        click.echo(json.dumps(found.to_dict()))
+        return
+    click.echo(f"{found.model!r} -> {out}")
+    click.echo(f"log-likelihood {found.log_likelihood:.6f}, BIC {found.bic:.3f}, {found.n_parameters} parameters")
+    click.echo(f"{found.n_iter} iterations, {'converged' if found.converged else 'not converged'}")
+    for note in found.notes:
+        click.echo(f"note: {note}")

@@ -1,0 +1,102 @@
+"""The expectation step: how often each state and each transition is met, given the evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.family import Family
+from hidiv.emissions.weighted import Weighted, spread
+from hidiv.fitting.draft import Draft
+from hidiv.fitting.forest import Forest
+from hidiv.inference.rows import Rows, lay_out, with_ends
+from hidiv.inference.weights import allowed_states, log_weights, symbol_sets
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.recursions.expectation import Counts, expect
+from hidiv.recursions.layout import Places
+from hidiv.recursions.tables import Tables
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A forest laid out for models of one form: which rows of knowledge there are, and who uses them."""
+
+    forest: Forest
+    rows: Rows
+    uses: Array  # (R,): nodes that use each row
+    samples: tuple[Weighted, ...]  # the rows of each emission, without weights so far
+    places: tuple[Any, ...]  # which rows those are
+    allowed: NDArray[np.bool_] | None  # (R, K): states
+
+    def log_weights(self, model: Draft) -> Array:
+        """(R, K): as `inference.weights.log_weights`, without checking values again."""
+        table = np.zeros((self.rows.n_rows, model.n_states))
+        for family, sample, where in zip(model.emissions, self.samples, self.places, strict=True):
+            if not family.n_features or not len(sample.x):
+                continue
+            plain = sample.all_seen and getattr(family, "cov", None) is None and family.name != "mixture"
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                if plain:
+                    each = family.log_density(sample.x)
+                    table[where] = each[:, :, 0] if each.shape[2] == 1 else each.sum(axis=2)
+                else:
+                    table[where] = family.log_weight(sample.x, sample.lower, sample.upper)
+            if sample.inside is not None:
+                table[where] += log_sets(family, sample.inside)
+        if self.allowed is not None:
+            table[~self.allowed] = -np.inf
+        if model.end is not None:
+            with np.errstate(divide="ignore"):
+                table[self.rows.n_rows - self.rows.n_ended :] += np.log(model.end)
+        return table
+
+    def layout(self, model: Draft) -> Places:
+        """Parents, transitions and rows of the nodes."""
+        group = self.forest.group if len(model.transitions) > 1 else None
+        return self.forest.parent, group, self.rows.row_of
+
+
+def problem_of(forest: Forest, model: Model) -> Problem:
+    """Lay a forest out for models with the groups and families of this one."""
+    line = Tree.chain(forest.n_nodes, forest.group)
+    rows = lay_out(forest.evidence, line, model)
+    if model.end is not None:
+        rows = with_ends(rows, forest.lasts)
+    uses = (
+        np.ones(rows.n_rows) if rows.row_of is None else np.bincount(rows.row_of, minlength=rows.n_rows).astype(float)
+    )
+    samples, places = [], []
+    scale = spread(rows.x[uses > 0])
+    for g, family in enumerate(model.emissions):
+        alone = rows.group is None or len(model.emissions) == 1
+        where: Any = slice(None) if alone else np.flatnonzero(rows.group == g)
+        lower, upper = (None if bound is None else bound[where] for bound in (rows.lower, rows.upper))
+        inside = symbol_sets(family, rows, where)
+        count = len(rows.x[where])
+        # Spread of all values of all groups where a group alone has none.
+        own = rows.x[where][uses[where] > 0]
+        unit = spread(own) if len(own) else scale
+        samples.append(Weighted(rows.x[where], np.zeros((count, model.n_states)), lower, upper, inside, unit))
+        places.append(where)
+    log_weights(model, rows, line)  # refuses values no state can show, and sets and intervals that make no sense
+    return Problem(forest, rows, uses, tuple(samples), tuple(places), allowed_states(model, rows))
+
+
+def expectation(model: Draft, problem: Problem, threads: int = 0) -> Counts:
+    """Expected counts of the whole forest under the model."""
+    tables = Tables(model.initial, model.transitions, problem.log_weights(model))
+    return expect(tables, problem.layout(model), problem.forest.start, threads)
+
+
+def log_sets(family: Family, inside: NDArray[np.bool_]) -> Array:
+    """(r, K): log-probabilities of sets of symbols, 0 where nothing is said."""
+    categorical: Any = family
+    said = ~inside.all(axis=1).reshape(-1, 1)
+    return np.where(said, categorical.log_set(inside), 0.0)

@@ -1,0 +1,123 @@
+"""Fitting a hidden Markov model to chains and trees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.adapters.as_model import as_model
+from hidiv.errors import HidivError, refuse
+from hidiv.fitting.draft import draft_of
+from hidiv.fitting.em import Options, Run, begin, climb
+from hidiv.fitting.expectation import problem_of
+from hidiv.fitting.forest import Forest, forest_of
+from hidiv.fitting.restarts import best_of, finished
+from hidiv.fitting.result import FitResult
+from hidiv.fitting.shapes import PARTS, check_start, shape_of, whole
+from hidiv.models.model import Model
+from hidiv.progress import Progress
+
+
+def fit(
+    evidence: Any,
+    tree: Any = None,
+    n_states: int | None = None,
+    emission: Any = "gaussian",
+    *,
+    lengths: ArrayLike | None = None,
+    group: Any = None,
+    start: Any = None,
+    n_init: int = 10,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    seed: int | np.random.Generator | None = None,
+    grouped: str | Iterable[str] = PARTS,
+    end: bool = False,
+    fixed: str | Iterable[str] = (),
+    pseudo_count: float = 0.0,
+    polish: bool = True,
+    workers: int | None = None,
+) -> FitResult:
+    """The model of largest likelihood that expectation-maximisation finds from `n_init` starts, or from `start`.
+
+    `evidence` is one item or a list, `tree` None for chains, one tree for all of them, or a list; `lengths` cuts
+    stacked sequences. `emission` is a family's name, class or a template object (or a list of them, one a group).
+    `group` None takes the groups the trees were given, "level" groups by level, "none" not at all; labels from 0 for
+    each node (a list of them for several trees) may be given instead. `grouped` says which parts have parameters by
+    group. `end` fits the probabilities of stopping too. Parameters and parts named in `fixed` (initial, transition,
+    emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many observations more for every
+    state, against collapse. Every start stops when an iteration gains at most tol times the log-likelihood; the best
+    one is then continued until all that is still to be expected is at most tol (unless `polish` is False). Evidence
+    that no start can produce is an error.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 4.0], std=[1.0, 1.0]))
+    >>> _, x = hd.sample(p, 500, seed=1)
+    >>> found = hd.fit(x, None, 2, "gaussian", n_init=2, seed=1)
+    >>> found.converged, sorted(found.model.emission.mean.round(1).tolist())
+    (True, [-0.1, 4.0])
+    """
+    forest = forest_of(evidence, tree, lengths, group)
+    options = read_options(tol, max_iter, pseudo_count, fixed)
+    if start is not None:
+        shape = as_model(start)
+        check_start(shape, forest, n_states)
+        return refit(shape, forest, options, polish)
+    return fit_forest(
+        forest, n_states, emission, n_init=n_init, tol=tol, max_iter=max_iter, seed=seed, grouped=grouped, end=end,
+        fixed=fixed, pseudo_count=pseudo_count, polish=polish, workers=workers,
+    )  # fmt: skip
+
+
+def fit_forest(
+    forest: Forest,
+    n_states: Any,
+    emission: Any,
+    *,
+    n_init: int = 10,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    seed: int | np.random.Generator | None = None,
+    grouped: str | Iterable[str] = PARTS,
+    end: bool = False,
+    fixed: str | Iterable[str] = (),
+    pseudo_count: float = 0.0,
+    polish: bool = True,
+    workers: int | None = None,
+    like: Forest | None = None,
+) -> FitResult:
+    """`fit` for evidence that is laid out already; `like` is the forest whose alphabet and groups count."""
+    options = read_options(tol, max_iter, pseudo_count, fixed)
+    shape = shape_of(forest if like is None else like, n_states, emission, grouped, end)
+    threads = whole("workers", workers or os.cpu_count() or 1)
+    return best_of(shape, forest, options, whole("n_init", n_init), seed, threads, polish)
+
+
+def refit(model: Model, forest: Forest, options: Options, polish: bool = True) -> FitResult:
+    """One climb from a model."""
+    problem = problem_of(forest, model)
+    with Progress("fitting") as progress:
+        run = climb(begin(draft_of(model), problem, options), problem, options, _teller(progress, options), polish)
+    return finished(run, problem, model, options, (run.log_likelihood,))
+
+
+def _teller(progress: Progress, options: Options) -> Callable[[Run], None]:
+    def tell(run: Run) -> None:
+        made = len(run.history) - 1
+        progress.show(made / max(options.max_iter, 1), f"iteration {made}, log-likelihood {run.log_likelihood:.6g}")
+
+    return tell
+
+
+def read_options(tol: Any, max_iter: Any, pseudo_count: Any, fixed: str | Iterable[str]) -> Options:
+    """Checked."""
+    if not isinstance(tol, int | float) or not 0 <= tol < np.inf:
+        refuse(HidivError, "tol", "must be a number from 0", tol)
+    if not isinstance(pseudo_count, int | float) or not 0 <= pseudo_count < np.inf:
+        refuse(HidivError, "pseudo_count", "must be a number from 0", pseudo_count)
+    held = frozenset([fixed] if isinstance(fixed, str) else fixed)
+    return Options(float(tol), whole("max_iter", max_iter, 0), float(pseudo_count), held)
