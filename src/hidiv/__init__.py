@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.cluster import Clusters as Clusters
     from hidiv.comparison.cluster import cluster as cluster
+    from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.comparison.embed import embed as embed
     from hidiv.comparison.faiss_index import faiss_index as faiss_index
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.geometric import Geometric as Geometric
     from hidiv.emissions.laplace import Laplace as Laplace
     from hidiv.emissions.log_normal import LogNormal as LogNormal
+    from hidiv.emissions.multinomial import Multinomial as Multinomial
     from hidiv.emissions.negative_binomial import NegativeBinomial as NegativeBinomial
     from hidiv.emissions.poisson import Poisson as Poisson
     from hidiv.emissions.product import Product as Product
@@ -90,6 +92,7 @@ _HOMES = {
     "LogNormal": "emissions.log_normal",
     "Model": "models.model",
     "Nearest": "comparison.nearest",
+    "Multinomial": "emissions.multinomial",
     "NegativeBinomial": "emissions.negative_binomial",
     "PairwiseMatrix": "comparison.matrix",
     "Poisson": "emissions.poisson",
@@ -129,6 +132,7 @@ _HOMES = {
     "samples_to_tell_apart": "divergences.tell_apart",
     "save": "files.writing",
     "smooth": "inference.smoothing",
+    "to_hmmlearn": "adapters.hmmlearn",
     "viterbi": "inference.decoding",
 }
 

@@ -22,8 +22,11 @@ class Pairs(Protocol):
         """Some p against some q."""
         ...
 
-    def fill(self, out: Array) -> int:
-        """Write D of every p from every q into out (m, m'); how many pairs the shorter way could not do."""
+    def fill(self, out: Array, alike: bool) -> int:
+        """Write D of every p from every q into out (m, m'); how many pairs the shorter way could not do.
+
+        alike: p and q are the same models, and what they are from themselves is 0 and not asked for.
+        """
         ...
 
 
@@ -58,10 +61,11 @@ class Block:
         for piece in self.pieces:
             whole = (len(piece.first), len(piece.second)) == self.shape
             target = values if whole else np.empty((len(piece.first), len(piece.second)))
-            slow += piece.pairs.fill(target)
+            alike = self.on_diagonal and np.array_equal(piece.first, piece.second)
+            slow += piece.pairs.fill(target, alike)
             if piece.back is not None:
                 other = np.empty(target.shape[::-1])
-                slow += piece.back.fill(other)
+                slow += piece.back.fill(other, alike)
                 target += other.T
             if not whole:
                 values[np.ix_(piece.first, piece.second)] = target

@@ -31,19 +31,19 @@ class JointBlock:
             self.p.take(first), self.q.take(second), None if self.factors is None else self.factors.part(first, second)
         )
 
-    def fill(self, out: Array) -> int:
+    def fill(self, out: Array, alike: bool) -> int:
         """Write D of every p from every q into out (m, m'); how many pairs were too close for the product."""
         if self.factors is None:
             first, second = (grid.ravel() for grid in np.indices(out.shape))
             out[...] = direct_joint(self.p, self.q, first, second).reshape(out.shape)
             return 0
-        close_first, close_second = multiply(self.factors, out)
-        out[close_first, close_second] = direct_joint(self.p, self.q, close_first, close_second)
-        return len(close_first)
+        first, second = multiply(self.factors, out, alike)
+        out[first, second] = direct_joint(self.p, self.q, first, second)
+        return len(first)
 
 
-def multiply(factors: Factors, out: Array) -> tuple[IntArray, IntArray]:
-    """The product, infinite where support is missing; and the pairs too close for it."""
+def multiply(factors: Factors, out: Array, alike: bool = False) -> tuple[IntArray, IntArray]:
+    """The product, infinite where support is missing; and the pairs too close for it, if `alike` off the diagonal."""
     right = np.ascontiguousarray(factors.right.T)
     # A bound for the whole row first: one comparison an entry, and few entries to look at twice.
     bounds = factors.error_left / RELATIVE_ERROR
@@ -58,7 +58,7 @@ def multiply(factors: Factors, out: Array) -> tuple[IntArray, IntArray]:
         first, second = np.nonzero(strip <= of_row[top : top + height])
         if len(first):
             bound = np.einsum("ir,ir->i", bounds[top + first], factors.error_right[second])
-            close = strip[first, second] <= bound
+            close = (strip[first, second] <= bound) & ((top + first != second) | (not alike))
             found.append((top + first[close], second[close]))
     if not found:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)

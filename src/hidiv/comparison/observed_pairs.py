@@ -60,7 +60,7 @@ class ObservedBlock:
     def part(self, first: slice, second: slice) -> ObservedBlock:
         return replace(self, p=self.p.take(first), q=self.q.take(second))
 
-    def fill(self, out: Array) -> int:
+    def fill(self, out: Array, alike: bool) -> int:
         m, n = out.shape
         cells = max(len(self.p.families), len(self.q.families)) * self.p.n_states * self.q.n_states * n
         height = max(1, TABLE_BYTES // (8 * cells))

@@ -116,7 +116,7 @@ def pairwise_kl(
 
 
 def _said_of_direct(count: int) -> list[str]:
-    return [f"{count} values too small for the product, those of models with themselves included: computed directly"] if count else []
+    return [f"{count} pairs too close for the product, computed directly"] if count else []
 
 
 def _way(left: Shelves, right: Shelves, tree: Any, quantity: str, evidence: Any, level_weights: Any) -> Way:

@@ -49,8 +49,8 @@ class PosteriorBlock:
     def part(self, first: slice, second: slice) -> PosteriorBlock:
         return replace(self, p=self.p[first], q=self.q[second], factors=self.factors.part(first, second))
 
-    def fill(self, out: Array) -> int:
-        first, second = multiply(self.factors, out)
+    def fill(self, out: Array, alike: bool) -> int:
+        first, second = multiply(self.factors, out, alike)
         # Where q lacks support that p may have, the recursion decides whether p's posterior has any mass there.
         unsure = np.nonzero(np.isinf(out))
         pairs = [*zip(first.tolist(), second.tolist(), strict=True), *zip(*(i.tolist() for i in unsure), strict=True)]

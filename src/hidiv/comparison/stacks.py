@@ -107,7 +107,7 @@ def checked(raw: Raw) -> Stack:
         refuse(InvalidModel, "end", "probabilities cannot be negative")
     # A group without a transition stands as the identity while the rows are checked.
     there = raw.has_transition[:, :, None, None]
-    matrices = np.where(there, raw.transitions, np.eye(k))
+    matrices = raw.transitions if there.all() else np.where(there, raw.transitions, np.eye(k))
     if raw.end is not None:
         matrices = np.concatenate([matrices, raw.end[:, None, :, None]], axis=3)
     matrices = distributions("transition", matrices, (4,))
@@ -117,7 +117,7 @@ def checked(raw: Raw) -> Stack:
     ]
     return Stack(
         distributions("initial", raw.initial, (2,)),
-        frozen(np.where(there, matrices[..., :k], 0.0)),
+        matrices if raw.end is None and there.all() else frozen(np.where(there, matrices[..., :k], 0.0)),
         frozen(raw.has_transition),
         read_emission(emissions, m * k),
         None if raw.end is None else frozen(matrices[:, 0, :, k]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +21,7 @@ def reading(place: str, value: ArrayLike, ndims: Iterable[int]) -> Array:
         given = np.asarray(value)
         if given.dtype.kind in "USc":  # numpy would read "0.5" as a number
             raise TypeError
-        array = np.array(given, dtype=np.float64, order="C")
+        array = given if _is_constant(given) else np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         refuse(InvalidModel, place, "must be a rectangular array of numbers", value)
     if array.ndim not in tuple(ndims) or array.size == 0:
@@ -31,6 +32,16 @@ def reading(place: str, value: ArrayLike, ndims: Iterable[int]) -> Array:
         refuse(InvalidModel, place + indexed(where), "must be finite", float(array[where]))
     array.flags.writeable = False
     return array
+
+
+def _is_constant(array: NDArray[Any]) -> bool:
+    """Whether numbers lie in bytes or in a mapped file that nobody can write to: no copy is needed."""
+    if array.flags.writeable or array.dtype != np.float64 or not array.flags.c_contiguous:
+        return False
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return owner is not None and memoryview(owner).readonly
 
 
 def indexed(where: Iterable[int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import struct
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from hidiv.errors import HidivError, InvalidFile, refuse, shown
 
 MEMBER_LIMIT = 10**5
+MAPPED = 1 << 20  # bytes from which a member is mapped into memory instead of read, and its checksum not compared
 ALIGNMENT = 64  # bytes, so that a member can be memory-mapped where it lies
 _PADDING = 0xD935  # the zip extra field others use for alignment too
 _HEADER = re.compile(rb"\{'descr': '([<|][fiuU]\d{1,7})', 'fortran_order': False, 'shape': \(([\d, ]{0,200})\), \} *\n")
@@ -34,12 +36,22 @@ class Member(NamedTuple):
 
 
 def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
-    """The arrays of an NPZ file, read-only; every size and header is checked before any array is read."""
+    """The arrays of an NPZ file, read-only; every size and header is checked before any array is read.
+
+    Large members are mapped: they take memory when looked at, and the system may drop them again.
+    """
     try:
         n_bytes = file.seek(0, os.SEEK_END)
         with zipfile.ZipFile(file) as archive:
             members = _members(archive, n_bytes)
-            return {name: _array(archive, name, member) for name, member in members.items()}
+            large = any(member.info.file_size >= MAPPED for member in members.values())
+            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if large and _is_on_disk(file) else None
+            return {
+                name: _array(archive, name, member)
+                if whole is None or member.info.file_size < MAPPED
+                else _mapped(whole, name, member)
+                for name, member in members.items()
+            }
     except (HidivError, OSError):
         raise
     except _NO_ZIP as error:
@@ -113,11 +125,36 @@ def _checked(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Memb
     return Member(info, dtype, shape, offset)
 
 
+def _is_on_disk(file: IO[bytes]) -> bool:
+    try:
+        file.fileno()
+    except OSError:
+        return False
+    return True
+
+
+def _mapped(whole: mmap.mmap, name: str, member: Member) -> NDArray[Any]:
+    """The numbers where they lie in the file, behind the member's own header."""
+    at = member.info.header_offset
+    if whole[at : at + 4] != b"PK\x03\x04":
+        _no_array(name)
+    start = at + 30 + sum(struct.unpack("<HH", whole[at + 26 : at + 30])) + member.offset
+    count = prod(member.shape)
+    if start + count * member.dtype.itemsize > len(whole):
+        refuse(InvalidFile, shown(name), "ends beyond the file")
+    found = np.frombuffer(whole, member.dtype, count, start).reshape(member.shape)
+    return _checked_text(name, found)
+
+
+def _checked_text(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype.kind == "U" and (np.frombuffer(array.tobytes(), "<u4") > 0x10FFFF).any():
+        refuse(InvalidFile, shown(name), "holds what is not text")
+    return array
+
+
 def _array(archive: zipfile.ZipFile, name: str, member: Member) -> NDArray[Any]:
     data = archive.read(member.info)  # zipfile compares the checksum
-    if member.dtype.kind == "U" and (np.frombuffer(data, "<u4", offset=member.offset) > 0x10FFFF).any():
-        refuse(InvalidFile, shown(name), "holds what is not text")
-    return np.frombuffer(data, member.dtype, offset=member.offset).reshape(member.shape)
+    return _checked_text(name, np.frombuffer(data, member.dtype, offset=member.offset).reshape(member.shape))
 
 
 def _no_array(name: str) -> NoReturn:

@@ -65,7 +65,7 @@ def divergence_terms(p: Array, q: Array) -> Array:
 
 
 def row_defect(p: Array, q: Array, alpha: float) -> Array:
-    """1 - sum_s p^alpha q^(1-alpha) along the last axis (definitions, section 4): in [0, 1] for alpha < 1, <= 0 above.
+    """1 - sum_s p^alpha q^(1-alpha) along the last axis (definitions (4.1)): in [0, 1] for alpha < 1, <= 0 above.
 
     Every term has one sign: p [(1-alpha) h(v) - phi(y)] with v = (q-p)/p, y = (1-alpha) log1p(v).
     alpha > 1 and p > 0 = q gives -inf.

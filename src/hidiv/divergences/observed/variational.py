@@ -1,4 +1,4 @@
-"""A deterministic approximation of the observed divergence on any tree, any numbers of states (definitions, section 5).
+"""A deterministic approximation of the observed divergence on any tree, any numbers of states (definitions (5.7)).
 
 V_u(a, b) stands for the divergence of the subtree of u given state a of p and state b of q at u; what the states of the
 children mix is approximated as for mixtures, by comparing every pair of states. It is no bound.
