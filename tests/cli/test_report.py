@@ -34,7 +34,7 @@ def test_it_asks_for_nothing_from_anywhere(tmp_path: Path) -> None:
 
 def test_a_model_without_a_name_goes_by_its_file(tmp_path: Path) -> None:
     for name, rate in (("left", 1.0), ("right", 2.0)):
-        hd.save(hd.Model([1.0], [[1.0]], hd.Poisson([rate])), tmp_path / f"{name}.json")
+        hd.save(hd.Model([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], hd.Poisson([rate, 4.0])), tmp_path / f"{name}.json")
     out = tmp_path / "report.html"
     hidiv("report", str(tmp_path / "left.json"), str(tmp_path / "right.json"), "--tree", "chain:5", "-o", str(out))
     assert "<title>left against right</title>" in out.read_text(encoding="utf-8")

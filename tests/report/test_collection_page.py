@@ -31,7 +31,7 @@ def models(count: int, seed: int = 1) -> list[hd.Model]:
 @pytest.fixture(scope="session")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "many.html"
-    path.write_text(collection_page(models(9), 20), encoding="utf-8")
+    path.write_text(collection_page(models(9), 20).html, encoding="utf-8")
     return path
 
 
@@ -84,7 +84,7 @@ def test_dendrogram_and_map_name_every_model(browser: Browser, page_file: Path) 
 
 def test_a_hostile_name_stays_text(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
-    path.write_text(collection_page(models(4), 20, names=[HOSTILE, "b", "c", "d"]), encoding="utf-8")
+    path.write_text(collection_page(models(4), 20, names=[HOSTILE, "b", "c", "d"]).html, encoding="utf-8")
     with opened(browser, path) as page:
         assert HOSTILE in page.locator("table.sortable").inner_text()
         assert page.locator("main script, main img").count() == 0
@@ -95,7 +95,7 @@ def test_a_hostile_name_stays_text(browser: Browser, tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [60, 300])
 def test_a_larger_matrix_is_a_picture(browser: Browser, tmp_path: Path, count: int) -> None:
     path = tmp_path / "large.html"
-    path.write_text(collection_page(models(count), 20), encoding="utf-8")
+    path.write_text(collection_page(models(count), 20).html, encoding="utf-8")
     assert path.stat().st_size < 1_000_000
     with opened(browser, path) as page:
         image = page.locator(".matrix img")
@@ -108,7 +108,7 @@ def test_a_larger_matrix_is_a_picture(browser: Browser, tmp_path: Path, count: i
 
 def test_the_picture_is_darker_where_models_differ(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "large.html"
-    path.write_text(collection_page(models(60), 20), encoding="utf-8")
+    path.write_text(collection_page(models(60), 20).html, encoding="utf-8")
     with opened(browser, path) as page:
         lightness = page.evaluate(
             """() => {
@@ -139,7 +139,7 @@ def test_infinite_pairs(browser: Browser, tmp_path: Path) -> None:
         for name, row in (("a", [1.0, 0.0]), ("b", [0.5, 0.5]), ("c", [0.4, 0.6]), ("d", [0.0, 1.0]))
     ]
     path = tmp_path / "infinite.html"
-    path.write_text(collection_page(sure, 3), encoding="utf-8")
+    path.write_text(collection_page(sure, 3).html, encoding="utf-8")
     with opened(browser, path) as page:
         assert "6 of 12 divergences are infinite" in page.locator(".words").inner_text()
         page.get_by_role("radio", name="bits").check(force=True)

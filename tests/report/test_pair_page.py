@@ -21,14 +21,14 @@ HOSTILE = "<img src=x onerror=alert(1)></script><script>document.title='owned'</
 @pytest.fixture(scope="session")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "page.html"
-    path.write_text(pair_page(*pair("chain"), evidence=X), encoding="utf-8")
+    path.write_text(pair_page(*pair("chain"), evidence=X).html, encoding="utf-8")
     return path
 
 
 @pytest.fixture(scope="session")
 def grouped_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "grouped.html"
-    path.write_text(pair_page(*pair("tree"), hd.Tree.regular(2, 3)), encoding="utf-8")
+    path.write_text(pair_page(*pair("tree"), hd.Tree.regular(2, 3)).html, encoding="utf-8")
     return path
 
 
@@ -154,7 +154,7 @@ def test_a_hostile_name_stays_text(browser: Browser, tmp_path: Path) -> None:
     p, q = pair("chain")
     described = p.to_dict() | {"name": HOSTILE, "state_names": ["<b>dry</b>", "'\"><svg onload=alert(2)>"]}
     path = tmp_path / "hostile.html"
-    path.write_text(pair_page(hd.Model.from_dict(described), q, evidence=X), encoding="utf-8")
+    path.write_text(pair_page(hd.Model.from_dict(described), q, evidence=X).html, encoding="utf-8")
     with opened(browser, path) as page:
         assert page.title().startswith("<img src=x")
         assert HOSTILE in page.locator("h1").inner_text()
@@ -229,7 +229,7 @@ def test_infinite_and_undefined_are_said(browser: Browser, tmp_path: Path) -> No
     one = hd.Model([1.0], [[1.0]], hd.Categorical([[0.5, 0.5]]), name="one")
     for other, said in ((q, "p can do what q cannot."), (one, "not defined")):
         path = tmp_path / "page.html"
-        path.write_text(pair_page(p, other, 5), encoding="utf-8")
+        path.write_text(pair_page(p, other, 5).html, encoding="utf-8")
         with opened(browser, path) as page:
             assert said in page.locator("main").inner_text()
             page.get_by_role("radio", name="bits").check(force=True)
@@ -240,7 +240,7 @@ def test_many_states_and_long_data_stay_small(browser: Browser, tmp_path: Path) 
     p, q = drawn(60, 1), drawn(60, 2)
     x = np.random.default_rng(3).integers(0, 5, 20_000)
     path = tmp_path / "page.html"
-    path.write_text(pair_page(p, q, evidence=x), encoding="utf-8")
+    path.write_text(pair_page(p, q, evidence=x).html, encoding="utf-8")
     assert path.stat().st_size < 1_000_000
     with opened(browser, path) as page:
         assert page.locator("figure.heat").first.locator("tbody tr").count() == 40
