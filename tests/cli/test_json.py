@@ -30,6 +30,8 @@ CALLS: dict[str, tuple[str, list[list[str]]]] = {
     "influence": ("hidiv.influence", [["influence", CHAINS[0], "--data", "{x}"]]),
     "sample": ("hidiv.sample", [["sample", CHAINS[0], "--tree", "chain:3"]]),
     "demo": ("hidiv.demo", [["demo"]]),
+    "paper": ("hidiv.paper", [["paper", "--out", "{folder}", "--trials", "100"]]),
+    "report": ("hidiv.report", [["report", *CHAINS, "--data", "{x}", "-o", "{page}"]]),
 }  # fmt: skip
 
 
@@ -44,7 +46,8 @@ def files(tmp_path: Path) -> dict[str, str]:
     hd.save(hd.Model([1.0], [[1.0]], third), tmp_path / "one.json")
     narrow = hd.Categorical([[0.5, 0.5, 0.0], [0.2, 0.1, 0.7]])
     hd.save(hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], narrow), tmp_path / "narrow.json")
-    return {"x": str(tmp_path / "x.csv"), "one": str(tmp_path / "one.json"), "narrow": str(tmp_path / "narrow.json")}
+    named = {"x": "x.csv", "one": "one.json", "narrow": "narrow.json", "folder": "paper", "page": "page.html"}
+    return {name: str(tmp_path / file) for name, file in named.items()}
 
 
 @pytest.mark.parametrize("command", CALLS)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import hidiv as hd
 from hidiv.cli.demo import packaged_model
 from hidiv.report.paper import printed
 from hidiv.report.paper.experiments import Experiments, run
@@ -131,4 +130,4 @@ def test_refused(tmp_path: Path) -> None:
     taken.write_text("a file")
     assert "is a file" in refusal("paper", "--out", str(taken))
     assert "Missing option '--out'" in refusal("paper")
-    assert hd.__version__
+    assert "cannot be made" in refusal("paper", "--out", str(taken / "below"), "--trials", "100")

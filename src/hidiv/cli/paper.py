@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
 from hidiv.cli.inputs import json_option
+from hidiv.cli.tables import print_json
 
 
 @click.command()
@@ -46,7 +46,7 @@ def paper(folder: Path, seed: int, trials: int, as_json: bool) -> None:
     written = write(folder, found, judged, seed, __version__)
     tick("")
     if as_json:
-        click.echo(json.dumps(to_json(found, judged, seed, __version__), indent=1))
+        print_json(to_json(found, judged, seed, __version__))
         return
     click.echo(terminal(judged))
     click.echo(f"\nwritten to {folder}: " + ", ".join(path.name for path in written))

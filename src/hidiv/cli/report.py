@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from hidiv.cli.collections import read_models
-from hidiv.cli.inputs import FILE, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
+from hidiv.cli.inputs import FILE, json_option, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
+from hidiv.cli.tables import print_json
 from hidiv.errors import HidivError, refuse
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
+    from hidiv.report.page import Page
 
 
 @click.command()
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 @tree_option
 @click.option("--data", type=FILE, metavar="X.csv", help="Observations: where along them the two models part.")
 @click.option("-o", "out", required=True, type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page.")
-def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out: str) -> None:
+@json_option
+def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out: str, as_json: bool) -> None:
     """One self-contained HTML page about two models, or all pairs of more.
 
     \b
@@ -32,10 +35,12 @@ def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out
         page = of_two(models[0], models[1], tree_text, data)
     else:
         page = of_many(models, tree_text, data)
-    write_text(out, page)
+    write_text(out, page.html)
+    if as_json:
+        print_json(page.data)
 
 
-def of_two(first: str, second: str, tree_text: str | None, data: str | None) -> str:
+def of_two(first: str, second: str, tree_text: str | None, data: str | None) -> Page:
     """The page about two model files."""
     from hidiv.report.pair_page import pair_page
 
@@ -45,7 +50,7 @@ def of_two(first: str, second: str, tree_text: str | None, data: str | None) -> 
     return pair_page(p, q, tree, evidence=values)
 
 
-def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None) -> str:
+def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None) -> Page:
     """The page about a collection."""
     from hidiv.report.collection_page import collection_page
 

@@ -18,7 +18,7 @@ from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.report.dendrograms import dendrogram
-from hidiv.report.page import render, short
+from hidiv.report.page import Page, render, short
 from hidiv.report.pair_page import listed_tree
 from hidiv.report.png import data_address
 from hidiv.report.provenance import versions
@@ -43,7 +43,7 @@ def collection_page(
     *,
     names: list[str] | None = None,
     quantity: Literal["joint", "observed"] = "joint",
-) -> str:
+) -> Page:
     """One self-contained HTML page about all pairs of these models on a tree."""
     if not FEWEST <= len(models) <= MOST:
         refuse(HidivError, "models", f"a page about a collection has {FEWEST} to {MOST} models", len(models))

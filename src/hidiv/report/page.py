@@ -7,7 +7,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from math import inf, isinf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hidiv.errors import MissingExtra, OutOfRange, refuse
 
@@ -17,8 +17,15 @@ if TYPE_CHECKING:
 LARGEST = 1_000_000  # bytes of a page
 
 
-def render(template: str, context: dict[str, Any]) -> str:
-    """The page; a strict Content-Security-Policy lets its own style and script run and nothing else."""
+class Page(NamedTuple):
+    """A page, and the JSON that it holds for download."""
+
+    html: str
+    data: dict[str, Any]
+
+
+def render(template: str, context: dict[str, Any]) -> Page:
+    """The page with `context["result"]` in it; a strict policy lets its own style and script run and nothing else."""
     style, script = _text("style.css"), _text("script.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
@@ -28,7 +35,7 @@ def render(template: str, context: dict[str, Any]) -> str:
     if len(page.encode("utf-8")) > LARGEST:
         size = f"{len(page.encode('utf-8'))} bytes"
         refuse(OutOfRange, "report", f"a page may have {LARGEST} bytes", size, "give shorter data or fewer models")
-    return page
+    return Page(page, context["result"])
 
 
 @cache

@@ -20,7 +20,7 @@ from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.report.charts import Chart, TreeChart, node_chart
 from hidiv.report.heat_tables import HeatTable, heat_tables, share
-from hidiv.report.page import render
+from hidiv.report.page import Page, render
 from hidiv.report.part_rows import part_rows
 from hidiv.report.provenance import versions
 from hidiv.report.told_apart import told_apart
@@ -29,7 +29,7 @@ LISTED = 5000  # numbers of an array that the JSON holds
 STRONGEST = 10  # observations named
 
 
-def pair_page(p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: int = 0) -> str:
+def pair_page(p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: int = 0) -> Page:
     """One self-contained HTML page: how p and q differ, where, along which data, and how that was computed."""
     p, q = as_models(p, q)
     found = compare(p, q, tree, evidence=evidence, seed=seed)

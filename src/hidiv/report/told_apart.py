@@ -15,7 +15,7 @@ SECONDS = 2.0  # for a rate that is searched for, and for the tests of one row
 
 
 def told_apart(p: Model, q: Model, found: Comparison) -> dict[str, Any] | None:
-    """Rows of (error rate, observations when p is true, when q is true); whole trees where there is no observed rate."""
+    """Rows of (error rate, observations when p is true, when q is true); of whole trees where there is no rate."""
     if found.rates.observed is None:
         return _whole(found)
     needed = [samples_to_tell_apart(p, q, error, max_seconds=SECONDS) for error in ERRORS]
@@ -44,8 +44,8 @@ def _whole(found: Comparison) -> dict[str, Any] | None:
     name, last = found.p or "p", shown(max(1.0, trees[ERRORS[-1]]), 2)
     return {
         "whole": True,
-        "words": f"About {last} independent observations of the whole tree tell them apart with one error in a thousand "
-        f"if {name} is true.",
+        "words": f"About {last} independent observations of the whole tree tell them apart with one error in a "
+        f"thousand if {name} is true.",
         "rows": [{"error": f"{error:g}", "p": shown(value, 3)} for error, value in trees.items()],
         "data": [{"error": error, "whole_trees_under_p": value} for error, value in trees.items()],
     }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hidiv.divergences.result import Divergence, plain
+from hidiv.errors import InvalidFile, refuse, shown
+from hidiv.files.disk import replace_file, write_text
 from hidiv.report.paper.experiments import Experiments
 from hidiv.report.paper.figures import figures
 from hidiv.report.paper.statements import statements
@@ -19,11 +22,14 @@ from hidiv.report.paper.verdicts import Verdict
 
 def write(folder: Path, experiments: Experiments, found: list[Verdict], seed: int, version: str) -> list[Path]:
     """All files; the folder is made where there is none."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        refuse(InvalidFile, shown(str(folder)), f"cannot be made, {(error.strerror or type(error).__name__).lower()}")
     how = f"Regenerated from the printed parameters by hidiv {version}, seed {seed}."
     written = [folder / "summary.md", folder / "paper.json"]
-    written[0].write_text(markdown(experiments, found, how), encoding="utf-8")
-    written[1].write_text(json.dumps(to_json(experiments, found, seed, version), indent=1) + "\n", encoding="utf-8")
+    write_text(str(written[0]), markdown(experiments, found, how))
+    write_text(str(written[1]), json.dumps(to_json(experiments, found, seed, version), indent=1) + "\n")
     return written + draw(folder, experiments)
 
 
@@ -38,8 +44,8 @@ def draw(folder: Path, experiments: Experiments) -> list[Path]:
             figure = ax.get_figure(root=True)
             assert figure is not None
             paths += [folder / f"{name}.png", folder / f"{name}.svg"]
-            figure.savefig(paths[-2], dpi=150)
-            figure.savefig(paths[-1], metadata={"Date": None})
+            replace_file(str(paths[-2]), partial(figure.savefig, format="png", dpi=150))
+            replace_file(str(paths[-1]), partial(figure.savefig, format="svg", metadata={"Date": None}))
     return paths
 
 

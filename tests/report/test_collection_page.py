@@ -1,0 +1,160 @@
+"""The page about many models, in a real browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, expect
+
+import hidiv as hd
+from hidiv.errors import HidivError
+from hidiv.report.collection_page import collection_page
+from hidiv.report.dendrograms import dendrogram
+from tests.report.reading import numbers, opened
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def models(count: int, seed: int = 1) -> list[hd.Model]:
+    """Three kinds of models."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for i in range(count):
+        emission = hd.Gaussian(3 * (i % 3) + rng.normal(0, 0.2, 2), std=[1.0, 1.0])
+        made.append(hd.Model([0.5, 0.5], rng.dirichlet([5, 1], 2), emission, name=f"kind {i % 3} no {i}"))
+    return made
+
+
+@pytest.fixture(scope="session")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "many.html"
+    path.write_text(collection_page(models(9), 20).html, encoding="utf-8")
+    return path
+
+
+def test_all_pairs(browser: Browser, page_file: Path, tmp_path: Path) -> None:
+    matrix = np.asarray(hd.pairwise_kl(models(9), 20))
+    with opened(browser, page_file) as page:
+        assert "They fall into 3 clusters" in page.locator(".words").inner_text()
+        others = matrix[~np.eye(9, dtype=bool)]
+        assert numbers(page, ".card .value .n")[::2] == [float(f"{v:.5g}") for v in (others.min(), others.max())]
+        cell = page.locator('.matrix td[data-r="0"][data-c="8"]')
+        cell.hover()
+        first, last = (
+            page.locator(".matrix tbody th").first.inner_text(),
+            page.locator(".matrix thead th").last.inner_text(),
+        )
+        i, j = (int(name.split()[-1]) for name in (first, last))
+        assert page.locator("#tip").inner_text() == f"D({first} || {last}): {float(f'{matrix[i, j]:.4g}'):g} nats"
+        page.locator('.matrix td[tabindex="0"]').focus()
+        page.keyboard.press("ArrowDown")
+        assert page.locator(".matrix .reading").inner_text().startswith("D(")
+        page.locator("svg.map circle").nth(4).hover()
+        assert page.locator("#tip").inner_text() == "kind 1 no 4: cluster 1"
+        with page.expect_download() as downloading:
+            page.get_by_role("button", name="Download JSON").click()
+        downloading.value.save_as(tmp_path / "found.json")
+    told = json.loads((tmp_path / "found.json").read_text())
+    assert told["format"] == "hidiv.collection_report"
+    assert np.array(told["matrix"]).tolist() == matrix.tolist()
+    assert np.array(told["clusters"]["linkage"]).shape == (8, 4)
+
+
+def test_neighbours_sort_and_switch(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as page:
+        column = "table.sortable tbody td:nth-child(3)"
+        before = numbers(page, column)
+        page.get_by_role("button", name="nearest").click()
+        assert numbers(page, column) == sorted(before, reverse=True)
+        page.get_by_role("radio", name="bits").check(force=True)
+        bits = numbers(page, column)
+        assert bits == pytest.approx([v / np.log(2) for v in sorted(before, reverse=True)], rel=1e-4)  # five digits
+        assert bits == sorted(bits, reverse=True)
+
+
+def test_dendrogram_and_map_name_every_model(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as page:
+        names = {model.name for model in models(9)}
+        assert set(page.locator("svg.dendrogram text:not(.n)").all_text_contents()) == names
+        assert page.locator("svg.map circle").count() == 9
+
+
+def test_a_hostile_name_stays_text(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.html"
+    path.write_text(collection_page(models(4), 20, names=[HOSTILE, "b", "c", "d"]).html, encoding="utf-8")
+    with opened(browser, path) as page:
+        assert HOSTILE in page.locator("table.sortable").inner_text()
+        assert page.locator("main script, main img").count() == 0
+        page.locator("svg.map circle").first.hover()
+        assert HOSTILE in page.locator("#tip").inner_text()
+
+
+@pytest.mark.parametrize("count", [60, 300])
+def test_a_larger_matrix_is_a_picture(browser: Browser, tmp_path: Path, count: int) -> None:
+    path = tmp_path / "large.html"
+    path.write_text(collection_page(models(count), 20).html, encoding="utf-8")
+    assert path.stat().st_size < 1_000_000
+    with opened(browser, path) as page:
+        image = page.locator(".matrix img")
+        assert image.evaluate("(node) => [node.complete, node.naturalWidth]") == [True, count]
+        image.hover(position={"x": 3, "y": 100})
+        expect(page.locator("#tip")).to_be_visible()
+        assert page.locator("#tip").inner_text().startswith("D(kind ")
+        assert ("nats" in page.locator("#tip").inner_text()) == (count <= 150)
+
+
+def test_the_picture_is_darker_where_models_differ(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "large.html"
+    path.write_text(collection_page(models(60), 20).html, encoding="utf-8")
+    with opened(browser, path) as page:
+        lightness = page.evaluate(
+            """() => {
+              const image = document.querySelector(".matrix img");
+              const canvas = document.createElement("canvas");
+              canvas.width = canvas.height = image.naturalWidth;
+              const at = canvas.getContext("2d");
+              at.drawImage(image, 0, 0);
+              const pixels = at.getImageData(0, 0, canvas.width, canvas.height).data;
+              return [...Array(canvas.width).keys()].map((i) => [
+                pixels[4 * (i * canvas.width + i)], pixels[4 * (i * canvas.width + canvas.width - 1 - i)]]);
+            }"""
+        )
+    diagonal, other = zip(*lightness, strict=True)
+    assert min(diagonal) == max(diagonal) == 245  # zero is the lightest
+    assert np.mean(other) < 150
+
+
+@pytest.mark.parametrize("width", [340, 1100])
+def test_no_sideways_scrolling(browser: Browser, page_file: Path, width: int) -> None:
+    with opened(browser, page_file, width=width, dark=True) as page:
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_infinite_pairs(browser: Browser, tmp_path: Path) -> None:
+    sure = [
+        hd.Model([1.0], [[1.0]], hd.Categorical([row]), name=name)
+        for name, row in (("a", [1.0, 0.0]), ("b", [0.5, 0.5]), ("c", [0.4, 0.6]), ("d", [0.0, 1.0]))
+    ]
+    path = tmp_path / "infinite.html"
+    path.write_text(collection_page(sure, 3).html, encoding="utf-8")
+    with opened(browser, path) as page:
+        assert "6 of 12 divergences are infinite" in page.locator(".words").inner_text()
+        page.get_by_role("radio", name="bits").check(force=True)
+        assert "NaN" not in page.locator("body").inner_text()
+        assert page.locator(".matrix td", has_text="∞").count() == 6
+
+
+def test_dendrogram_heights() -> None:
+    drawn = dendrogram(np.array([[0.0, 1.0, 2.0, 2.0], [2.0, 3.0, 4.0, 3.0]]), ["a", "b", "c"])
+    assert drawn.order == [2, 0, 1]
+    assert [name for _, name in drawn.leaves] == ["c", "a", "b"]
+    assert drawn.path.count("M") == 2
+    assert "H260.0" in drawn.path  # half of the axis, whose top is 4
+
+
+def test_refused() -> None:
+    with pytest.raises(HidivError, match="a page about a collection has 3 to 1000 models, got 2"):
+        collection_page(models(2), 20)
