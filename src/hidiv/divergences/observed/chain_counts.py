@@ -55,7 +55,9 @@ class Counts(NamedTuple):
                 for r in range(means.shape[1]):
                     found[:, r] = np.where(at > 0, at * (log_p[nodes] - log_q[nodes, r][:, None, :]), 0.0).sum(axis=0)
             if not symbols:
-                found[means < ROUNDING * len(nodes)] = 0.0  # the two laws are one, what is left of their log-ratio is noise
+                found[means < ROUNDING * len(nodes)] = (
+                    0.0  # the two laws are one, what is left of their log-ratio is noise
+                )
             out.append((found - means[:, :, None]).reshape(-1, count))
         return np.concatenate(out)
 

@@ -64,7 +64,13 @@ class ChainPair:
     def following(self) -> Following | None:
         """Where the step after next is cheap to look at: few symbols, the same laws at every node."""
         space, (move_p, move_q) = self.spaces[0], self.moves
-        if self.close or len(self.spaces) > 1 or self.p.n_states + self.q.n_states < 5 or not space.symbols or len(space.weight) > FEW_SYMBOLS:
+        if (
+            self.close
+            or len(self.spaces) > 1
+            or self.p.n_states + self.q.n_states < 5
+            or not space.symbols
+            or len(space.weight) > FEW_SYMBOLS
+        ):
             return None
         if len(move_p) > 1 or len(move_q) > 1:
             return None

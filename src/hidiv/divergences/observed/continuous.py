@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 FINER = Fineness(1e-15, 4.0, 1e-20)
 NODES = (12, 18, 27, 40, 60, 90)
-FLAT = 1e-16
+FLAT = 1e-14  # change of the increments of a step from which on they are taken to be constant
 SAME = 1e-14  # relative change that is put down to rounding
 
 
@@ -97,7 +97,7 @@ def _refined(p: Model, q: Model, of: Callable[[_Filter, Model], float]) -> Refin
 
 def _spaces(p: Model, q: Model, fineness: Fineness) -> tuple[Points, Points]:
     """Points for what p shows, weighed by q and by p itself."""
-    cross, own = (points(p.emissions[0], m.emissions[0], fineness) for m in (q, p))
+    cross, own = (points(p.emissions[0], _doubled(m).emissions[0], fineness) for m in (q, p))
     for space in (cross, own):
         if ((space.p.max(axis=0) > 0) & ~np.isfinite(space.log_q).all(axis=0)).any():
             raise NotApplicable("q cannot have some of the values of p")

@@ -50,9 +50,7 @@ def panel_rule(p: Family, q: Family, fineness: Fineness = FINE) -> tuple[Array, 
     for _ in range(LEVELS):
         whole, bend = _masses(p, q, kind, left, size, fineness.faint)
         half = 0.5 * size
-        first, second = (
-            _masses(p, q, kind, start, half, 1.0)[0] for start in (left, left + half)
-        )
+        first, second = (_masses(p, q, kind, start, half, 1.0)[0] for start in (left, left + half))
         rough = np.abs(first + second - whole).max(axis=1) > fineness.agree
         again = (rough | (bend > fineness.bend)) & (left + half > left)
         done.append((left[~again], size[~again]))
