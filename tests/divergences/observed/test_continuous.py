@@ -26,10 +26,10 @@ def test_the_gaussian_pair():
 def test_agrees_with_certified_values_of_symbols(kind):
     for seed in (1, 2):
         p, q = models(kind, seed)
-        rate = quadrature_rate(p, q, 1e-3, 1e-9)
+        rate = quadrature_rate(p, q, 1e-3)
         assert rate.value == pytest.approx(hd.observed_kl_rate(p, q, method="certified").value, abs=2e-11)
         for length in (1, 2, 5, 60):
-            found = quadrature_chain(p, q, hd.Tree.chain(length), 1e-3, 1e-9)
+            found = quadrature_chain(p, q, hd.Tree.chain(length), 1e-3)
             assert found.value == pytest.approx(hd.observed_kl(p, q, length, method="certified").value, abs=1e-10)
 
 
@@ -53,7 +53,7 @@ PAIRS = [
 @pytest.mark.parametrize(("one", "two"), PAIRS, ids=lambda family: family.name)
 def test_any_scalar_family_agrees_with_monte_carlo(one, two):
     p, q = hd.Model(P.initial, P.transition, one), hd.Model(Q.initial, Q.transition, two)
-    exact = quadrature_chain(p, q, hd.Tree.chain(15), 1e-3, 1e-9)
+    exact = quadrature_chain(p, q, hd.Tree.chain(15), 1e-3)
     assert exact.upper - exact.lower < 1e-9
     drawn = hd.observed_kl(p, q, 15, method="montecarlo", seed=1, max_samples=600)
     assert abs(drawn.value - exact.value) < 4 * drawn.std_error
@@ -78,12 +78,12 @@ def test_steps_aside():
     p, q = gaussian_pair()
     three = hd.Model("stationary", np.full((3, 3), 1 / 3), hd.Gaussian([0.0, 1.0, 2.0], std=[1.0, 1.0, 1.0]))
     with pytest.raises(NotApplicable, match="two states"):
-        quadrature_rate(p, three, 1e-3, 1e-9)
+        quadrature_rate(p, three, 1e-3)
     stuck = hd.Model([0.5, 0.5], [[1.0, 0.0], [0.5, 0.5]], q.emission)
     with pytest.raises(NotApplicable, match="probability zero"):
-        quadrature_rate(p, stuck, 1e-3, 1e-9)
-    assert quadrature(p, q, hd.Tree([-1, 0, 0]), 1e-3, 1e-9) is None
-    assert quadrature(p, q, None, 0.0, 1e-16) is None  # nothing here is as good as that
+        quadrature_rate(p, stuck, 1e-3)
+    assert quadrature(p, q, hd.Tree([-1, 0, 0]), 1e-3) is None
+    assert quadrature(p, q, None, 1e-16) is None  # nothing here is as good as that
     close = hd.Model(p.initial, p.transition, hd.Gaussian([1e-6, 2.0], std=[1.0, 1.0]))
     found = hd.observed_kl(p, close, 20, seed=1)  # the difference of two entropies has no digits left: drawn instead
     assert found.std_error is not None

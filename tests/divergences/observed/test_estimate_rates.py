@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.batch_means import _carry, _merged
 from hidiv.divergences.observed.batch import Batch
+from hidiv.divergences.observed.batch_means import _carry, _merged
 from hidiv.divergences.observed.paths import classes_of
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 

@@ -98,7 +98,10 @@ class ChainPair:
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
     def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
-        """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls; lean: without products."""
+        """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
+
+        lean: without those that take longest, products of filter probabilities.
+        """
         x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
         x = x.reshape(size, self.tree.n_nodes, -1)
         past, one, two, weights_p, weights_q = self.past(x)

@@ -30,7 +30,7 @@ class Weights(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """predicted (N, K, n): P(S_t | x_0..t-1); updated (N, K, n): P(S_t | x_0..t); log_prob (N, n): log P(x_t | past)."""
+    """predicted (N, K, n): P(S_t | x_0..t-1); updated (N, K, n): P(S_t | x_0..t); log_prob (N, n): of x_t given the past."""
 
     predicted: Array
     updated: Array

@@ -66,7 +66,7 @@ def observed_kl(
         "variational": lambda: _variational(p, q, on),
     }
     if method == "auto":
-        return _first(p, q, on, ways, rtol, atol)
+        return _first(p, q, on, ways, rtol)
     if method not in ways:
         refuse(HidivError, "method", 'must be "auto", ' + ", ".join(f'"{name}"' for name in ways), method)
     try:
@@ -75,9 +75,7 @@ def observed_kl(
         not_applicable(method, reason)
 
 
-def _first(
-    p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergence]], rtol: float, atol: float
-) -> Divergence:
+def _first(p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergence]], rtol: float) -> Divergence:
     """Exact where it is quick, certified where there is a certificate, an estimate else."""
     passed = []
     for name in ("exact", "certified"):
@@ -90,7 +88,7 @@ def _first(
             continue
         found.notes.extend(passed)
         return found
-    found = quadrature(p, q, tree, rtol, atol) or ways["montecarlo"]()
+    found = quadrature(p, q, tree, rtol) or ways["montecarlo"]()
     found.notes.extend(passed)
     return found
 
