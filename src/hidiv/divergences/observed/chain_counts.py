@@ -19,8 +19,8 @@ IntArray = NDArray[np.int64]
 
 
 class Counts(NamedTuple):
-    """What is needed to count: transitions of p, the first law, expected pairs (K, K), and by kind of node its nodes and
-    expected emission counts, (K, M) of symbols or (K, L) of log p_s/q_r."""
+    """What is needed to count: transitions of p, the first law, expected pairs (K, K), and by kind of node its nodes
+    and expected emission counts, (K, M) of symbols or (K, L) of log p_s/q_r."""
 
     moves: Array
     initial: Array

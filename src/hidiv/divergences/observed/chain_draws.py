@@ -40,7 +40,10 @@ class ChainPair:
     @classmethod
     def of(cls, p: Model, q: Model, tree: Tree) -> ChainPair:
         """NotApplicable where the observations of a node are no sum over points."""
-        group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else np.asarray(tree.group)
+        if len(p.emissions) == len(q.emissions) == 1:
+            space = points(p.emissions[0], q.emissions[0], QUICK)
+            return cls(p, q, tree, (space,), np.zeros(tree.n_nodes, dtype=np.int64))
+        group = np.asarray(tree.group)
         at_p, at_q = (np.minimum(group, len(m.emissions) - 1) for m in (p, q))
         pairs, space_of = np.unique(np.stack([at_p, at_q], axis=1), axis=0, return_inverse=True)
         spaces = tuple(points(p.emissions[a], q.emissions[b], QUICK) for a, b in pairs.tolist())
