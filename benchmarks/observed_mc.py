@@ -31,7 +31,8 @@ def against_hmmlearn(p: hd.Model, q: hd.Model, which: str) -> Row:
 
     def mine() -> None:
         found = hd.observed_kl(p, q, LENGTH, method="montecarlo", rtol=RELATIVE, seed=next(seeds))
-        assert found.std_error is not None and found.std_error <= RELATIVE * found.value
+        assert found.std_error is not None
+        assert found.std_error <= RELATIVE * found.value
 
     def theirs() -> None:
         for _ in range(DRAWS):

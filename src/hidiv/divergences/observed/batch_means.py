@@ -73,7 +73,9 @@ def rate_estimate(
                     if error <= wanted and all(m.settled for m in means):
                         stopped = "the wanted standard error"
                         break
-                    progress.show(max(steps / most, min(1.0, wanted / max(error, 1e-300)) ** 2), f"{steps} steps, {value:.6g}")
+                    progress.show(
+                        max(steps / most, min(1.0, wanted / max(error, 1e-300)) ** 2), f"{steps} steps, {value:.6g}"
+                    )
                 if monotonic() > end and steps >= 2 * BLOCK * len(paths):
                     stopped = "the time"
                     break
@@ -104,7 +106,9 @@ def _summed_up(p: Model, q: Model, paths: list[Path], steps: int, stopped: str) 
     ]
     if error > 0:
         apart = _weighted(paths, plain)
-        notes.append(f"plain log-ratio {apart[0]:.10g} ({apart[1]:.2g}): variance divided by {(apart[1] / error) ** 2:.3g}")
+        notes.append(
+            f"plain log-ratio {apart[0]:.10g} ({apart[1]:.2g}): variance divided by {(apart[1] / error) ** 2:.3g}"
+        )
     if any(abs(_carry(m.draws)) > 0.3 for m in means):
         notes.append("batches are still correlated, a longer path would tell more")
     settled = sum(path.p.n_states for path in paths) == p.n_states
@@ -116,7 +120,7 @@ def _summed_up(p: Model, q: Model, paths: list[Path], steps: int, stopped: str) 
 def _mean(path: Path) -> Mean:
     """Mean over batches; the standard error allows for what neighbouring batches have in common."""
     batch = _merged(path.all())
-    found = controlled_mean(batch.base, batch.controls, batch.plain)
+    found = controlled_mean(batch.base, batch.controls)
     carry = max(_carry(found.draws), 0.0)
     return found._replace(std_error=found.std_error * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9))))
 

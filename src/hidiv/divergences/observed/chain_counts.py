@@ -19,8 +19,8 @@ IntArray = NDArray[np.int64]
 
 
 class Counts(NamedTuple):
-    """What is needed to count: transitions of p, the first law, expected pairs (K, K), and by kind of node the nodes and
-    the expected emission counts, (K, M) of symbols or (K, L) of log p_s/q_r."""
+    """What is needed to count: transitions of p, the first law, expected pairs (K, K), and by kind of node its nodes
+    and expected emission counts, (K, M) of symbols or (K, L) of log p_s/q_r."""
 
     moves: Array
     initial: Array
@@ -55,7 +55,9 @@ class Counts(NamedTuple):
                 for r in range(means.shape[1]):
                     found[:, r] = np.where(at > 0, at * (log_p[nodes] - log_q[nodes, r][:, None, :]), 0.0).sum(axis=0)
             if not symbols:
-                found[means < ROUNDING * len(nodes)] = 0.0  # the two laws are one, what is left of their log-ratio is noise
+                found[means < ROUNDING * len(nodes)] = (
+                    0.0  # the two laws are one, what is left of their log-ratio is noise
+                )
             out.append((found - means[:, :, None]).reshape(-1, count))
         return np.concatenate(out)
 

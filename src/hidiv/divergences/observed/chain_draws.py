@@ -40,7 +40,10 @@ class ChainPair:
     @classmethod
     def of(cls, p: Model, q: Model, tree: Tree) -> ChainPair:
         """NotApplicable where the observations of a node are no sum over points."""
-        group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else np.asarray(tree.group)
+        if len(p.emissions) == len(q.emissions) == 1:
+            space = points(p.emissions[0], q.emissions[0], QUICK)
+            return cls(p, q, tree, (space,), np.zeros(tree.n_nodes, dtype=np.int64))
+        group = np.asarray(tree.group)
         at_p, at_q = (np.minimum(group, len(m.emissions) - 1) for m in (p, q))
         pairs, space_of = np.unique(np.stack([at_p, at_q], axis=1), axis=0, return_inverse=True)
         spaces = tuple(points(p.emissions[a], q.emissions[b], QUICK) for a, b in pairs.tolist())
@@ -64,7 +67,13 @@ class ChainPair:
     def following(self) -> Following | None:
         """Where the step after next is cheap to look at: few symbols, the same laws at every node."""
         space, (move_p, move_q) = self.spaces[0], self.moves
-        if self.close or len(self.spaces) > 1 or self.p.n_states + self.q.n_states < 5 or not space.symbols or len(space.weight) > FEW_SYMBOLS:
+        if (
+            self.close
+            or len(self.spaces) > 1
+            or self.p.n_states + self.q.n_states < 5
+            or not space.symbols
+            or len(space.weight) > FEW_SYMBOLS
+        ):
             return None
         if len(move_p) > 1 or len(move_q) > 1:
             return None
@@ -92,7 +101,10 @@ class ChainPair:
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
     def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
-        """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls; lean: without products."""
+        """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
+
+        lean: without those that take longest, products of filter probabilities.
+        """
         x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
         x = x.reshape(size, self.tree.n_nodes, -1)
         past, one, two, weights_p, weights_q = self.past(x)

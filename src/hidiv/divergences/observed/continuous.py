@@ -26,30 +26,32 @@ Array = NDArray[np.float64]
 
 FINER = Fineness(1e-15, 4.0, 1e-20)
 NODES = (12, 18, 27, 40, 60, 90)
-FLAT = 1e-16
+FLAT = 1e-14  # change of the increments of a step from which on they are taken to be constant
 SAME = 1e-14  # relative change that is put down to rounding
 
 
-def quadrature(p: Model, q: Model, tree: Tree | None, rtol: float, atol: float) -> Divergence | None:
-    """D_X on a chain, or without a tree the rate; None where there is none or it exceeds both rtol and atol."""
+def quadrature(p: Model, q: Model, tree: Tree | None, rtol: float) -> Divergence | None:
+    """D_X on a chain, or without a tree the rate; None where there is none or its error exceeds rtol."""
     try:
-        return quadrature_rate(p, q, rtol, atol) if tree is None else quadrature_chain(p, q, tree, rtol, atol)
+        return quadrature_rate(p, q, rtol) if tree is None else quadrature_chain(p, q, tree, rtol)
     except NotApplicable:
         return None
 
 
-def quadrature_rate(p: Model, q: Model, rtol: float, atol: float) -> Divergence:
-    """lim D_X(N) / N for two-state chains; NotApplicable elsewhere and where the error exceeds rtol and atol."""
+def quadrature_rate(p: Model, q: Model, rtol: float) -> Divergence:
+    """lim D_X(N) / N for two-state chains; NotApplicable elsewhere and for close models, where the error
+    exceeds rtol times the value.
+    """
     found = _refined(p, q, lambda law, other: law.rate(other))
-    return _estimate(found, rtol, atol, f"{subject(p, q)} rate", "step")
+    return _estimate(found, rtol, f"{subject(p, q)} rate", "step")
 
 
-def quadrature_chain(p: Model, q: Model, tree: Tree, rtol: float, atol: float) -> Divergence:
+def quadrature_chain(p: Model, q: Model, tree: Tree, rtol: float) -> Divergence:
     """D_X of a chain of known length; NotApplicable as for the rate."""
     if not tree.is_chain:
         raise NotApplicable("quadrature needs a chain")
     found = _refined(p, q, lambda law, other: law.total(other, tree.n_nodes))
-    return _estimate(found, rtol, atol, subject(p, q, tree), None)
+    return _estimate(found, rtol, subject(p, q, tree), None)
 
 
 class Refined(NamedTuple):
@@ -61,8 +63,8 @@ class Refined(NamedTuple):
     points: int
 
 
-def _estimate(found: Refined, rtol: float, atol: float, about: str, per: str | None) -> Divergence:
-    if not found.error <= max(atol, rtol * abs(found.value)):
+def _estimate(found: Refined, rtol: float, about: str, per: str | None) -> Divergence:
+    if not found.error <= rtol * abs(found.value):
         raise NotApplicable(f"refining the quadrature still changes it by {found.error:.1g}")
     note = (
         f"quadrature with {found.points} points and {found.nodes} nodes, no draws; lower and upper are what refining "
@@ -97,7 +99,7 @@ def _refined(p: Model, q: Model, of: Callable[[_Filter, Model], float]) -> Refin
 
 def _spaces(p: Model, q: Model, fineness: Fineness) -> tuple[Points, Points]:
     """Points for what p shows, weighed by q and by p itself."""
-    cross, own = (points(p.emissions[0], m.emissions[0], fineness) for m in (q, p))
+    cross, own = (points(p.emissions[0], _doubled(m).emissions[0], fineness) for m in (q, p))
     for space in (cross, own):
         if ((space.p.max(axis=0) > 0) & ~np.isfinite(space.log_q).all(axis=0)).any():
             raise NotApplicable("q cannot have some of the values of p")

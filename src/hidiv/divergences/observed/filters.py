@@ -30,7 +30,7 @@ class Weights(NamedTuple):
 
 
 class Filters(NamedTuple):
-    """predicted (N, K, n): P(S_t | x_0..t-1); updated (N, K, n): P(S_t | x_0..t); log_prob (N, n): log P(x_t | past)."""
+    """predicted (N, K, n): P(S_t | x_0..t-1); updated (N, K, n): P(S_t | x_0..t); log_prob (N, n): of x_t."""
 
     predicted: Array
     updated: Array
@@ -52,36 +52,36 @@ def run_both(initial: Sequence[Array], moves: Sequence[Array], weights: Sequence
     ends = np.cumsum([0, *sizes])
     weight = weights[0].value if len(weights) == 1 else np.concatenate([w.value for w in weights], axis=1)
     predicted, mass = np.empty_like(weight), np.empty_like(weight)
-    total = np.empty((length, len(sizes), count))
-    # One product gives the next filters and, by rows of ones, what they have to be divided by.
-    step = np.zeros((max(len(m) for m in moves), ends[-1] + len(sizes), ends[-1]))
+    # One product gives the next filters and, by rows of ones, what each of their entries has to be divided by.
+    states = int(ends[-1])
+    step = np.zeros((max(len(m) for m in moves), 2 * states, states))
     for i, move in enumerate(moves):
-        step[:, ends[i] : ends[i + 1], ends[i] : ends[i + 1]] = move.transpose(0, 2, 1)
-        step[:, ends[-1] + i, ends[i] : ends[i + 1]] = 1.0
-        predicted[0, ends[i] : ends[i + 1]] = initial[i][:, None]
-    parts = [(slice(ends[i], ends[i + 1]), ends[-1] + i) for i in range(len(sizes))]
-    ahead = np.empty((step.shape[1], count))
-    same = len(step) == 1
+        mine = slice(ends[i], ends[i + 1])
+        step[:, mine, mine] = move.transpose(0, 2, 1)
+        step[:, states + ends[i] : states + ends[i + 1], mine] = 1.0
+        predicted[0, mine] = initial[i][:, None]
+    ahead = np.empty((length, 2 * states, count))
+    over, under = ahead[:, :states], ahead[:, states:]
+    steps = [step[0]] * length if len(step) == 1 else [*step[1:], step[-1]]
     with np.errstate(divide="ignore", invalid="ignore"):
-        for t in range(length):
+        for t in range(length - 1):
             np.multiply(predicted[t], weight[t], out=mass[t])
-            np.matmul(step[0 if same else min(t + 1, length - 1)], mass[t], out=ahead)
-            total[t] = ahead[ends[-1] :]
-            if t + 1 < length:
-                after = predicted[t + 1]
-                for mine, row in parts:
-                    np.divide(ahead[mine], ahead[row], out=after[mine])
-        if not total.min() >= FAINT:
+            np.matmul(steps[t], mass[t], out=ahead[t])
+            np.divide(over[t], under[t], out=predicted[t + 1])
+        np.multiply(predicted[-1], weight[-1], out=mass[-1])
+        np.matmul(steps[-1], mass[-1], out=ahead[-1])
+        if not under.min() >= FAINT:
             return [_in_logs(*each) for each in zip(initial, moves, weights, strict=True)]
-        log_prob = np.log(total)
-        for i, (mine, _) in enumerate(parts):
-            mass[:, mine] /= total[:, i : i + 1]
+        mass /= under
+        log_prob = np.log(under[:, ends[:-1]])
     return [
         Filters(
-            predicted[:, mine], mass[:, mine], log_prob[:, i] if w.scale is None else log_prob[:, i] + w.scale
+            predicted[:, ends[i] : ends[i + 1]],
+            mass[:, ends[i] : ends[i + 1]],
+            log_prob[:, i] if w.scale is None else log_prob[:, i] + w.scale,
         )
-        for i, ((mine, _), w) in enumerate(zip(parts, weights, strict=True))
-    ]  # fmt: skip
+        for i, w in enumerate(weights)
+    ]
 
 
 def _in_logs(initial: Array, moves: Array, weights: Weights) -> Filters:

@@ -76,7 +76,7 @@ def observed_kl(
     if method == "auto":
         seconds = AUTO_SECONDS if max_seconds is None else min(AUTO_SECONDS, max_seconds / 2)
         ways["certified"] = lambda: sufficient(_certified(p, q, on, rtol, atol, seconds), rtol, atol)
-        return _first(p, q, on, ways, rtol, atol)
+        return _first(p, q, on, ways, rtol)
     if method not in ways:
         refuse(HidivError, "method", 'must be "auto", ' + ", ".join(f'"{name}"' for name in ways), method)
     try:
@@ -85,9 +85,7 @@ def observed_kl(
         not_applicable(method, reason)
 
 
-def _first(
-    p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergence]], rtol: float, atol: float
-) -> Divergence:
+def _first(p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergence]], rtol: float) -> Divergence:
     """Exact where it is quick, certified where there is a certificate, an estimate else."""
     passed = []
     for name in ("exact", "certified"):
@@ -100,7 +98,7 @@ def _first(
             continue
         found.notes.extend(passed)
         return found
-    found = quadrature(p, q, tree, rtol, atol) or ways["montecarlo"]()
+    found = quadrature(p, q, tree, rtol) or ways["montecarlo"]()
     found.notes.extend(passed)
     return found
 

@@ -50,9 +50,7 @@ def panel_rule(p: Family, q: Family, fineness: Fineness = FINE) -> tuple[Array, 
     for _ in range(LEVELS):
         whole, bend = _masses(p, q, kind, left, size, fineness.faint)
         half = 0.5 * size
-        first, second = (
-            _masses(p, q, kind, start, half, 1.0)[0] for start in (left, left + half)
-        )
+        first, second = (_masses(p, q, kind, start, half, 1.0)[0] for start in (left, left + half))
         rough = np.abs(first + second - whole).max(axis=1) > fineness.agree
         again = (rough | (bend > fineness.bend)) & (left + half > left)
         done.append((left[~again], size[~again]))
@@ -92,6 +90,13 @@ def _back(y: Array, kind: str) -> tuple[Array, Array]:
     return y, np.ones_like(y)
 
 
+def _there(x: Array, kind: str) -> Array:
+    """The variable of integration of x."""
+    if kind == "log":
+        return np.log(x)
+    return np.log(x) - np.log1p(-x) if kind == "log-odds" else x
+
+
 def _logs(p: Family, q: Family, x: Array) -> Array:
     """(n, K + L): log-densities of all states."""
     from hidiv.divergences.observed.points import log_weights
@@ -120,7 +125,7 @@ def _ends(family: Family, kind: str, step: float | None = None) -> tuple[Array, 
     for s in range(family.n_states):
         one = family.take([s])
         drawn = one.draw(np.zeros(256, dtype=np.int64), np.random.default_rng(0))[:, 0]
-        y = np.sort({"log": np.log, "log-odds": lambda x: np.log(x) - np.log1p(-x)}.get(kind, np.asarray)(drawn))
+        y = np.sort(_there(drawn, kind))
         height = _height(one, y, kind).max()
         spread = max(float(y[-1] - y[0]), 1e-300 if step is None else step, 1e-9 * abs(float(y[0])))
         for at, sign, out in ((y[0], -1.0, starts), (y[-1], 1.0, ends)):

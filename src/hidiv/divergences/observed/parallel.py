@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_order(work: Callable[[Given], Found], portions: Iterable[Given], workers: int) -> Iterator[Found]:
+def in_order(work: Callable[[Given], Found], portions: Iterable[Given], workers: int) -> Generator[Found, None, None]:
     """work(portion) for each portion, as they come; with several workers a few are under way ahead of the reader.
 
     The first is done alone, since it is often enough. Left early, by an interrupt or a break, it starts nothing more.

@@ -67,7 +67,9 @@ def check_alphabets(p: int, q: int) -> None:
         refuse(IncompatibleModels, "emission", rule, remedy="give the smaller alphabet symbols of probability 0")
 
 
-def _points(p: Array, q: Array, weight: Array, apart: Array | None, symbols: bool, log_q: Array | None = None) -> Points:
+def _points(
+    p: Array, q: Array, weight: Array, apart: Array | None, symbols: bool, log_q: Array | None = None
+) -> Points:
     with np.errstate(divide="ignore"):
         logs = np.log(q) if log_q is None else log_q
     top = logs.max(axis=0)

@@ -1,4 +1,4 @@
-"""One step ahead of the filters: KL( p(X_t | past) || q(X_t | past) ), and functions of the filters after X_t less their mean.
+"""One step ahead of the filters: KL( p(X_t | past) || q(X_t | past) ), and functions of the filters after X_t.
 
 Arrays are (T, K, n): nodes, states, sequences; at the points of a node (T, J, n).
 """
@@ -23,7 +23,7 @@ CELLS = 1 << 13  # numbers handled at once: a few arrays of it stay in the cache
 
 
 class Past(NamedTuple):
-    """Filters before and after x_t: p_before, p_after (T, K, n), those of q (T, L, n), and q - p where it is carried."""
+    """Filters before and after x_t: p_before, p_after (T, K, n), those of q (T, L, n), and q - p if it is carried."""
 
     p_before: Array
     p_after: Array
@@ -144,7 +144,9 @@ def _products(one: Array, two: Array, weight: Array) -> Array:
 
 def close_step(points: Points, past: Past, wanted: Wanted) -> Step:
     """The same for close models: the second filter enters by its difference from the first, which keeps the digits."""
-    assert past.apart_before is not None and past.apart_after is not None and points.apart is not None
+    assert past.apart_before is not None
+    assert past.apart_after is not None
+    assert points.apart is not None
     at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
     near = points.q.T @ past.apart_before + points.apart.T @ past.p_before
     weight = points.weight[:, None]

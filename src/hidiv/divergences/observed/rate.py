@@ -77,7 +77,7 @@ def observed_kl_rate(
             if method == "certified":
                 not_applicable(method, reason)
             notes.append(f"not certified: {reason}")
-    if method == "auto" and (found_by_quadrature := quadrature(p, q, None, rtol, atol)) is not None:
+    if method == "auto" and (found_by_quadrature := quadrature(p, q, None, rtol)) is not None:
         found_by_quadrature.notes.extend(notes)
         return found_by_quadrature
     estimated = rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds)

@@ -132,7 +132,7 @@ class _Run:
         self.found = [joined(self.found)]
         batch = self.found[0]
         if self.best is None:
-            self.best = controlled_mean(batch.base, batch.controls, batch.plain)
+            self.best = controlled_mean(batch.base, batch.controls)
         return batch, self.best
 
     def look(self, progress: Progress) -> bool:

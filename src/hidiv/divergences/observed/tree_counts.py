@@ -32,7 +32,7 @@ class Shown(NamedTuple):
 
 
 class TreeCounts(NamedTuple):
-    """parent (N,), transitions by node and their groups, laws of p's states (N, K), and means of all that is counted."""
+    """parent (N,), transitions by node and their groups, laws of p's states (N, K), means of what is counted."""
 
     tree: Tree
     levels: list[IntArray]
@@ -41,9 +41,9 @@ class TreeCounts(NamedTuple):
     laws: Array
     shown: list[Shown]
 
-    def along(self, own: Array, into: Array, x: Array) -> Array:
+    def along(self, own: Array, x: Array) -> Array:
         """(n, F): expected counts given x, less their means: over all nodes, by group, and pairs of symbols."""
-        count, n_nodes, states = own.shape
+        count, _, states = own.shape
         posterior = np.empty_like(own)
         root = own[:, 0] * self.laws[0]
         posterior[:, 0] = root / root.sum(axis=1, keepdims=True)
@@ -124,7 +124,7 @@ def counts_on(p: Model, q: Model, tree: Tree, moves: Array, levels: list[IntArra
 
 
 def emission_means(p: Family, q: Family) -> Array | None:
-    """(K, M) probabilities of symbols, or (K, L) divergences of every state of p from every state of q; None without."""
+    """(K, M) probabilities of symbols, or (K, L) divergences of all states of p from all of q; None without."""
     if has_symbols(p):
         return family_symbols(p)
     if not is_paired(p, q):

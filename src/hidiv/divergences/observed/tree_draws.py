@@ -31,10 +31,9 @@ SMALL = 1e-3  # of the divergence of two emissions
 
 
 class Messages(NamedTuple):
-    """own (n, N, K): w_u b_u on the scale of p's largest; into (n, N, K): B_u by parent state; logs (n,): log P(x)."""
+    """own (n, N, K): w_u b_u, messages rescaled to a largest of one; logs (n,): log P(x)."""
 
     own: Array
-    into: Array
     logs: Array
 
 
@@ -101,24 +100,23 @@ class TreePair:
         if self.close:
             excess = self._excess(x)
             plain, base = -np.log1p(excess), h(excess)
-        return Batch(plain, base, self.counts.along(one.own, one.into, x))
+        return Batch(plain, base, self.counts.along(one.own, x))
 
     def _upward(self, model: Model, moves: Array, x: Array) -> Messages:
         weights = weigh(model, self.tree, x)
         own = np.ascontiguousarray(weights.value.transpose(2, 0, 1))
         logs = np.zeros(len(x)) if weights.scale is None else weights.scale.sum(axis=0)
-        into = np.zeros_like(own)
         for nodes in reversed(self.levels[1:]):
             below = np.einsum("nus,urs->nur", own[:, nodes], moves[nodes])
             top = below.max(axis=2)
             with np.errstate(divide="ignore", invalid="ignore"):
-                into[:, nodes] = below = below / np.where(top > 0, top, 1.0)[:, :, None]
+                below = below / np.where(top > 0, top, 1.0)[:, :, None]
                 logs += np.log(top).sum(axis=1)
             parents, first = np.unique(self.tree.parent[nodes], return_index=True)
             own[:, parents] *= np.multiply.reduceat(below, first, axis=1)
         with np.errstate(divide="ignore"):
             logs = logs + np.log(own[:, 0] @ model.initial)
-        return Messages(own, into, logs)
+        return Messages(own, logs)
 
     def _excess(self, x: Array) -> Array:
         """(n,): q(x)/p(x) - 1, from differences carried upward with the messages of p, all on p's scale."""

@@ -33,20 +33,21 @@ def forbidden(p: Model, q: Model, tree: Tree | None) -> str | None:
     if not any((a.any(axis=0) & ~b).any() for a, b in tables):
         return None  # every state of q has all that p shows, so that no path of q is needed in particular
     if tree is None or (tree.is_chain and groups == len(p.transitions) == len(q.transitions) == 1):
-        sides = (
+        left, right = (
             FiniteChain(m.initial, np.asarray(m.transitions[0]), t.astype(np.float64))
             for m, t in zip((p, q), tables[0], strict=True)
         )
-        word = forbidden_word(*sides, inf if tree is None else tree.n_nodes)
+        word = forbidden_word(left, right, inf if tree is None else tree.n_nodes)
         return None if word is None else said(word, has_symbols(p.emissions[0]))
     if tree.kind == "regular":
-        levels = np.arange(tree.depth)
-        laws = [_law(m, [t[i] for t in tables], levels) for i, m in enumerate((p, q))]
-        found = emits_forbidden_tree(*laws, tree.children or 1, tree.depth)
+        group = np.arange(tree.depth)
     else:
         group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else np.asarray(tree.group)
-        laws = [_law(m, [t[i] for t in tables], group) for i, m in enumerate((p, q))]
-        found = _listed(*laws, tree.parent)
+    law_p, law_q = (_law(m, [t[i] for t in tables], group) for i, m in enumerate((p, q)))
+    if tree.kind == "regular":
+        found = emits_forbidden_tree(law_p, law_q, tree.children or 1, tree.depth)
+    else:
+        found = _listed(law_p, law_q, tree.parent)
     return "p emits a configuration that q cannot" if found else None
 
 
