@@ -21,6 +21,7 @@ MODULES = (
     "viterbi",
     "influence",
     "sampling",
+    "variational",
 )
 for name in MODULES:
     import_module(f"hidiv.recursions.{name}")  # fills the twins
