@@ -6,16 +6,19 @@ bin := .venv/bin
 # The folders too: a file that is gone changes nothing else.
 sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
 
-.PHONY: help demo test bench lint format install test-install test-sanitize test-peers clean
+.PHONY: help demo test bench docs lint format install test-install test-sanitize test-peers test-adapters clean
 .DELETE_ON_ERROR:
+.PRECIOUS: .venv-%/.installed
 
 help:
 	@echo "make demo          what hidiv does, on the models of the paper"
 	@echo "make test          the tests; ARGS=\"-k joint\" chooses among them"
 	@echo "make bench         how fast, as ratios measured in one run"
+	@echo "make docs          the documentation, in docs/_build/html"
 	@echo "make lint          ruff, mypy, import-linter; make format tidies up"
 	@echo "make test-install  the install itself: with a compiler, without one, with a C++ error"
 	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
+	@echo "make test-adapters models of pomegranate, Pyro (torch), dynamax and TFP (jax), each in an environment of its own"
 	@echo "make test-sanitize the kernels on random inputs, under AddressSanitizer and UBSan"
 	@echo "make clean         remove everything make made"
 
@@ -23,10 +26,14 @@ demo: install
 	@$(bin)/hidiv demo
 
 test: install .venv/.with-test
-	@$(bin)/python -m pytest $(ARGS)
+	@$(bin)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 bench: install .venv/.with-bench
 	@$(bin)/python -m benchmarks $(ARGS)
+
+docs: install .venv/.with-docs
+	@$(bin)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
 
 lint: install .venv/.with-test .venv/.with-lint
 	@$(bin)/ruff check --quiet .
@@ -48,6 +55,12 @@ test-install:
 test-peers: install .venv-peers/.installed
 	@.venv-peers/bin/python -m tests.peers.dynamax_smoother
 
+test-adapters: test-adapters-torch test-adapters-jax
+
+# Files that only these targets collect. A library that is missing fails them; what a library warns about is its own.
+test-adapters-%: install .venv-with-%/.installed
+	@.venv-with-$*/bin/python -m pytest -W default tests/adapters/with_$*/check_*.py $(ARGS)
+
 test-sanitize: install
 	@mkdir -p build
 	@PATH="$$PATH:$(CURDIR)/$(bin)" cmake -S . -B build/fuzz -DHIDIV_FUZZ=ON -DCMAKE_BUILD_TYPE=None >build/fuzz.log
@@ -55,7 +68,7 @@ test-sanitize: install
 	@build/fuzz/fuzz
 
 clean:
-	rm -rf .venv .venv-peers build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-peers .venv-with-torch .venv-with-jax build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures
 
 .venv/.created:
 	@PYTHON="$(PYTHON)" sh tools/venv
@@ -65,8 +78,9 @@ clean:
 	@sh tools/install package
 	@touch $@
 
-.venv-peers/.installed: .venv/.installed
-	@sh tools/install peers
+# .venv-peers, .venv-with-torch, .venv-with-jax: environments of their own for what is heavy.
+.venv-%/.installed: .venv/.installed
+	@sh tools/install beside $*
 	@touch $@
 
 # .venv/.with-test, .with-lint, .with-bench: the extra of that name.

@@ -8,9 +8,11 @@ TYPE_CHECKING = False  # typing itself costs more to import than all of this fil
 if TYPE_CHECKING:
     from typing import Any
 
+    from hidiv import plots as plots
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.cluster import Clusters as Clusters
     from hidiv.comparison.cluster import cluster as cluster
+    from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.comparison.embed import embed as embed
     from hidiv.comparison.faiss_index import faiss_index as faiss_index
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from hidiv.comparison.pairwise import pairwise_kl as pairwise_kl
     from hidiv.divergences.align import Alignment as Alignment
     from hidiv.divergences.align import align as align
+    from hidiv.divergences.compare import compare as compare
+    from hidiv.divergences.compared import Comparison as Comparison
     from hidiv.divergences.do_bound import do_bound as do_bound
     from hidiv.divergences.inward import inward as inward
     from hidiv.divergences.joint import joint_kl as joint_kl
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from hidiv.divergences.posterior_batch import posterior_kl_batch as posterior_kl_batch
     from hidiv.divergences.renyi import joint_renyi as joint_renyi
     from hidiv.divergences.result import Divergence as Divergence
+    from hidiv.divergences.tell_apart import SamplesNeeded as SamplesNeeded
+    from hidiv.divergences.tell_apart import samples_to_tell_apart as samples_to_tell_apart
     from hidiv.emissions.bernoulli import Bernoulli as Bernoulli
     from hidiv.emissions.beta import Beta as Beta
     from hidiv.emissions.binomial import Binomial as Binomial
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.geometric import Geometric as Geometric
     from hidiv.emissions.laplace import Laplace as Laplace
     from hidiv.emissions.log_normal import LogNormal as LogNormal
+    from hidiv.emissions.multinomial import Multinomial as Multinomial
     from hidiv.emissions.negative_binomial import NegativeBinomial as NegativeBinomial
     from hidiv.emissions.poisson import Poisson as Poisson
     from hidiv.emissions.product import Product as Product
@@ -73,6 +80,7 @@ _HOMES = {
     "Categorical": "emissions.categorical",
     "Clusters": "comparison.cluster",
     "Collection": "comparison.collection",
+    "Comparison": "divergences.compared",
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
     "Exponential": "emissions.exponential",
@@ -84,10 +92,12 @@ _HOMES = {
     "LogNormal": "emissions.log_normal",
     "Model": "models.model",
     "Nearest": "comparison.nearest",
+    "Multinomial": "emissions.multinomial",
     "NegativeBinomial": "emissions.negative_binomial",
     "PairwiseMatrix": "comparison.matrix",
     "Poisson": "emissions.poisson",
     "Product": "emissions.product",
+    "SamplesNeeded": "divergences.tell_apart",
     "Silent": "emissions.silent",
     "Smoothed": "inference.smoothing",
     "Tree": "models.tree",
@@ -96,6 +106,7 @@ _HOMES = {
     "align": "divergences.align",
     "as_model": "adapters.as_model",
     "cluster": "comparison.cluster",
+    "compare": "divergences.compare",
     "do_bound": "divergences.do_bound",
     "embed": "comparison.embed",
     "entropy_profile": "inference.smoothing",
@@ -113,12 +124,15 @@ _HOMES = {
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
     "pairwise_kl": "comparison.pairwise",
+    "plots": "plots",
     "posterior_kl": "divergences.posterior",
     "posterior_kl_batch": "divergences.posterior_batch",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
+    "samples_to_tell_apart": "divergences.tell_apart",
     "save": "files.writing",
     "smooth": "inference.smoothing",
+    "to_hmmlearn": "adapters.hmmlearn",
     "viterbi": "inference.decoding",
 }
 
@@ -129,7 +143,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
     module = import_module(f"hidiv.{_HOMES[name]}")
-    value = module if name == "errors" else getattr(module, name)
+    value = module if name in ("errors", "plots") else getattr(module, name)
     globals()[name] = value
     return value
 

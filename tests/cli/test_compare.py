@@ -15,17 +15,20 @@ def test_prints_the_joint_divergence_with_its_parts() -> None:
     done = hidiv("compare", *CHAINS, "--tree", "chain:10")
     assert done.returncode == 0
     assert done.stderr == ""
-    lines = dict(
-        line.rsplit("  ", 2)[:2] for line in done.stdout.splitlines() if "nats" in line and "divergence" in line
-    )
-    assert float(lines["joint divergence    "]) == 5.662866895
+    lines = dict(line.rsplit("  ", 2)[:2] for line in done.stdout.splitlines() if "nats, exact" in line)
+    assert {label.strip(): float(value) for label, value in lines.items()} == {
+        "joint divergence": 5.662866895,
+        "observed divergence": 4.724678071,
+        "expected posterior": 0.938188824,
+    }
+    assert "joint 5.662866895 = observed 4.724678071 + expected posterior 0.9381888239" in done.stdout
     for label in (
         "initial law",
         "transition rows",
         "from state 1",
         "emission states",
         "per node",
-        "rate of a long chain",
+        "rates of a long chain",
     ):
         assert label in done.stdout
 
@@ -37,7 +40,7 @@ def test_json_holds_the_same_numbers() -> None:
     assert told["format"] == "hidiv.comparison"
     assert told["joint"]["value"] == exact.value
     assert told["joint"]["parts"]["rows"] == exact.parts.rows.tolist()
-    assert told["joint_rate"]["value"] == hd.joint_kl_rate(p, q).value
+    assert told["rates"]["joint"]["value"] == hd.joint_kl_rate(p, q).value
     assert told["joint_per_node"]["value"] == hd.joint_kl(p, q, 10, per_node=True).value
 
 
@@ -80,7 +83,7 @@ def test_with_data_and_montecarlo(tmp_path: Path) -> None:
     )
     p, q = (hd.load(path) for path in CHAINS)
     assert told["posterior"]["value"] == hd.posterior_kl(p, q, [0, float("nan"), 2, 1]).value
-    for name in ("joint", "posterior"):
+    for name in ("joint", "observed", "posterior"):
         beside = told[f"{name}_montecarlo"]
         assert beside["status"] == "estimate"
         assert abs(beside["value"] - told[name]["value"]) < 5 * beside["std_error"]

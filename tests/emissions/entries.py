@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -187,6 +188,26 @@ def symbol_law(family):
     return lambda x: logs[int(x)]
 
 
+def draw_counts(rng):
+    return family_class("multinomial")([4, 4, 4], draw_symbols(rng).probs)
+
+
+def near_counts(family, step, rng):
+    return family_class("multinomial")(family.trials, near_symbols(family, step, rng).probs)
+
+
+def counts_law(family):
+    n, logs = int(family.trials[0]), [mp.log(mpf(float(v))) for v in family.probs[0]]
+    ways = lambda x: mp.factorial(n) / mp.fprod(mp.factorial(c) for c in x)  # noqa: E731
+    return lambda x: mp.log(ways(x)) + sum(c * log for c, log in zip(x, logs, strict=True)) if sum(x) == n else -mp.inf
+
+
+def counts_points(p, q):
+    """Every row of counts up to the trials; those with another sum have no mass."""
+    rows = itertools.product(range(int(p.trials[0]) + 1), repeat=p.n_features)
+    return [(tuple(mpf(c) for c in row), mpf(1)) for row in rows]
+
+
 FAR = ((20.0, 21.0), (-31.0, -30.0), (0.4, 0.4 + 1e-13), (-9.0, 12.0), (14.0, np.inf), (-np.inf, -15.0))
 
 ENTRIES = {
@@ -199,6 +220,14 @@ ENTRIES = {
         {"probs": -0.1},
         near=near_symbols,
         tails=((1.0, 2.0), (-np.inf, 0.0)),
+    ),
+    "multinomial": Entry(
+        "multinomial",
+        draw_counts,
+        counts_law,
+        counts_points,
+        bad={"trials": 1.5, "probs": -0.1},
+        near=near_counts,
     ),
     "bernoulli": plain(
         "bernoulli", lambda rng: [rng.random(3)], 1, stats.bernoulli, {"probs": 1.5}, tails=((0.5, 3.0),)

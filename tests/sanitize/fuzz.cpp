@@ -102,10 +102,11 @@ void joint_kernels(const Case &c, int round) {
     for (double &each : own) each = uniform();
     for (double &each : root) each = uniform();
     for (double &each : count) each = double(whole(0, 9));
-    const Nodes nodes{c.n, c.parent.data(), c.group.data()};
+    const Nodes nodes{c.n, c.parent.data(), c.group.data(), std::is_sorted(c.parent.begin(), c.parent.end())};
     const Matrices matrices{c.groups, c.states, transition.data()};
     Ints level(static_cast<size_t>(c.n));
     table().levels(c.n, c.parent.data(), level.data());
+    std::fill(out.begin(), out.end(), NAN);  // every value must be written
     table().inward(nodes, matrices, own.data(), root.data(), out.data());
     for (double each : out) check_number(each, "inward", round);
     std::fill(out.begin(), out.end(), 0.0);

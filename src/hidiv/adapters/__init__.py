@@ -1,1 +1,1 @@
-"""From the objects of other libraries to models, at the edge and once."""
+"""From the objects and files of other libraries to models, at the edge and once; a file a library."""

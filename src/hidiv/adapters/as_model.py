@@ -3,18 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 
+# Package a class comes from -> module of this folder whose `read` turns an object of it into a Model. Found by name:
+# nobody's library is imported here, whoever has an object of it has imported it.
+LIBRARIES = {
+    "hmmlearn": "hidiv.adapters.hmmlearn",
+    "pomegranate": "hidiv.adapters.pomegranate",
+    "dynamax": "hidiv.adapters.dynamax",
+    "pyro": "hidiv.adapters.pyro",
+    "tensorflow_probability": "hidiv.adapters.tfp",
+    "statsmodels": "hidiv.adapters.statsmodels",
+    "deeptime": "hidiv.adapters.deeptime",
+}
+
 
 def as_model(obj: object) -> Model:
-    """A Model as it is; a plain dict in the form of a model file is read."""
+    """A Model as it is; a dict in the form of a model file, or a fitted model of a library we know, converted.
+
+    dynamax keeps parameters apart: give the tuple (model, params). docs/adapters.md says what each library brings.
+
+    >>> coin = {"initial": [1.0], "transition": [[1.0]], "emission": {"family": "bernoulli", "probs": [0.5]}}
+    >>> as_model(coin)
+    Model: 1 states, bernoulli emission
+    """
     if isinstance(obj, Model):
         return obj
     if isinstance(obj, Mapping):
         return Model.from_dict(obj)
-    refuse(InvalidModel, "model", "must be a hidiv Model or a dict in the form of a model file", type(obj).__name__)
+    library = library_of(obj)
+    if library is None:
+        refuse(
+            InvalidModel,
+            "model",
+            "must be a hidiv Model, a dict in the form of a model file or a model of " + ", ".join(LIBRARIES),
+            type(obj).__name__,
+        )
+    try:
+        model: Model = import_module(LIBRARIES[library]).read(obj)
+    except InvalidModel as error:
+        raise InvalidModel(f"{library} {_called(obj)}: {error}") from None
+    return model
 
 
 def as_models(p: object, q: object) -> tuple[Model, Model]:
@@ -26,3 +58,14 @@ def as_models(p: object, q: object) -> tuple[Model, Model]:
         except InvalidModel as error:
             raise InvalidModel(f"{side}: {error}") from None
     return models[0], models[1]
+
+
+def library_of(obj: object) -> str | None:
+    """The first library among the classes an object descends from; of a tuple, that of its first member."""
+    first = obj[0] if isinstance(obj, tuple) and obj else obj
+    packages = (each.__module__.partition(".")[0] for each in type(first).__mro__)
+    return next((package for package in packages if package in LIBRARIES), None)
+
+
+def _called(obj: object) -> str:
+    return type(obj[0] if isinstance(obj, tuple) else obj).__name__

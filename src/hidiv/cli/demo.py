@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hidiv.cli.compare import comparison, in_words
+from hidiv.cli.compared import in_words
+from hidiv.cli.inputs import json_option
+from hidiv.cli.tables import print_json
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
@@ -32,44 +34,52 @@ The paper prints 0.690. By Theorem 1 it is exact for any tree; on this one the r
 
 
 @click.command()
-def demo() -> None:
+@json_option
+def demo(as_json: bool) -> None:
     """Compare the paper's two chains and two trees.
 
     \b
     Example:
       hidiv demo
     """
-    from hidiv.divergences.observed.kl import observed_kl
+    from hidiv.divergences.compare import compare
     from hidiv.models.tree import Tree
 
     p, q = (packaged_model(f"chain_{side}.json") for side in "pq")
-    chains = comparison(p, q, Tree.chain(10), "nats")
-    joint, observed = chains["joint"], observed_kl(p, q, 10)
+    chains = compare(p, q, Tree.chain(10))
+    tree_p, tree_q = (packaged_model(f"tree_{side}.json") for side in "pq")
+    trees = compare(tree_p, tree_q, Tree.regular(2, 3), max_seconds=1.0)
+    if as_json:
+        print_json({"format": "hidiv.demo", "version": 1, "chains": chains.to_dict(), "trees": trees.to_dict()})
+        return
+    joint, observed, rate = chains.joint, chains.observed, chains.rates.joint
+    assert joint is not None
     assert joint.parts is not None
+    assert observed is not None
+    assert rate is not None
     named = {
         "the initial law": joint.parts.initial,
         "the transitions": joint.parts.transition,
         "the emissions": joint.parts.emission,
     }
     click.echo(CHAINS)
-    click.echo(in_words(p, q, chains) + "\n")
+    click.echo(in_words(p, chains) + "\n")
     click.echo(
         CHAINS_MEANING.format(
             joint=joint.value,
             factor=exp(joint.value),
             largest=max(named, key=lambda n: named[n]),
-            rate=chains["joint_rate"].value,
+            rate=rate.value,
             observed=observed.value,
             status=observed.status,
         )
     )
 
-    p, q = (packaged_model(f"tree_{side}.json") for side in "pq")
-    trees = comparison(p, q, Tree.regular(2, 3), "nats")
-    joint = trees["joint"]
+    joint = trees.joint
+    assert joint is not None
     assert joint.parts is not None
     click.echo(TREES)
-    click.echo(in_words(p, q, trees) + "\n")
+    click.echo(in_words(tree_p, trees) + "\n")
     click.echo(TREES_MEANING.format(root=joint.parts.states[0].sum() / joint.value))
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
-from hidiv.cli.inputs import data_option, json_option, read_data, read_model, read_tree, tree_option, unit_option
-from hidiv.cli.tables import largest
+from hidiv.cli.inputs import (
+    FILE,
+    data_option,
+    json_option,
+    read_data,
+    read_model,
+    read_tree_or_none,
+    tree_option,
+    unit_option,
+)
+from hidiv.cli.tables import largest, print_json
 
 
 @click.command()
-@click.argument("model", metavar="A.json")
+@click.argument("model", type=FILE, metavar="A.json")
 @data_option
 @tree_option
 @json_option
@@ -27,11 +34,9 @@ def influence(model: str, data: str, tree_text: str | None, as_json: bool, unit:
     from hidiv.inference.influence import influence as influence_of
 
     values = read_data(data)
-    found = influence_of(read_model(model), values, None if tree_text is None else read_tree(tree_text)) * UNITS[unit]
+    found = influence_of(read_model(model), values, read_tree_or_none(tree_text)) * UNITS[unit]
     if as_json:
-        click.echo(
-            json.dumps({"format": "hidiv.influence", "version": 1, "unit": unit, "by_node": found.tolist()}, indent=2)
-        )
+        print_json({"format": "hidiv.influence", "version": 1, "unit": unit, "by_node": found.tolist()})
         return
     title = f"influence of each of {len(found)} observations" + (", the largest" if len(found) > 20 else "")
     click.echo(

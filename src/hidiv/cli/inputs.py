@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import CompletionItem
 
-from hidiv.errors import InvalidTree, refuse
+from hidiv.errors import InvalidFile, InvalidTree, refuse
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,11 +18,27 @@ if TYPE_CHECKING:
     from hidiv.models.tree import Tree
     from hidiv.models.until_end import UntilEnd
 
-tree_option = click.option("--tree", "tree_text", metavar="TREE", help="chain:N, regular:CxN or a tree file.")
+FILE = click.Path(allow_dash=True)  # shells complete it; reading it says what is wrong with it
+
+
+def _trees(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What --tree may begin with, and files."""
+    forms = [CompletionItem(form) for form in ("chain:", "regular:") if incomplete and form.startswith(incomplete)]
+    return forms or [CompletionItem(incomplete, type="file")]
+
+
+tree_option = click.option(
+    "--tree",
+    "tree_text",
+    metavar="TREE",
+    shell_complete=_trees,
+    help="chain:N, regular:CxN or a tree file (- is standard input).",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 data_option = click.option(
     "--data",
     required=True,
+    type=FILE,
     metavar="X.csv",
     help="Observations: one row a node, one column a feature, empty = missing.",
 )
@@ -36,16 +53,29 @@ unit_option = click.option(
 )
 
 
+STDIN = "hidiv.standard_input"  # key of the context's notes: what standard input was read for
+
+
+def standard_input(what: str) -> str:
+    """All of standard input, for the one file given as '-'; it cannot be read twice."""
+    told = click.get_current_context().find_root().meta
+    if STDIN in told:
+        refuse(InvalidFile, what, f"standard input was read already, for {told[STDIN]}", "-", "give one of them a file")
+    told[STDIN] = what
+    return sys.stdin.read()
+
+
 def read_model(path: str) -> Model:
     """A model file, or standard input for '-'."""
     from hidiv.files.formats import model_from_text
     from hidiv.files.reading import load_model
 
-    return model_from_text(sys.stdin.read(), "standard input") if path == "-" else load_model(path)
+    return model_from_text(standard_input("the model"), "standard input") if path == "-" else load_model(path)
 
 
 def read_tree(text: str) -> Tree:
-    """chain:N, regular:CxN, or the path of a tree file."""
+    """chain:N, regular:CxN, or a tree file; '-' is standard input."""
+    from hidiv.files.formats import tree_from_text
     from hidiv.files.reading import load_tree
     from hidiv.models.tree import Tree
 
@@ -57,7 +87,7 @@ def read_tree(text: str) -> Tree:
         if not cross:
             refuse(InvalidTree, f"--tree {text}", "a regular tree is written regular:CxN, C children and N levels")
         return Tree.regular(_whole(text, children), _whole(text, depth))
-    return load_tree(text)
+    return tree_from_text(standard_input("the tree"), "standard input") if text == "-" else load_tree(text)
 
 
 def read_tree_for(text: str | None, *models: Model) -> Tree | UntilEnd:
@@ -71,11 +101,16 @@ def read_tree_for(text: str | None, *models: Model) -> Tree | UntilEnd:
     refuse(InvalidTree, "--tree", "is needed to know how long the models run", remedy="for example --tree chain:100")
 
 
+def read_tree_or_none(text: str | None) -> Tree | None:
+    """The tree asked for; None leaves the choice to what it is asked for."""
+    return None if text is None else read_tree(text)
+
+
 def read_data(path: str) -> NDArray[np.float64]:
     """Observations (n, F) from a CSV file, or standard input for '-'."""
     from hidiv.files.csv_values import read_values, values_from_text
 
-    return values_from_text(sys.stdin.read(), "standard input") if path == "-" else read_values(path)
+    return values_from_text(standard_input("the data"), "standard input") if path == "-" else read_values(path)
 
 
 def _whole(text: str, number: str) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
+from hidiv.cli.interrupts import EXIT_CODE, noted_interrupts
 from hidiv.errors import HidivError
 
 # Command -> where it is, and what the list of commands says of it.
@@ -18,6 +20,8 @@ COMMANDS = {
     "nearest": ("hidiv.cli.nearest:nearest", "Which models are nearest to one?"),
     "cluster": ("hidiv.cli.cluster:cluster", "Which models belong together?"),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
+    "paper": ("hidiv.cli.paper:paper", "The paper's table and figures, each number with a verdict."),
+    "report": ("hidiv.cli.report:report", "One page about two models, or about many."),
     "demo": ("hidiv.cli.demo:demo", "The paper's two chains and two trees."),
 }
 
@@ -66,13 +70,24 @@ def commands() -> None:
 
 
 def main() -> None:
-    """Run a command; what is wrong with the input is one sentence on stderr and exit code 2."""
-    try:
-        sys.exit(commands(prog_name="hidiv", standalone_mode=False))
-    except (HidivError, click.ClickException) as error:
-        said = error.format_message() if isinstance(error, click.ClickException) else str(error)
-        click.echo(f"hidiv: {' '.join(said.split())}", err=True)
-        sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("hidiv: interrupted", err=True)
-        sys.exit(130)
+    """Run a command; what is wrong with the input is one sentence on stderr and exit code 2.
+
+    An interrupted command that kept what it had finished has printed it by now; its exit code is 130 all the same.
+    """
+    with noted_interrupts() as interrupts:
+        try:
+            code = commands(prog_name="hidiv", standalone_mode=False)
+        except (HidivError, click.ClickException) as error:
+            said = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            fail(" ".join(said.split()), 2)
+        except (KeyboardInterrupt, click.Abort):
+            fail("interrupted", EXIT_CODE)
+        if interrupts:
+            fail("interrupted, what was finished by then is above", EXIT_CODE)
+        sys.exit(code)
+
+
+def fail(said: str, code: int) -> NoReturn:
+    """One sentence on stderr, and an exit code."""
+    click.echo(f"hidiv: {said}", err=True)
+    sys.exit(code)

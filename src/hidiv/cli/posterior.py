@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 
 import click
 
-from hidiv.cli.compare import estimate_rows
+from hidiv.cli.compared import estimate_rows
 from hidiv.cli.inputs import (
+    FILE,
     data_option,
     json_option,
     montecarlo_option,
     read_data,
     read_model,
-    read_tree,
+    read_tree_or_none,
     tree_option,
     unit_option,
 )
-from hidiv.cli.tables import Row, largest, table
+from hidiv.cli.tables import Row, largest, print_json, table
 
 
 @click.command()
-@click.argument("p", metavar="A.json")
-@click.argument("q", metavar="B.json")
+@click.argument("p", type=FILE, metavar="A.json")
+@click.argument("q", type=FILE, metavar="B.json")
 @data_option
 @tree_option
 @click.option(
@@ -46,28 +47,25 @@ def posterior(
     """
     from hidiv.divergences.montecarlo import montecarlo as estimate
     from hidiv.divergences.posterior import posterior_kl
+    from hidiv.divergences.result import plain
 
     first, second, values = read_model(p), read_model(q), read_data(data)
-    tree = None if tree_text is None else read_tree(tree_text)
+    tree = read_tree_or_none(tree_text)
     result = posterior_kl(first, second, values, tree, target=target).to(unit)  # type: ignore[arg-type]
     beside = None
     if montecarlo is not None:
-        beside = estimate(
-            first,
-            second,
-            tree if tree is not None else len(values),
-            quantity="posterior",
-            evidence=values,
-            samples=montecarlo,
-            seed=0,
-        ).to(unit)
+        with suppress(KeyboardInterrupt):  # the exact value is there already
+            on = tree if tree is not None else len(values)
+            beside = estimate(first, second, on, quantity="posterior", evidence=values, samples=montecarlo, seed=0).to(
+                unit
+            )
     if as_json:
-        described = result.to_dict() | {"by_node": None if result.by_node is None else result.by_node.tolist()}
-        click.echo(json.dumps(described if beside is None else described | {"montecarlo": beside.to_dict()}, indent=2))
+        described = result.to_dict() | {"by_node": None if result.by_node is None else plain(result.by_node)}
+        print_json(described if beside is None else described | {"montecarlo": beside.to_dict()})
         return
     rows: list[Row] = [("posterior divergence", result.value, f"{unit}, {result.status}")]
     if beside is not None:
-        rows += estimate_rows({"posterior_montecarlo": beside}, "posterior")
+        rows += estimate_rows({"posterior": beside}, "posterior")
     lines = [
         result.subject,
         "",

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import click
 
-from hidiv.cli.inputs import read_model, read_tree_for, tree_option
+from hidiv.cli.inputs import FILE, json_option, read_model, read_tree_for, tree_option
+from hidiv.cli.tables import json_text, write_out
 
 
 @click.command()
-@click.argument("model", metavar="A.json")
+@click.argument("model", type=FILE, metavar="A.json")
 @tree_option
 @click.option("--seed", type=int, help="Seed, for the same draw again.")
 @click.option("--states", is_flag=True, help="Write the hidden states too, in a column that --data ignores.")
 @click.option(
-    "-o", "--out", default="-", show_default=True, metavar="FILE", help="CSV file to write; - is standard output."
+    "-o",
+    "--out",
+    type=FILE,
+    default="-",
+    show_default=True,
+    metavar="FILE",
+    help="CSV file to write; - is standard output.",
 )
-def sample(model: str, tree_text: str | None, seed: int | None, states: bool, out: str) -> None:
-    """Draw one tree of observations, one row a node.
+@json_option
+def sample(model: str, tree_text: str | None, seed: int | None, states: bool, out: str, as_json: bool) -> None:
+    """Draw one tree of observations, one row a node; --json has the hidden states too.
 
     \b
     Example:
       hidiv sample rain.json --tree chain:100 --seed 1 -o x.csv
     """
     from hidiv.files.csv_values import values_to_text
-    from hidiv.files.disk import write_text
     from hidiv.inference.sampling import sample as draw
 
     source = read_model(model)
     hidden, x = draw(source, read_tree_for(tree_text, source), seed=seed)
+    if as_json:
+        described = {"format": "hidiv.sample", "version": 1, "states": hidden.tolist(), "x": x.tolist()}
+        write_out(out, json_text(described))
+        return
     columns = [("x", x)] if x.ndim == 1 else [(f"x{f}", x[:, f]) for f in range(x.shape[1])]
     text = values_to_text(([("state", hidden)] if states or not columns else []) + columns)
-    if out == "-":
-        click.echo(text, nl=False)
-    else:
-        write_text(out, text)
+    write_out(out, text)

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from math import floor, isfinite, log10
 from typing import Any
 
-Row = tuple[str, float, str]  # label, number, remark
+import click
+
+Row = tuple[str, float | None, str]  # label, number (None: a heading), remark
 
 
 def table(rows: Iterable[Row]) -> str:
     """Lines of label, number and remark; the decimal points stand below each other."""
     lines = list(rows)
-    numbers = shown([number for _, number, _ in lines])
+    known = iter(shown([number for _, number, _ in lines if number is not None]))
+    numbers = ["" if number is None else next(known) for _, number, _ in lines]
     label, width = max(len(row[0]) for row in lines), max(len(number) for number in numbers)
     return "\n".join(
         f"{row[0]:<{label}}  {number:>{width}}  {row[2]}".rstrip() for row, number in zip(lines, numbers, strict=True)
     )
+
+
+def json_text(described: Mapping[str, Any]) -> str:
+    """A result for machines: strict JSON, infinities as "inf"; docs/json.md has the keys of every command."""
+    return json.dumps(described, indent=2, allow_nan=False) + "\n"
+
+
+def print_json(described: Mapping[str, Any]) -> None:
+    """JSON on standard output."""
+    click.echo(json_text(described), nl=False)
+
+
+def write_out(path: str, text: str) -> None:
+    """Text into a file, or onto standard output for '-'."""
+    from hidiv.files.disk import write_text
+
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_text(path, text)
 
 
 def largest(by_node: Any, unit: str, most: int = 20) -> str:

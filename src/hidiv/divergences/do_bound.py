@@ -1,4 +1,4 @@
-"""Do's upper bound on the observed divergence (2003), by his own formulas (definitions, section 5).
+"""Do's upper bound on the observed divergence (2003), by his own formulas (definitions (5.2) and (5.3)).
 
 Term by term it is the joint divergence; it is written apart so that the paper's proposition can be tested.
 """

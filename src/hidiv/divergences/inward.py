@@ -26,7 +26,7 @@ def inward(p: Any, q: Any, tree: Tree | int, evidence: Any = None) -> Array:
     """(n, K): row u > 0 is K_u as a function of the parent's state, row 0 is r_0(s) + sum_c K_c(s).
 
     One row a level on a regular tree without evidence. +inf where, from that state on, p reaches a place without mass
-    under q. The joint divergence is KL(initial) + initial_p . row 0 (definitions, section 2). With evidence the
+    under q. The joint divergence is KL(initial) + initial_p . row 0 (definitions (2.2)). With evidence the
     quantities are those of all that is not known, and 0 for states that the evidence below rules out under p.
     """
     p, q = as_models(p, q)

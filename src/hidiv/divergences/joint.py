@@ -1,4 +1,4 @@
-"""The joint divergence of states and observations, exact on any tree (definitions, sections 2 and 3)."""
+"""The joint divergence of states and observations, exact on any tree (definitions (2.2), (3.1) and (3.2))."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BY_NODE_LIMIT = 10**6  # nodes of a chain or regular tree that are listed for a 
 
 
 def joint_kl(p: Any, q: Any, tree: Tree | int | UntilEnd, *, per_node: bool = False) -> Divergence:
-    """D of the joint law of states and observations, exact (definitions, sections 2 and 3).
+    """D of the joint law of states and observations, exact (definitions (2.2), (3.1) and (3.2)).
 
     A chain or a regular tree costs O(log N) whatever its size; `per_node` divides by the number of nodes (by the
     expected length with UNTIL_END). +inf where p reaches a place q gives no mass; `infinite` names it.
@@ -64,7 +64,7 @@ def joint_kl(p: Any, q: Any, tree: Tree | int | UntilEnd, *, per_node: bool = Fa
 
 
 def joint_kl_rate(p: Any, q: Any) -> Divergence:
-    """lim D_N / N of the joint divergence along a chain, exact for any chain (definitions, section 3).
+    """lim D_N / N of the joint divergence along a chain, exact for any chain (definitions (3.4)).
 
     Weighted by the long-run law of p's states; +inf if any place p reaches, on the way too, has no mass under q.
     """

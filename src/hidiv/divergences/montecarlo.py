@@ -17,6 +17,7 @@ from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, ImpossibleEvidence, IncompatibleModels, refuse
 from hidiv.inference.likelihood import log_likelihood
+from hidiv.inference.many_likelihoods import log_likelihoods
 from hidiv.inference.sampling import BLOCK, Seed, check_size, draw_observations, draw_states
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
@@ -146,7 +147,7 @@ def _observed(p: Model, q: Model, tree: Tree, count: int, rng: np.random.Generat
     """log p(X) / q(X) of draws from p."""
     for size in _blocks(count, tree.n_nodes):
         x = draw_observations(p, tree, draw_states(p, tree, size, rng), rng)
-        yield np.array([log_likelihood(p, one, tree) - log_likelihood_or_zero(q, one, tree) for one in x])
+        yield log_likelihoods(p, x, tree) - log_likelihoods(q, x, tree)
 
 
 def log_likelihood_or_zero(q: Model, x: Array, tree: Tree) -> float:

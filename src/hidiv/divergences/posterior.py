@@ -1,4 +1,4 @@
-"""The divergence of what is hidden given what is known, exact on any tree (definitions, section 2)."""
+"""The divergence of what is hidden given what is known, exact on any tree (definitions (2.2))."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Target = Literal["states", "unobserved"]
 def posterior_kl(
     p: Any, q: Any, evidence: Any, tree: Any = None, *, target: Target = "states", evidence_q: Any = None
 ) -> Divergence:
-    """D of the hidden states given the evidence, exact on any chain or tree (definitions, section 2).
+    """D of the hidden states given the evidence, exact on any chain or tree (definitions (2.2)).
 
     target="unobserved" compares everything that is not known, unseen observations included; `evidence_q` gives q
     another evidence than p, states only. +inf where p's posterior reaches a state q's gives no mass; evidence that

@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 def posterior_kl_batch(
     p: Any, q: Any, x: Any, lengths: ArrayLike | None = None, *, threads: int | None = None
 ) -> Array:
-    """(n_sequences,): posterior_kl of each sequence, states given its observations (definitions, section 2).
+    """(n_sequences,): posterior_kl of each sequence, states given its observations (definitions (2.2)).
 
     `x` is a list of sequences, or all of them stacked with their `lengths`. Works on all cores (or `threads` of them)
     and gives the same bits whatever their number. +inf where p's posterior reaches what q excludes.

@@ -1,4 +1,4 @@
-"""The Renyi divergence of the joint law, by the same recursion on its logs (definitions, section 4)."""
+"""The Renyi divergence of the joint law, by the same recursion on its logs (definitions (4.1))."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 def joint_renyi(p: Any, q: Any, tree: Tree | int, alpha: float) -> Divergence:
-    """Renyi divergence of order alpha, in (0, 1) or above 1, of the joint law, exact (definitions, section 4).
+    """Renyi divergence of order alpha, in (0, 1) or above 1, of the joint law, exact (definitions (4.1)).
 
     alpha < 1: +inf only if the supports are disjoint; alpha > 1: +inf where p reaches a place without mass under q,
     or where the integral of an emission diverges. Bhattacharyya distance: half the value at 1/2.

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 class Visits(NamedTuple):
-    """Expected numbers divided by the number of nodes n, so that no tree is too large (definitions, section 3)."""
+    """Expected numbers divided by the number of nodes n, so that no tree is too large (definitions (3.1) and (3.3))."""
 
     n_nodes: float  # +inf beyond the range of doubles; the expected length of a chain that ends
     root: float  # 1 / n

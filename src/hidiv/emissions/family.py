@@ -93,7 +93,7 @@ class Family(Protocol):
         return self.log_weight(columns(x, self))
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
-        """(n, K): log w_u(s) of definitions, section 1; where x (n, F) is NaN the interval counts, infinite = open."""
+        """(n, K): log w_u(s) of definitions (1.2); where x (n, F) is NaN the interval counts, infinite = open."""
         self.check(x)
         seen = ~np.isnan(x)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.deviance import times
 from hidiv.emissions.registry import pair
 from hidiv.recursions.terms import h, log_ratio, row_divergence
 
@@ -61,6 +62,8 @@ def residual(
         from hidiv.emissions.known_full import hidden_divergence
 
         return hidden_divergence(p, q, x, lower, upper, bounded)
+    if p.name == "multinomial":
+        return _where_possible(p, x, lower, upper, inside, _hidden_counts(p, q, x))
     free = np.isnan(x) if bounded is None else np.isnan(x) & ~bounded
     value = _open_columns(p, q, free)
     if bounded is not None and lower is not None and upper is not None:
@@ -180,6 +183,14 @@ def _set_divergence(p: Categorical, q: Categorical, inside: Flags) -> Array:
             value[row] = np.where(mass_b[:, 0] == 0, np.inf, _divergence_by_step(given, b / mass_b, moved))
         value[row] = np.where(mass_a[:, 0] == 0, 0.0, value[row])
     return value
+
+
+def _hidden_counts(p: Any, q: Any, x: Array) -> Array:
+    """(R, K): KL of the counts not seen given the others, a multinomial law of the trials that are left."""
+    first, second, hidden = Categorical(p.probs), Categorical(q.probs), np.isnan(x)
+    left = np.where(hidden.any(axis=1)[:, None], p.trials - np.nansum(x, axis=1)[:, None], 0.0)
+    each = _distinct(hidden, lambda sets: _set_divergence(first, second, sets))
+    return np.where((left > 0) & (p.trials != q.trials), np.inf, times(left, each))
 
 
 def _divergence_by_step(p: Array, q: Array, step: Array) -> Array:

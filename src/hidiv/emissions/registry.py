@@ -33,6 +33,7 @@ FAMILIES = {
     "generalized_gaussian": "GeneralizedGaussian",
     "von_mises": "VonMises",
     "beta": "Beta",
+    "multinomial": "Multinomial",
     "silent": "Silent",
     "product": "Product",
 }
@@ -66,6 +67,11 @@ def registered() -> list[tuple[type, type]]:
     for name in FAMILIES:
         family_class(name)
     return list(_PAIRS)
+
+
+def comparable(p: Family, q: Family) -> bool:
+    """Whether somebody registered the pair."""
+    return (type(p), type(q)) in _PAIRS
 
 
 def pair(p: Family, q: Family) -> Pair:

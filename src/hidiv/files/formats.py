@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hidiv.errors import HidivError, InvalidFile, refuse
+from hidiv.errors import HidivError, InvalidFile, InvalidModel, refuse
 from hidiv.files.strict_json import parse, too_deep, written
 
 if TYPE_CHECKING:
@@ -19,11 +19,16 @@ FORMATS = {
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
 }
+# Texts of other programs, all of them models: what their first word has in it, and the function that reads them.
+FOREIGN = {
+    "Hmm": ("hidiv.adapters.jahmm", "read_text"),
+    "HIDDEN_MARKOV": ("hidiv.adapters.openalea", "read_text"),
+}
 COLLECTION = ("hidiv.comparison.collection", "Collection")
 
 
 def class_of(place: tuple[str, str]) -> Any:
-    """The class a format is read by."""
+    """The class, or the function, a format is read by."""
     return getattr(import_module(place[0]), place[1])
 
 
@@ -33,7 +38,14 @@ def is_a(obj: object, place: tuple[str, str]) -> bool:
 
 
 def from_text(text: str, place: str, wanted: str | None = None) -> Any:
-    """What a JSON text holds; refusals start with `place`, the file's name. `wanted` names the one format allowed."""
+    """What a text holds, JSON or a model of another program; refusals start with `place`, the file's name.
+
+    `wanted` names the one format allowed.
+    """
+    first = _first_word(text)
+    foreign = next((reader for word, reader in FOREIGN.items() if word in first), None)
+    if foreign is not None and not first.startswith("{"):
+        return _foreign_model(text, place, wanted, foreign)
     described = parse(text, place)
     form = described.get("format")
     known = ", ".join(FORMATS)
@@ -57,6 +69,24 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
         raise placed(error, place) from None
     except RecursionError:
         too_deep(place)
+
+
+def _first_word(text: str) -> str:
+    """The first word that is in no # comment."""
+    for line in text.removeprefix("\ufeff").splitlines():
+        words = line.partition("#")[0].split(maxsplit=1)
+        if words:
+            return words[0]
+    return ""
+
+
+def _foreign_model(text: str, place: str, wanted: str | None, reader: tuple[str, str]) -> Any:
+    if wanted not in (None, "hidiv.model"):
+        refuse(InvalidFile, place, f"{wanted} is needed here", "a model of another program")
+    try:
+        return class_of(reader)(text.removeprefix("\ufeff"), place)
+    except InvalidModel as error:
+        raise placed(error, place) from None
 
 
 def model_from_text(text: str, place: str) -> Model:

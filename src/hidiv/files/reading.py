@@ -17,7 +17,10 @@ JSON_LIMIT = 2**30  # bytes
 
 
 def load(path: Path) -> Any:
-    """The Model, Tree, Divergence (JSON) or Collection (NPZ) that a file holds, bit for bit as it was saved."""
+    """The Model, Tree, Divergence (JSON) or Collection (NPZ) that a file holds, bit for bit as it was saved.
+
+    Models of jahmm (text) and OpenAlea (.hmt) are read too, told by their first word (docs/adapters.md).
+    """
     return _load(checked_path(path), None)
 
 

@@ -1,4 +1,4 @@
-"""Which observations decide the hidden states (definitions, section 6)."""
+"""Which observations decide the hidden states (definitions (6.1))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of the hidden states: the one way in which evidence enters a recursion (definitions, section 1)."""
+"""Weights of the hidden states: the one way in which evidence enters a recursion (definitions (1.2))."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ struct Nodes {
     int64_t n;
     const int64_t *parent;
     const int64_t *group;
+    bool rising = false;  // parent never falls: breadth first, siblings side by side
 };
 
 // G transition matrices of K states, row after row.
@@ -64,6 +65,7 @@ extern const Table table;
 
 // Zeroed memory, to be given back by free(); null when there is none (memory.cpp).
 void *zeroed(int64_t bytes);
+void *unset(int64_t bytes);  // for a kernel that writes every value
 
 // True when the user pressed Ctrl-C; cheap enough to ask every few thousand nodes (interrupts.cpp).
 bool interrupted();

@@ -1,4 +1,4 @@
-"""A hidden Markov law: root law, transitions and emissions, tied by groups (definitions, section 1)."""
+"""A hidden Markov law: root law, transitions and emissions, tied by groups (definitions (1.1))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each observation changes: D( P(S | E) || P(S | E without X_j) ), all n in one pass (definitions, section 6)."""
+"""What each observation changes: D( P(S | E) || P(S | E without X_j) ), all n in one pass (definitions (6.1))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Theorem 1: the divergences of subtrees flow to the root (definitions, section 2)."""
+"""Theorem 1: the divergences of subtrees flow to the root (definitions (2.2))."""
 
 from __future__ import annotations
 

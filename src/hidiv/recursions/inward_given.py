@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 
 
 def inward_given(pair: PairTables, layout: Layout) -> Array:
-    """(n, K): K_u(r) of definitions, section 2; row 0 is the root's residual plus the sum over its children.
+    """(n, K): K_u(r) of definitions (2.2); row 0 is the root's residual plus the sum over its children.
 
     0 for states that the evidence below rules out under p; +inf where, from that state on, q cannot follow p.
     The evidence must be possible under both.

@@ -58,6 +58,6 @@ def level_laws(initial: Array, transition: Array, n_levels: int) -> Array:
 
 @kernel
 def level_visits(initial: Array, transition: Array, count: Array) -> Array:
-    """(K,): sum over l of count[l] initial T^l, count (L,) the numbers of nodes by level (definitions, section 3)."""
+    """(K,): sum over l of count[l] initial T^l, count (L,) the numbers of nodes by level (definitions (3.3))."""
     terms = count[:, None] * level_laws(initial, transition, len(count))
     return np.array([fsum(column) for column in terms.T.tolist()])

@@ -1,5 +1,5 @@
 """D( p(S, hidden X | E) || q(S, hidden X | E) ) on any tree: the log-ratio of the upward messages is propagated,
-never the difference of two likelihoods (definitions, section 2)."""
+never the difference of two likelihoods (definitions (2.2))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums over the powers of a stochastic matrix by doubling, in O(log N) (definitions, sections 3 and 4)."""
+"""Sums over the powers of a stochastic matrix by doubling, in O(log N) (definitions (3.1), (3.2) and (4.1))."""
 
 from __future__ import annotations
 

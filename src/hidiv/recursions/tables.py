@@ -35,7 +35,7 @@ class PairTables:
     """Tables of p and q, and log(q/p) of each part, computed from parameter differences.
 
     initial_ratio (K,), transition_ratio (G, K, K), weight_ratio (R, K); entries where p or q vanish are not read.
-    residual (R, K) >= 0 or None: what the hidden part of an observation adds (definitions, section 1); +inf allowed.
+    residual (R, K) >= 0 or None: what the hidden part of an observation adds (definitions (1.3)); +inf allowed.
     """
 
     p: Tables

@@ -49,6 +49,11 @@ def log_ratio(p: Array, q: Array) -> Array:
 
 def row_divergence(p: Array, q: Array) -> Array:
     """KL(p || q) along the last axis: sum of p h((q-p)/p), and of q where p = 0; +inf where p > 0 = q."""
+    return np.asarray(divergence_terms(p, q).sum(axis=-1), dtype=np.float64)
+
+
+def divergence_terms(p: Array, q: Array) -> Array:
+    """The terms of `row_divergence`, none of them negative, entry by entry."""
     p, q = np.broadcast_arrays(np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         near = p * h((q - p) / p)
@@ -56,11 +61,11 @@ def row_divergence(p: Array, q: Array) -> Array:
         far = p * (np.log(p) - np.log(q)) + (q - p)
     terms = np.where(np.abs(q - p) <= 0.5 * p, near, far)
     terms = np.where(p == 0, q, np.where(q == 0, np.inf, terms))
-    return np.asarray(terms.sum(axis=-1), dtype=np.float64)
+    return np.asarray(terms, dtype=np.float64)
 
 
 def row_defect(p: Array, q: Array, alpha: float) -> Array:
-    """1 - sum_s p^alpha q^(1-alpha) along the last axis (definitions, section 4): in [0, 1] for alpha < 1, <= 0 above.
+    """1 - sum_s p^alpha q^(1-alpha) along the last axis (definitions (4.1)): in [0, 1] for alpha < 1, <= 0 above.
 
     Every term has one sign: p [(1-alpha) h(v) - phi(y)] with v = (q-p)/p, y = (1-alpha) log1p(v).
     alpha > 1 and p > 0 = q gives -inf.

@@ -1,4 +1,4 @@
-"""Upward messages of one model, leaves to root (definitions, section 2)."""
+"""Upward messages of one model, leaves to root (definitions (2.1))."""
 
 from __future__ import annotations
 

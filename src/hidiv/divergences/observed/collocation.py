@@ -1,4 +1,4 @@
-"""Certified cross-entropy rates against a two-state chain, in the log-odds of its filter (definitions, section 5)."""
+"""Certified cross-entropy rates against a two-state chain, in the log-odds of its filter (definitions (5.6))."""
 
 from __future__ import annotations
 

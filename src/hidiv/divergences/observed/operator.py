@@ -45,7 +45,7 @@ class Chart:
 
 
 class Operator:
-    """(cost + L V)(s, t) for V(s, .) given by Chebyshev series (K, n, B), B of them at a time (definitions, section 5).
+    """(cost + L V)(s, t) for V(s, .) given by Chebyshev series (K, n, B), B of them at a time (definitions (5.5)).
 
     weights (M, K, K): p's steps; cost(s, t) = -sum_x p(x | s) log q(x | t); L V = sum p(s', x | s) V(s', f_x(t)).
     """

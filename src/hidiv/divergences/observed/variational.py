@@ -1,4 +1,4 @@
-"""A deterministic approximation of the observed divergence on any tree, any numbers of states (definitions, section 5).
+"""A deterministic approximation of the observed divergence on any tree, any numbers of states (definitions (5.7)).
 
 V_u(a, b) stands for the divergence of the subtree of u given state a of p and state b of q at u; what the states of the
 children mix is approximated as for mixtures, by comparing every pair of states. It is no bound.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.recursions.levels import by_level
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 SETTLED = 1e-15  # relative change of the increment below which a long chain only adds the same again
+
+PATIENCE = 100_000  # levels of a chain that goes on changing, as one with a period does
 
 
 def variational(p: Model, q: Model, tree: Tree) -> float:
@@ -45,9 +48,10 @@ def emission_pairs(p: Model, q: Model) -> Array:
 def _mixed(row_p: Array, row_q: Array, v: Array) -> Array:
     """-sum_a row_p(a) log sum_b row_q(b) exp(-v(a, b)): what mixing leaves of v; row_p (..., K_p), row_q (..., K_q)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        least = np.where(row_q[..., None, :] > 0, v, np.inf).min(axis=-1, keepdims=True)
+        reached = np.where(row_q[..., None, :] > 0, v, np.inf)
+        least = reached.min(axis=-1, keepdims=True)
         shift = np.where(np.isfinite(least), least, 0.0)
-        inner = shift[..., 0] - np.log((row_q[..., None, :] * np.exp(-(v - shift))).sum(axis=-1))
+        inner = shift[..., 0] - np.log((row_q[..., None, :] * np.exp(shift - reached)).sum(axis=-1))
         return np.asarray(np.where(row_p > 0, row_p * inner, 0.0).sum(axis=-1))
 
 
@@ -83,17 +87,28 @@ def _by_level(p: Model, q: Model, tree: Tree, pairs: Array, selves: Array) -> tu
             pairs[above if len(pairs) > 1 else 0] + children * message,
             selves[above if len(selves) > 1 else 0] + children * message_self,
         )
-        step = new[0] - v, new[1] - v_self
+        step = _step(v, new[0]), _step(v_self, new[1])
         v, v_self = new
         homogeneous = len(pairs) == len(p.transitions) == len(q.transitions) == 1
-        if homogeneous and children == 1 and before is not None and np.isfinite(v).all() and _same(step, before):
+        if homogeneous and children == 1 and before is not None and _same(step, before):
             return v + above * step[0], v_self + above * step[1]
+        if depth - level > PATIENCE:
+            raise NotApplicable(f"the recursion did not settle within {PATIENCE} of {depth} levels")
         before = step
     return v, v_self
 
 
+def _step(old: Array, new: Array) -> Array:
+    """What a level added: 0 where both are infinite, +inf where that is new."""
+    return np.asarray(np.where(np.isinf(old), 0.0, new - np.where(np.isinf(old), 0.0, old)))
+
+
 def _same(step: tuple[Array, Array], before: tuple[Array, Array]) -> bool:
-    return all(np.abs(s - b).max() <= SETTLED * (1.0 + np.abs(s).max()) for s, b in zip(step, before, strict=True))
+    """Whether two levels added the same; what is infinite follows from what was, so that it stays once it did."""
+    return all(
+        bool(np.isfinite(s).all() and np.isfinite(b).all()) and np.abs(s - b).max() <= SETTLED * (1.0 + np.abs(s).max())
+        for s, b in zip(step, before, strict=True)
+    )
 
 
 def _listed(p: Model, q: Model, tree: Tree, pairs: Array, selves: Array) -> tuple[Array, Array]:

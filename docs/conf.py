@@ -1,0 +1,37 @@
+"""How the pages are built: `make docs`."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from draw import three_divergences
+
+three_divergences(Path(__file__).parent / "pictures" / "three_divergences.svg")
+
+project = "hidiv"
+author = "the hidiv developers"
+copyright = author
+version = release = installed("hidiv")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "plain_docstrings",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx-mathjax-offline",  # equations without a request to anywhere
+]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autoclass_content = "class"
+html_theme = "furo"
+html_title = f"hidiv {release}"
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True

@@ -1,0 +1,126 @@
+"""Distribution objects of torch, Pyro and TensorFlow Probability: one law a state, read by the name of their class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.foreign import class_names, covariances, laws, numbers, plain, unknown
+from hidiv.emissions.bernoulli import Bernoulli
+from hidiv.emissions.beta import Beta
+from hidiv.emissions.binomial import Binomial
+from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.exponential import Exponential
+from hidiv.emissions.family import Family
+from hidiv.emissions.gamma import Gamma
+from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.geometric import Geometric
+from hidiv.emissions.laplace import Laplace
+from hidiv.emissions.log_normal import LogNormal
+from hidiv.emissions.multinomial import Multinomial
+from hidiv.emissions.negative_binomial import NegativeBinomial
+from hidiv.emissions.poisson import Poisson
+from hidiv.emissions.product import Product
+from hidiv.emissions.von_mises import VonMises
+from hidiv.errors import InvalidModel, refuse
+
+Array = NDArray[np.float64]
+Shape = tuple[int, ...]
+
+
+def family_of(place: str, law: Any, n_states: int) -> Family:
+    """The family of a distribution whose batch is the states: (K,), or (K, F) inside Independent."""
+    inner = law
+    if "Independent" in class_names(law):
+        inner = law.base_dist if hasattr(law, "base_dist") else law.distribution
+    # Axes before the states, time and batch, may be there and hold one law.
+    before = len(_shape(law)) - 1
+    shape = _shape(inner)[max(before, 0) :]
+    if before < 0 or any(n != 1 for n in _shape(law)[:-1]) or shape[0] != n_states or len(shape) > 2:
+        refuse(InvalidModel, place, f"needs one law for each of the {n_states} states", f"batch {_shape(law)}")
+    if "Categorical" in class_names(inner):
+        return _symbols(place, inner, shape)
+    read = next((READERS[name] for name in class_names(inner) if name in READERS), None)
+    if read is None:
+        unknown(place, inner, ["Independent", "Categorical", *READERS])
+    return read(place, inner, shape)
+
+
+def _shape(law: Any) -> Shape:
+    return tuple(int(n) for n in law.batch_shape)
+
+
+def parameter(law: Any, name: str) -> Any:
+    """A parameter however it was given: TensorFlow Probability has `probs_parameter()` for probs or logits."""
+    method = getattr(law, f"{name}_parameter", None)
+    value = method() if method is not None else getattr(law, name)
+    logarithm = getattr(law, f"log_{name}", None)
+    if value is None and logarithm is not None:
+        return np.exp(np.asarray(plain(f"log_{name}", logarithm), dtype=np.float64))
+    return value
+
+
+def _filled(place: str, law: Any, name: str, shape: Shape) -> Array:
+    """A parameter (K,) or (K, F); libraries let scalars stand for all states."""
+    value = numbers(f"{place}.{name}", parameter(law, name), range(4))
+    return np.array(np.broadcast_to(value, shape) if value.size < np.prod(shape) else value.reshape(shape))
+
+
+def _symbols(place: str, law: Any, shape: Shape) -> Family:
+    """(K, M), or (K, F, M) for F independent symbols."""
+    probs = laws(f"{place}.probs", parameter(law, "probs"), (2, 3, 4))
+    probs = probs.reshape(*shape, probs.shape[-1])
+    return Categorical(probs) if len(shape) == 1 else Product([Categorical(probs[:, f]) for f in range(shape[1])])
+
+
+def _columns(family: Callable[..., Family], *names: str) -> Callable[[str, Any, Shape], Family]:
+    """A family whose parameters have the names given, in the order of its constructor."""
+    return lambda place, law, shape: family(*(_filled(place, law, name, shape) for name in names))
+
+
+def _normal(place: str, law: Any, shape: Shape) -> Family:
+    return Gaussian(_filled(place, law, "loc", shape), std=_filled(place, law, "scale", shape))
+
+
+def _negative_binomial(place: str, law: Any, shape: Shape) -> Family:
+    """probs is there the chance to go on, here the chance to stop."""
+    return NegativeBinomial(_filled(place, law, "total_count", shape), 1.0 - _filled(place, law, "probs", shape))
+
+
+def _multinomial(place: str, law: Any, shape: Shape) -> Family:
+    if len(shape) > 1:
+        refuse(InvalidModel, place, "rows of counts side by side cannot be read", f"batch {shape}")
+    probs = laws(f"{place}.probs", parameter(law, "probs"), (2, 3))
+    return Multinomial(_filled(place, law, "total_count", shape), probs.reshape(*shape, probs.shape[-1]))
+
+
+def _vectors(place: str, law: Any, shape: Shape) -> Family:
+    """A normal law of vectors: the whole covariance, however it is parametrised there."""
+    cov = law.covariance_matrix if hasattr(law, "covariance_matrix") else law.covariance()
+    full = covariances(f"{place}.covariance", cov, (2, 3, 4))
+    features = full.shape[-1]
+    mean = numbers(f"{place}.loc", law.mean if hasattr(law, "covariance_matrix") else law.mean(), (1, 2, 3))
+    mean = np.broadcast_to(mean.reshape(-1, features), (shape[0], features))
+    return Gaussian(mean, cov=np.broadcast_to(full.reshape(-1, features, features), (*mean.shape, features)))
+
+
+READERS: dict[str, Callable[[str, Any, Shape], Family]] = {
+    "Bernoulli": _columns(Bernoulli, "probs"),
+    "Beta": _columns(Beta, "concentration1", "concentration0"),
+    "Binomial": _columns(Binomial, "total_count", "probs"),
+    "Exponential": _columns(Exponential, "rate"),
+    "Gamma": _columns(Gamma, "concentration", "rate"),
+    "Geometric": _columns(Geometric, "probs"),
+    "Laplace": _columns(Laplace, "loc", "scale"),
+    "LogNormal": _columns(LogNormal, "loc", "scale"),
+    "Multinomial": _multinomial,
+    "MultivariateNormal": _vectors,
+    "MultivariateNormalLinearOperator": _vectors,  # what every multivariate normal of TensorFlow Probability is
+    "NegativeBinomial": _negative_binomial,
+    "Normal": _normal,
+    "Poisson": _columns(Poisson, "rate"),
+    "VonMises": _columns(VonMises, "loc", "concentration"),
+}

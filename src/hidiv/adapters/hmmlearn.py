@@ -1,0 +1,141 @@
+"""hmmlearn: categorical, multinomial, Gaussian, Gaussian mixture and Poisson models, and back.
+
+A variational model stands for its point model, the one its own `score` uses: posterior means of the probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.as_model import as_model
+from hidiv.adapters.foreign import attribute, class_names, covariances, laws, numbers, unknown
+from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.family import Family
+from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.multinomial import Multinomial
+from hidiv.emissions.parameters import wide
+from hidiv.emissions.poisson import Poisson
+from hidiv.errors import InvalidModel, MissingExtra, refuse
+from hidiv.models.model import Model
+
+Array = NDArray[np.float64]
+
+
+def read(obj: Any) -> Model:
+    """The model of a fitted hmmlearn object."""
+    family = next((FAMILIES[name] for name in class_names(obj) if name in FAMILIES), None)
+    if family is None:
+        unknown("class", obj, FAMILIES)
+    return Model(
+        laws("startprob_", attribute(obj, "startprob_"), (1,)),
+        laws("transmat_", attribute(obj, "transmat_"), (2,)),
+        family(obj),
+    )
+
+
+def categorical(obj: Any) -> Family:
+    return Categorical(laws("emissionprob_", attribute(obj, "emissionprob_"), (2,)))
+
+
+def poisson(obj: Any) -> Family:
+    return Poisson(numbers("lambdas_", attribute(obj, "lambdas_"), (2,)))
+
+
+def gaussian(obj: Any) -> Family:
+    """From `_covars_`: `covars_` is blown up to full matrices, and to wrong ones for a fitted spherical model.
+
+    There fit leaves (K, F) equal columns, which the property flattens as if they were (K,).
+    """
+    mean = numbers("means_", attribute(obj, "means_"), (2,))
+    covars, (states, features) = attribute(obj, "_covars_"), mean.shape
+    if obj.covariance_type == "spherical":
+        each = numbers("_covars_", covars, (1, 2)).reshape(states, -1)
+        if (each != each[:, :1]).any():
+            refuse(InvalidModel, "_covars_", "a spherical state has one variance", each.tolist())
+        return Gaussian(mean, var=np.repeat(each[:, :1], features, axis=1))
+    if obj.covariance_type == "diag":
+        return Gaussian(mean, var=numbers("_covars_", covars, (2,)))
+    full = covariances("_covars_", covars, (2, 3))
+    return Gaussian(mean, cov=np.broadcast_to(full, (states, features, features)))
+
+
+def multinomial(obj: Any) -> Family:
+    """n_trials is one number, or the total of every observation fitted; a Model has one number of trials a state."""
+    probs = laws("emissionprob_", attribute(obj, "emissionprob_"), (2,))
+    trials = np.unique(numbers("n_trials", attribute(obj, "n_trials"), (0, 1)))
+    if trials.size != 1:
+        rule = "the number of trials varies between observations, which cannot be represented"
+        refuse(InvalidModel, "n_trials", rule, trials.tolist())
+    return Multinomial(np.repeat(trials, len(probs)), probs)
+
+
+FAMILIES: dict[str, Callable[[Any], Family]] = {
+    "CategoricalHMM": categorical,
+    "VariationalCategoricalHMM": categorical,
+    "GaussianHMM": gaussian,
+    "VariationalGaussianHMM": gaussian,
+    "MultinomialHMM": multinomial,
+    "PoissonHMM": poisson,
+}
+
+
+def to_hmmlearn(model: Any) -> Any:
+    """The hmmlearn model of the same law, ready to score, decode and sample; `as_model` gives ours back.
+
+    Categorical, multinomial, Gaussian and Poisson emissions; groups, ends and other families have no place there.
+    """
+    ours = as_model(model)
+    if ours.n_groups > 1:
+        refuse(InvalidModel, ours.title, "hmmlearn has no groups")
+    if ours.end is not None:
+        refuse(InvalidModel, ours.title, "hmmlearn has no end probabilities")
+    family = ours.emissions[0]
+    if family.name not in WRITERS:
+        rule = f"hmmlearn has no {family.name} emissions"
+        refuse(InvalidModel, ours.title, rule, remedy="it has " + ", ".join(WRITERS))
+    try:
+        from hmmlearn import hmm
+    except ImportError:
+        refuse(MissingExtra, "to_hmmlearn", "needs hmmlearn", remedy="pip install 'hidiv[hmmlearn]'")
+    theirs = WRITERS[family.name](hmm, family)
+    theirs.startprob_, theirs.transmat_ = np.array(ours.initial), np.array(ours.transitions[0])
+    return theirs
+
+
+def _to_categorical(hmm: Any, family: Any) -> Any:
+    theirs = hmm.CategoricalHMM(family.n_states)
+    theirs.emissionprob_, theirs.n_features = np.array(family.probs), family.n_symbols
+    return theirs
+
+
+def _to_multinomial(hmm: Any, family: Any) -> Any:
+    if np.ptp(family.trials):
+        refuse(InvalidModel, "trials", "hmmlearn has one number of trials for all states", family.trials.tolist())
+    theirs = hmm.MultinomialHMM(family.n_states, n_trials=int(family.trials[0]))
+    theirs.emissionprob_, theirs.n_features = np.array(family.probs), family.n_features
+    return theirs
+
+
+def _to_poisson(hmm: Any, family: Any) -> Any:
+    theirs = hmm.PoissonHMM(family.n_states)
+    theirs.lambdas_, theirs.n_features = np.array(wide(family.rate)), family.n_features
+    return theirs
+
+
+def _to_gaussian(hmm: Any, family: Any) -> Any:
+    theirs = hmm.GaussianHMM(family.n_states, covariance_type="diag" if family.cov is None else "full")
+    theirs.means_, theirs.n_features = np.array(wide(family.mean)), family.n_features
+    theirs.covars_ = np.array(family.variance if family.cov is None else family.cov)
+    return theirs
+
+
+WRITERS: dict[str, Callable[[Any, Any], Any]] = {
+    "categorical": _to_categorical,
+    "multinomial": _to_multinomial,
+    "gaussian": _to_gaussian,
+    "poisson": _to_poisson,
+}

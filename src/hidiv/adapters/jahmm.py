@@ -1,0 +1,98 @@
+"""jahmm's text files: integer, Gaussian, multivariate Gaussian and Gaussian mixture observations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hidiv.adapters.tokens import Tokens
+from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.family import Family
+from hidiv.emissions.gaussian import Gaussian
+from hidiv.models.model import Model
+
+
+def read_text(text: str, place: str) -> Model:
+    """The model of a file `Hmm v1.0`; the probabilities written there are rounded, and rescaled here.
+
+    >>> text = "Hmm v1.0  NbStates 1  State Pi 1.0 A 1.0 GaussianOPDF [ 1.2 .3 ]"
+    >>> read_text(text, "coin.hmm").emission.var
+    array([0.3])
+    """
+    tokens = Tokens(text, place)
+    tokens.expect("Hmm", "v1.0", "NbStates")
+    n_states = tokens.count("the number of states", least=1)
+    initial, transition, laws = [], [], []
+    kind = ""
+    written = []
+    for _ in range(n_states):
+        tokens.expect("State", "Pi")
+        written.append(tokens.peek())
+        initial.append(tokens.number("Pi"))
+        tokens.expect("A")
+        transition.append(tokens.law("transition probabilities", n_states))
+        this = tokens.one_of(READERS, "the kind of observation")
+        if this != kind and kind:
+            tokens.refuse(f"all states must have {kind} observations", this)
+        kind = this
+        laws.append(READERS[kind](tokens))
+    tokens.finish()
+    return Model(tokens.mended("Pi", initial, written), transition, FAMILIES[kind](tokens, laws))
+
+
+def _integers(tokens: Tokens) -> Any:
+    return tokens.bracketed_law("IntegerOPDF")
+
+
+def _gaussian(tokens: Tokens) -> Any:
+    """[ mean variance ]."""
+    found = tokens.bracketed("GaussianOPDF")
+    if len(found) != 2:
+        tokens.refuse("GaussianOPDF has a mean and a variance", found)
+    return found
+
+
+def _vectors(tokens: Tokens) -> Any:
+    """[ [ mean ] [ [ row of the covariance ] ... ] ]."""
+    tokens.expect("[")
+    mean = tokens.bracketed("the mean")
+    tokens.expect("[")
+    cov = [tokens.bracketed("the covariance") for _ in mean]
+    tokens.expect("]", "]")
+    if not mean or any(len(row) != len(mean) for row in cov):
+        tokens.refuse(f"the covariance must be {len(mean)} x {len(mean)}", [len(row) for row in cov])
+    return mean, cov
+
+
+def _same_size(tokens: Tokens, sizes: list[int], what: str) -> None:
+    if len(set(sizes)) > 1:
+        tokens.refuse(f"all states must have as many {what}", sizes)
+
+
+def _to_categorical(tokens: Tokens, laws: list[Any]) -> Family:
+    _same_size(tokens, [len(law) for law in laws], "symbols")
+    return Categorical(laws)
+
+
+def _to_gaussian(tokens: Tokens, laws: list[Any]) -> Family:
+    mean, var = np.array(laws).T
+    return Gaussian(mean, var=var)
+
+
+def _to_vectors(tokens: Tokens, laws: list[Any]) -> Family:
+    _same_size(tokens, [len(mean) for mean, _ in laws], "columns")
+    return Gaussian([mean for mean, _ in laws], cov=[cov for _, cov in laws])
+
+
+READERS: dict[str, Callable[[Tokens], Any]] = {
+    "IntegerOPDF": _integers,
+    "GaussianOPDF": _gaussian,
+    "MultiGaussianOPDF": _vectors,
+}
+FAMILIES: dict[str, Callable[[Tokens, list[Any]], Family]] = {
+    "IntegerOPDF": _to_categorical,
+    "GaussianOPDF": _to_gaussian,
+    "MultiGaussianOPDF": _to_vectors,
+}

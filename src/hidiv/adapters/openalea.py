@@ -1,0 +1,154 @@
+"""OpenAlea's hidden Markov trees, files `.hmt`: one or several columns of counts, tabulated or of a known law."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.tokens import Tokens
+from hidiv.emissions.binomial import Binomial
+from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.family import Family
+from hidiv.emissions.negative_binomial import NegativeBinomial
+from hidiv.emissions.poisson import Poisson
+from hidiv.emissions.product import Product
+from hidiv.emissions.silent import Silent
+from hidiv.errors import InvalidFile, refuse
+from hidiv.models.model import Model
+
+Array = NDArray[np.float64]
+
+HEADINGS = (
+    "HIDDEN_MARKOV_INDEPENDENT_OUT_TREE",
+    "HIDDEN_MARKOV_OUT_TREE",
+    "HIDDEN_MARKOV_TREE",
+    "EQUILIBRIUM_HIDDEN_MARKOV_INDEPENDENT_OUT_TREE",
+    "EQUILIBRIUM_HIDDEN_MARKOV_TREE",
+)
+MOST_COUNTS = 10_000  # a column's table; OpenAlea's own bounds are lower
+
+
+class Law(NamedTuple):
+    """One state's law of one column: table (M,) of probabilities, or a law of counts that start at `low`."""
+
+    kind: str
+    low: int = 0
+    high: int = 0
+    parameter: float = 0.0
+    probability: float = 0.0
+    table: tuple[float, ...] = ()
+
+
+def read_text(text: str, place: str) -> Model:
+    """The model of a `.hmt` file: children independent given their parent, columns independent given the state."""
+    tokens = Tokens(text, place)
+    stationary = tokens.one_of(HEADINGS, "the kind of model").startswith("EQUILIBRIUM")
+    n_states = tokens.count("the number of states", least=1)
+    tokens.one_of(("STATES", "STATE"), "this word")
+    if tokens.peek() == "ORDER":
+        tokens.expect("ORDER")
+        if tokens.count("the order", least=1) != 1:
+            tokens.refuse("only order 1 can be represented, children that depend on their parent alone", tokens.at.text)
+    initial: list[float] | str = "stationary"
+    if not stationary or tokens.peek() == "INITIAL_PROBABILITIES":
+        tokens.expect("INITIAL_PROBABILITIES")
+        initial = tokens.law("initial probabilities", n_states)
+    tokens.expect("TRANSITION_PROBABILITIES")
+    transition = [tokens.law("transition probabilities", n_states) for _ in range(n_states)]
+    emission = _columns(tokens, n_states)
+    tokens.finish()
+    return Model(initial, transition, emission)
+
+
+def _columns(tokens: Tokens, n_states: int) -> Family:
+    """The output processes; a file without them is a Markov tree."""
+    if not tokens.peek():
+        return Silent(n_states)
+    n_columns = tokens.count("the number of output processes", least=1)
+    tokens.one_of(("OUTPUT_PROCESS", "OUTPUT_PROCESSES"), "this word")
+    columns = [_column(tokens, f, n_states) for f in range(1, n_columns + 1)]
+    return columns[0] if len(columns) == 1 else Product(columns)
+
+
+def _column(tokens: Tokens, number: int, n_states: int) -> Family:
+    tokens.expect("OUTPUT_PROCESS", str(number), ":")
+    tabulated = tokens.one_of(("NONPARAMETRIC", "CATEGORICAL", "PARAMETRIC", "DISCRETE_PARAMETRIC"), "this kind")
+    laws = []
+    for state in range(n_states):
+        tokens.expect("STATE", str(state), "OBSERVATION_DISTRIBUTION")
+        laws.append(_table(tokens) if tabulated in ("NONPARAMETRIC", "CATEGORICAL") else _law(tokens))
+    return _family(tokens, number, laws)
+
+
+def _table(tokens: Tokens) -> Law:
+    """OUTPUT m : probability, for the symbols from 0 on that have any."""
+    values: list[float] = []
+    written: list[str] = []
+    while tokens.peek() == "OUTPUT":
+        tokens.expect("OUTPUT")
+        symbol = tokens.count("the symbol", MOST_COUNTS)
+        if symbol < len(values):
+            tokens.refuse("symbols must grow", symbol)
+        values += [0.0] * (symbol - len(values))
+        tokens.expect(":")
+        written.append(tokens.peek())
+        values.append(tokens.number("the probability"))
+    return Law("TABLE", table=tuple(tokens.mended("probabilities of symbols", values, written)))
+
+
+def _law(tokens: Tokens) -> Law:
+    """NAME INF_BOUND : low and what else the law has."""
+    kind = tokens.one_of(("BINOMIAL", "POISSON", "NEGATIVE_BINOMIAL", "UNIFORM"), "the law")
+    tokens.expect("INF_BOUND", ":")
+    law = Law(kind, low=tokens.count("INF_BOUND", MOST_COUNTS))
+    if kind in ("BINOMIAL", "UNIFORM"):
+        tokens.expect("SUP_BOUND", ":")
+        law = law._replace(high=tokens.count("SUP_BOUND", MOST_COUNTS, law.low))
+    else:
+        tokens.expect("PARAMETER", ":")
+        law = law._replace(parameter=tokens.number("PARAMETER"))
+        if law.parameter <= 0:
+            tokens.refuse("PARAMETER must be above 0", law.parameter)
+    if kind in ("BINOMIAL", "NEGATIVE_BINOMIAL"):
+        tokens.expect("PROBABILITY", ":")
+        law = law._replace(probability=tokens.number("PROBABILITY"))
+        if not 0 <= law.probability <= 1 or (kind == "NEGATIVE_BINOMIAL" and law.probability == 0):
+            tokens.refuse("PROBABILITY must be between 0 and 1", law.probability)
+    return law
+
+
+def _family(tokens: Tokens, number: int, laws: list[Law]) -> Family:
+    """One family for all states: the law itself where they share it and start at 0, a table where all are finite."""
+    kinds = {law.kind for law in laws}
+    low = {law.low for law in laws}
+    if kinds == {"NEGATIVE_BINOMIAL"} and low == {0}:
+        return NegativeBinomial([law.parameter for law in laws], [law.probability for law in laws])
+    if kinds == {"POISSON"} and low == {0}:
+        return Poisson([law.parameter for law in laws])
+    if kinds == {"BINOMIAL"} and low == {0}:
+        return Binomial([law.high for law in laws], [law.probability for law in laws])
+    if kinds <= {"TABLE", "BINOMIAL", "UNIFORM"}:
+        tables = [_tabulated(law) for law in laws]
+        size = max(len(table) for table in tables)
+        return Categorical([np.pad(table, (0, size - len(table))) for table in tables])
+    said = ", ".join(sorted({f"{law.kind} from {law.low}" for law in laws}))
+    refuse(
+        InvalidFile,
+        f"{tokens.place}, OUTPUT_PROCESS {number}",
+        "states whose unbounded counts differ in kind, or do not start at 0, cannot be represented",
+        said,
+    )
+
+
+def _tabulated(law: Law) -> Array:
+    """(M,): probabilities of 0, 1, ..."""
+    if law.kind == "TABLE":
+        return np.array(law.table)
+    counts = np.arange(law.high - law.low + 1.0)
+    if law.kind == "UNIFORM":
+        mass = np.full(len(counts), 1.0 / len(counts))
+    else:
+        mass = np.exp(Binomial([law.high - law.low], [law.probability]).log_prob(counts)[:, 0])
+    return np.concatenate([np.zeros(law.low), mass / mass.sum()])

@@ -1,0 +1,143 @@
+"""pomegranate: DenseHMM and SparseHMM, with their end probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.foreign import TOLERANCE, attribute, check_sums, class_names, covariances, laws, numbers, unknown
+from hidiv.adapters.foreign import plain as readable
+from hidiv.emissions.bernoulli import Bernoulli
+from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.exponential import Exponential
+from hidiv.emissions.family import Family
+from hidiv.emissions.gamma import Gamma
+from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.poisson import Poisson
+from hidiv.emissions.product import Product
+from hidiv.errors import InvalidModel, refuse
+from hidiv.models.model import Model
+
+Array = NDArray[np.float64]
+States = Sequence[Any]  # one distribution a state
+
+
+def read(obj: Any) -> Model:
+    """The model of a DenseHMM or SparseHMM; starts, edges and ends are kept as logarithms there.
+
+    Where rows and ends sum to one, as after a fit, the chain ends: `end` is theirs. Ends nobody gave are 1/K beside
+    rows that sum to one: no probabilities, a factor of 1/K that every sequence gets; they are left out.
+    """
+    names = class_names(obj)
+    if not {"DenseHMM", "SparseHMM"} & set(names):
+        unknown("class", obj, ["DenseHMM", "SparseHMM"])
+    states = list(attribute(obj, "distributions"))
+    starts = _exponentials(obj, "starts")
+    ends = np.zeros(len(states)) if getattr(obj, "ends", None) is None else _exponentials(obj, "ends")
+    edges = _dense(obj, len(states)) if "SparseHMM" in names else _exponentials(obj, "edges")
+    transition, end = _with_ends(edges, ends)
+    return Model(laws("starts", starts, (1,)), transition, family_of("distributions", states), end=end)
+
+
+def _exponentials(obj: Any, name: str) -> Array:
+    value = np.asarray(readable(name, attribute(obj, name)), dtype=np.float64)
+    return numbers(name, np.exp(value), (1, 2))
+
+
+def _dense(obj: Any, n_states: int) -> Array:
+    """(K, K) of the edges listed."""
+    edges = np.zeros((n_states, n_states))
+    first, second = (np.asarray(readable(name, attribute(obj, name))) for name in ("_edge_idx_starts", "_edge_idx_ends"))
+    edges[first, second] = _exponentials(obj, "_edge_log_probs")
+    return edges
+
+
+def _with_ends(edges: Array, ends: Array) -> tuple[Array, Array | None]:
+    """Transition and end, each row and its end summing to one."""
+    rows = edges.sum(axis=1)
+    if (np.abs(rows + ends - 1.0) <= TOLERANCE).all() and ends.any():
+        total = rows + ends
+        return edges / total[:, None], ends / total
+    if (np.abs(rows - 1.0) <= TOLERANCE).all():
+        if np.ptp(ends) > TOLERANCE:
+            refuse(
+                InvalidModel,
+                "ends",
+                "rows that sum to one leave no room for ends that differ between states",
+                ends.tolist(),
+                "give ends that sum to one with their row of edges, or none",
+            )
+        return edges / rows[:, None], None
+    check_sums("edges", rows + ends, "a row and its end")
+    refuse(InvalidModel, "edges", "rows must sum to one, either all with or all without their end", rows.tolist())
+
+
+def family_of(place: str, states: States) -> Family:
+    """One family of as many states as there are distributions, which must all be of one kind."""
+    kinds = {type(state).__name__ for state in states}
+    if len(kinds) > 1:
+        refuse(InvalidModel, place, "states must all have one kind of distribution", ", ".join(sorted(kinds)))
+    kind = kinds.pop()
+    if kind in REFUSED:
+        refuse(InvalidModel, place, REFUSED[kind], kind)
+    if kind not in READERS:
+        unknown(place, states[0], READERS)
+    return READERS[kind](place, states)
+
+
+def _stacked(place: str, states: States, name: str) -> Array:
+    """(K, ...) of a parameter of every state."""
+    each = [numbers(f"{place}[{i}].{name}", attribute(state, name), range(3)) for i, state in enumerate(states)]
+    if len({array.shape for array in each}) > 1:
+        refuse(InvalidModel, f"{place}.{name}", "must have one shape in all states", [array.shape for array in each])
+    return np.stack(each)
+
+
+def _columns(family: Callable[..., Family], *names: str) -> Callable[[str, States], Family]:
+    return lambda place, states: family(*(_stacked(place, states, name) for name in names))
+
+
+def _normal(place: str, states: States) -> Family:
+    """covs are covariances when full, variances otherwise; a single number when sphere."""
+    mean, covs = _stacked(place, states, "means"), _stacked(place, states, "covs")
+    if covs.ndim == 3:
+        return Gaussian(mean, cov=covariances(f"{place}.covs", covs, (3,)))
+    return Gaussian(mean, var=np.array(np.broadcast_to(covs.reshape(len(mean), -1), mean.shape)))
+
+
+def _categorical(place: str, states: States) -> Family:
+    """probs (F, M) a state: F independent symbols."""
+    probs = laws(f"{place}.probs", _stacked(place, states, "probs"), (3,))
+    columns: list[Family] = [Categorical(probs[:, f]) for f in range(probs.shape[1])]
+    return columns[0] if len(columns) == 1 else Product(columns)
+
+
+def _exponential(place: str, states: States) -> Family:
+    """scales are means."""
+    return Exponential(1.0 / _stacked(place, states, "scales"))
+
+
+def _components(place: str, states: States) -> Family:
+    """Every state lists the laws of its columns."""
+    listed = [list(state.distributions) for state in states]
+    if len({len(each) for each in listed}) > 1:
+        refuse(InvalidModel, place, "states must have the same number of columns", [len(each) for each in listed])
+    return Product([family_of(f"{place}, column {f}", each) for f, each in enumerate(zip(*listed, strict=True))])
+
+
+READERS: dict[str, Callable[[str, States], Family]] = {
+    "Bernoulli": _columns(Bernoulli, "probs"),
+    "Categorical": _categorical,
+    "Exponential": _exponential,
+    "Gamma": _columns(Gamma, "shapes", "rates"),
+    "IndependentComponents": _components,
+    "Normal": _normal,
+    "Poisson": _columns(Poisson, "lambdas"),
+}
+
+REFUSED = {
+    "LogNormal": "its likelihood is the density of log x there, without the factor 1/x; take logs and use Normal",
+}

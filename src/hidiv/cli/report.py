@@ -1,0 +1,64 @@
+"""hidiv report: one page about two models, or about many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hidiv.cli.collections import read_models
+from hidiv.cli.inputs import FILE, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
+from hidiv.errors import HidivError, refuse
+
+if TYPE_CHECKING:
+    from hidiv.models.model import Model
+
+
+@click.command()
+@click.argument("models", nargs=-1, required=True, type=FILE, metavar="MODELS...")
+@tree_option
+@click.option("--data", type=FILE, metavar="X.csv", help="Observations: where along them the two models part.")
+@click.option("-o", "out", required=True, type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page.")
+def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out: str) -> None:
+    """One self-contained HTML page about two models, or all pairs of more.
+
+    \b
+    Example:
+      hidiv report rain.json snow.json --tree chain:100 -o report.html
+    """
+    from hidiv.files.disk import write_text
+
+    if len(models) == 2 and not any(path.endswith(".npz") for path in models):
+        page = of_two(models[0], models[1], tree_text, data)
+    else:
+        page = of_many(models, tree_text, data)
+    write_text(out, page)
+
+
+def of_two(first: str, second: str, tree_text: str | None, data: str | None) -> str:
+    """The page about two model files."""
+    from hidiv.report.pair_page import pair_page
+
+    p, q = (named(read_model(path), path) for path in (first, second))
+    values = None if data is None else read_data(data)
+    tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, p, q)
+    return pair_page(p, q, tree, evidence=values)
+
+
+def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None) -> str:
+    """The page about a collection."""
+    from hidiv.report.collection_page import collection_page
+
+    if data is not None:
+        refuse(HidivError, "--data", "belongs to a report about two models")
+    models, names = read_models(paths)
+    return collection_page(models, read_tree_for(tree_text, models[0]), names=names)
+
+
+def named(model: Model, path: str) -> Model:
+    """A model without a name goes by its file's."""
+    from pathlib import Path
+
+    if model.name is not None or path == "-":
+        return model
+    return type(model).from_dict(model.to_dict() | {"name": Path(path).stem})

@@ -1,0 +1,70 @@
+"""The best order of q's states: every order of a few states, quadratic assignment and exchanges for many."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.relabelling_costs import Costs
+
+Array = NDArray[np.float64]
+Order = NDArray[np.int64]
+
+CLOSE = 1e-9  # relative difference of costs below which rounding might have turned two orders round
+STEP = 1e-12  # relative gain an exchange must bring
+STARTS = 4  # randomized starts of the quadratic assignment
+SHUFFLES = 20_000  # divided by the square of the number of states: how often the best order is shaken up
+
+
+def every_order(costs: Costs) -> Order:
+    """(n, K): the orders that cost least, as far as rounding lets costs tell; in their natural order."""
+    orders = np.array(list(permutations(range(len(costs.finite.linear)))), dtype=np.int64)
+    infinite, finite = costs.of_orders(orders)
+    if infinite.min() > 0:
+        return orders  # all of them infinite, so all of them equal
+    finite = np.where(infinite > 0, np.inf, finite)
+    least = finite.min()
+    return np.asarray(orders[finite <= least + CLOSE * (abs(least) + np.abs(costs.finite.linear).max())])
+
+
+def best_found(costs: Costs) -> Order:
+    """The best of several starts, each improved by exchanging two states until that no longer helps."""
+    from scipy.optimize import linear_sum_assignment, quadratic_assignment
+
+    finite, endless = costs.finite, costs.infinite
+    penalty = 1.0 + 10.0 * max(float(np.abs(finite.linear).max()), float(finite.costs.max()))  # a start, not a value
+    linear = finite.linear + penalty * endless.linear
+    weights = finite.weights.sum(axis=0)
+    square = finite.costs.mean(axis=0) + penalty * endless.costs.mean(axis=0)
+    starts = [np.arange(len(linear)), linear_sum_assignment(linear)[1]]
+    for seed in range(STARTS):
+        options = {"rng": np.random.default_rng(seed), "P0": "randomized"}
+        starts.append(quadratic_assignment(weights, square, options=options)["col_ind"])
+    best = min((_exchanged(costs, np.asarray(start, dtype=np.int64)) for start in starts), key=lambda found: found[1:])
+    # Local minima are common: a few states shuffled, and improved again.
+    rng = np.random.default_rng(STARTS)
+    for _ in range(int(np.clip(SHUFFLES // len(linear) ** 2, 8, 200))):
+        order, some = best[0].copy(), rng.choice(len(linear), size=min(5, len(linear)), replace=False)
+        order[some] = order[rng.permutation(some)]
+        best = min(best, _exchanged(costs, order), key=lambda found: found[1:])
+    return best[0]
+
+
+def _exchanged(costs: Costs, order: Order) -> tuple[Order, float, float]:
+    """An order no exchange of two states improves, with its infinite places and finite cost."""
+    scale = 1.0 + float(np.abs(costs.finite.linear).sum()) + float(
+        (costs.finite.weights * costs.finite.costs.max()).sum()
+    )  # fmt: skip
+    while True:
+        fewer = np.round(costs.infinite.exchanges(order))
+        less = costs.finite.exchanges(order)
+        # Infinite places go first; among equals the cost.
+        gain = fewer * (4.0 * scale) + less
+        i, j = np.unravel_index(int(np.argmin(gain)), gain.shape)
+        if gain[i, j] >= -STEP * scale:
+            infinite, finite = costs.of_orders(order[None, :])
+            return order, float(infinite[0]), float(finite[0])
+        order = order.copy()
+        order[[i, j]] = order[[j, i]]

@@ -1,0 +1,100 @@
+"""Where a joint divergence comes from: one bar for the initial law, each transition row and each emission state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+from hidiv.errors import HidivError, refuse
+from hidiv.plots.ink import JOINT, MIDDLE, axes, heading, plain, said, text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from hidiv.divergences.result import Divergence, Parts
+
+MOST = 40  # bars; of more the largest are drawn, and the others together
+# Kind of part -> fill and hatch: three that differ in grey.
+LOOKS = {"initial law": (MIDDLE, ""), "transition row": (JOINT, ""), "emission state": ("#f0b27a", "////")}
+
+
+class Bar(NamedTuple):
+    """One contribution."""
+
+    kind: str
+    label: str
+    value: float
+
+
+def parts(
+    result: Divergence, *, state_names: Sequence[str] | None = None, most: int = MOST, ax: Axes | None = None
+) -> Axes:
+    """The parts of a joint divergence as bars by row and state, with their share of the whole.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
+    >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Poisson([1, 5]))
+    >>> [label.get_text() for label in hd.plots.parts(hd.joint_kl(p, q, 10)).get_yticklabels()]
+    ['initial law', 'transition from 0', 'transition from 1', 'emission in 0', 'emission in 1']
+    """
+    if result.parts is None:
+        refuse(HidivError, "result", f"a {result.quantity} divergence of this kind has no parts", result.status)
+    bars = largest(listed(result.parts, state_names), most)
+    ax = axes(ax, (6.4, 1.4 + 0.27 * len(bars)))
+    longest = max((bar.value for bar in bars if isfinite(bar.value)), default=0.0) or 1.0
+    for kind, (fill, hatch) in LOOKS.items():
+        mine = [(i, bar) for i, bar in enumerate(bars) if bar.kind == kind]
+        if mine:
+            lengths = [bar.value if isfinite(bar.value) else 1.1 * longest for _, bar in mine]
+            ax.barh([i for i, _ in mine], lengths, color=fill, hatch=hatch, edgecolor="white", linewidth=0, label=kind)
+    for i, bar in enumerate(bars):
+        share = f"  ({bar.value / result.value:.1%})" if isfinite(result.value) and bar.value > 0 else ""
+        end = bar.value if isfinite(bar.value) else 1.1 * longest
+        ax.annotate(
+            f"{said(bar.value, 3)}{share}", (end, i), (4, 0), textcoords="offset points", va="center", fontsize="small"
+        )
+    ax.set_yticks(range(len(bars)), [text(bar.label) for bar in bars])
+    ax.set_ylim(len(bars) - 0.4, -0.6)
+    ax.set_xlim(0, 1.45 * longest)
+    ax.set_xlabel(f"contribution to D in {result.measure}")
+    ax.set_title(heading(result), fontsize="medium", loc="left")
+    plain(ax)
+    return ax
+
+
+def listed(found: Parts, state_names: Sequence[str] | None) -> list[Bar]:
+    """Every part with its label."""
+    bars = [Bar("initial law", "initial law", found.initial)]
+    for kind, word, table in (
+        ("transition row", "transition from", found.rows),
+        ("emission state", "emission in", found.states),
+    ):
+        bars += _table(kind, word, table, state_names)
+    return bars
+
+
+def _table(kind: str, word: str, table: NDArray[np.float64], state_names: Sequence[str] | None) -> list[Bar]:
+    groups = table if table.ndim == 2 else table[None, :]
+    bars = []
+    for g, row in enumerate(groups):
+        where = f"group {g}, " if table.ndim == 2 else ""
+        for s, value in enumerate(row):
+            name = str(s) if state_names is None else state_names[s]
+            bars.append(Bar(kind, f"{where}{word} {name}", float(value)))
+    return bars
+
+
+def largest(bars: list[Bar], most: int) -> list[Bar]:
+    """All of a few; of many the largest in their order, then the others of each kind together."""
+    if len(bars) <= most:
+        return bars
+    chosen = set(sorted(range(len(bars)), key=lambda i: -bars[i].value)[:most])
+    kept = [bar for i, bar in enumerate(bars) if i in chosen]
+    for kind in LOOKS:
+        rest = [bar.value for i, bar in enumerate(bars) if i not in chosen and bar.kind == kind]
+        if rest:
+            kept.append(Bar(kind, f"{len(rest)} other {kind}s", sum(rest)))
+    return kept

@@ -1,0 +1,135 @@
+"""Geometry of the page's pictures: bars along nodes or levels, and a drawn tree, in the coordinates of an SVG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil, floor, log10, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.models.tree import Tree
+from hidiv.plots.tree_drawing import node_names, places
+from hidiv.report.page import short
+
+Array = NDArray[np.float64]
+WIDTH, HEIGHT = 720.0, 170.0
+BARS = 720  # beyond it each bar is the largest of a stretch
+DRAWN = 300  # nodes; a larger tree is summed up level by level
+SHADES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Bars: `path` fills them; `ticks` and `lines` are (place, label) along x and (place, value) along y."""
+
+    id: str
+    word: str  # what a bar is: "node", "level"
+    path: str
+    ticks: list[tuple[float, str]]
+    lines: list[tuple[float, float]]
+    n: int
+    values: list[float]  # of the bars
+    starts: list[int]  # the first node of each bar
+    note: str
+    largest: tuple[int, float]  # where and how much
+    form: str = "bars"
+
+    def view(self) -> dict[str, Any]:
+        """What the script needs."""
+        return {
+            "id": self.id, "word": self.word, "values": short(self.values), "starts": self.starts, "n": self.n,
+            "form": self.form,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class TreeChart:
+    """A drawn tree: `edges` is a path, `nodes` have x, y, radius, shade, name and value."""
+
+    id: str
+    height: float
+    edges: str
+    nodes: list[dict[str, Any]] = field(default_factory=list)
+    form: str = "tree"
+
+    def view(self) -> dict[str, Any]:
+        """What the script needs."""
+        names, values = [node["name"] for node in self.nodes], [node["value"] for node in self.nodes]
+        return {"id": self.id, "word": "node", "values": short(values), "names": names, "form": self.form}
+
+
+def node_chart(name: str, shares: Array, tree: Tree) -> Chart | TreeChart:
+    """Along a chain, on a drawn tree, or by level."""
+    if tree.is_chain:
+        return bars(name, shares, "node")
+    if tree.n_nodes <= DRAWN:
+        return drawn(name, shares, tree)
+    counts = np.bincount(np.asarray(tree.level))
+    note = f"{tree.n_nodes} nodes, summed up level by level; the largest level has {counts.max()}."
+    return bars(name, np.asarray(np.bincount(np.asarray(tree.level), shares), dtype=np.float64), "level", note)
+
+
+def bars(name: str, values: Array, word: str, note: str = "") -> Chart:
+    """One bar a value; of very many, one a stretch as high as its largest value."""
+    n = len(values)
+    starts = np.arange(n)
+    if n > BARS:
+        starts = np.linspace(0, n, BARS + 1).astype(np.int64)[:-1]
+        note = f"Each bar is the largest of about {n // BARS} {word}s. {note}".strip()
+    heights = np.maximum.reduceat(values, starts)
+    top, lines = scale(float(heights.max()))
+    width = WIDTH / len(heights)
+    gap = 0.15 * width if width > 4 else 0.0
+    steps = []
+    for i, value in enumerate(heights):
+        if value > 0:
+            x, y = i * width + gap / 2, HEIGHT * (1 - value / top)
+            steps.append(f"M{x:.2f} {HEIGHT:.0f}V{y:.2f}h{width - gap:.2f}V{HEIGHT:.0f}z")
+    at = int(np.argmax(values))
+    return Chart(
+        name, word, "".join(steps), ticks(n), lines, n, heights.tolist(), starts.tolist(), note,
+        (at, float(values[at])),
+    )  # fmt: skip
+
+
+def scale(largest: float) -> tuple[float, list[tuple[float, float]]]:
+    """A round top of the axis and two or three lines below it, as (y, value)."""
+    if largest <= 0:
+        return 1.0, [(HEIGHT, 0.0)]
+    step = 10.0 ** floor(log10(largest))
+    step = next(step * factor for factor in (0.2, 0.5, 1.0, 2.0, 5.0) if largest / (step * factor) <= 4)
+    count = ceil(largest / step - 1e-9)
+    top = count * step
+    return top, [(HEIGHT * (1 - i / count), float(f"{i * step:.6g}")) for i in range(count + 1)]
+
+
+def ticks(n: int) -> list[tuple[float, str]]:
+    """Up to seven round places among n bars, none where the word for them stands."""
+    step = 10 ** floor(log10(max(n - 1, 1)))
+    step = max(1, next(int(step * f) for f in (0.1, 0.2, 0.5, 1.0, 2.0) if step * f >= 1 and (n - 1) / (step * f) <= 7))
+    places = [((i + 0.5) * WIDTH / n, str(i)) for i in range(0, n, step)]
+    return [(x, label) for x, label in places if x < WIDTH - 40]
+
+
+def drawn(name: str, shares: Array, tree: Tree) -> TreeChart:
+    """Areas and shades say the share of a node."""
+    x, level = places(tree)
+    leaves = float(x.max()) + 1
+    across = WIDTH / leaves
+    down = float(np.clip(0.9 * across, 34.0, 64.0))
+    radius = float(np.clip(0.42 * across, 2.5, 13.0))
+    px, py = (x + 0.5) * across, radius + 6 - level * down
+    top = float(shares.max()) or 1.0
+    parent = tree.parent
+    edges = "".join(f"M{px[parent[u]]:.1f} {py[parent[u]]:.1f}L{px[u]:.1f} {py[u]:.1f}" for u in range(1, tree.n_nodes))
+    nodes = [
+        {
+            "x": round(float(px[u]), 1), "y": round(float(py[u]), 1),
+            "r": round(radius * sqrt(max(float(shares[u]) / top, 0.04)), 2),
+            "shade": ceil(SHADES * float(shares[u]) / top - 1e-9), "name": node, "value": float(shares[u]),
+        }
+        for u, node in enumerate(node_names(tree))
+    ]  # fmt: skip
+    return TreeChart(name, float(py.max()) + radius + 6, edges, nodes)

@@ -1,0 +1,194 @@
+"""The paper's experiments run again: exact values, its Monte Carlo, and the observed divergence beside both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import permutations
+from math import exp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.do_bound import do_bound
+from hidiv.divergences.joint import joint_kl, joint_kl_rate
+from hidiv.divergences.montecarlo import montecarlo
+from hidiv.divergences.observed.kl import observed_kl
+from hidiv.divergences.observed.rate import observed_kl_rate
+from hidiv.divergences.posterior import posterior_kl
+from hidiv.divergences.result import Divergence
+from hidiv.inference.likelihood import log_likelihood
+from hidiv.models.evidence import Evidence
+from hidiv.models.model import Model
+from hidiv.report.paper import printed
+
+Array = NDArray[np.float64]
+Tick = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Table I."""
+
+    joint: Divergence
+    do: Divergence
+    estimates: list[Divergence]
+    observed: list[Divergence]  # the same numbers of trials, states summed out
+
+    @property
+    def best_observed(self) -> Divergence:
+        """The one with the most trials."""
+        return self.observed[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Lengths:
+    """Figure 2."""
+
+    lengths: list[int]
+    joint: list[Divergence]
+    estimates: list[Divergence]
+    observed: list[Divergence]
+    joint_rate: Divergence
+    observed_rate: Divergence
+    stationary: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Figure 3: `expected` is the mean of the posterior divergence over data from theta_1, joint minus observed."""
+
+    lengths: list[int]
+    posterior: list[Divergence]
+    sampled: list[int]
+    estimates: list[Divergence]
+    expected: list[Divergence]
+    log_ratios: list[float]  # log p(x) / q(x) of the evidence itself
+
+
+@dataclass(frozen=True, eq=False)
+class Supplement:
+    """The example of ten steps."""
+
+    path_p: float
+    path_q: float
+    joint: Divergence
+    do: Divergence
+    observed: Divergence
+    relabelled: dict[str, float]  # the largest path probability over relabellings of states and symbols
+
+
+@dataclass(frozen=True, eq=False)
+class Experiments:
+    """Everything the paper computes."""
+
+    trees: Trees
+    lengths: Lengths
+    given: Given
+    supplement: Supplement
+
+
+def run(seed: int = 0, most_trials: int = 10**6, tick: Tick = lambda _: None) -> Experiments:
+    """All experiments; `tick` is told what comes next."""
+    tick("Table I")
+    trees = table_1(seed, most_trials)
+    tick("Figure 2")
+    lengths = figure_2(seed)
+    tick("Figure 3")
+    given = figure_3(seed, lengths)
+    tick("the supplement")
+    return Experiments(trees, lengths, given, supplement())
+
+
+def table_1(seed: int, most_trials: int) -> Trees:
+    """10^2 up to `most_trials` trees, each number of trials drawn afresh."""
+    p, q = printed.trees()
+    tree = printed.binary_tree()
+    trials = [row.trials for row in printed.TABLE_1 if row.trials <= most_trials]
+    draws = {
+        quantity: [
+            montecarlo(p, q, tree, quantity=quantity, samples=n, seed=_seed(seed, k)) for k, n in enumerate(trials)
+        ]
+        for quantity in ("joint", "observed")
+    }
+    return Trees(joint_kl(p, q, tree), do_bound(p, q, tree), draws["joint"], draws["observed"])
+
+
+def figure_2(seed: int) -> Lengths:
+    """Chains of 1 to 100 nodes."""
+    p, q = printed.chains()
+    lengths = [1, 2, 3, 4, *range(5, 101, 5)]
+    return Lengths(
+        lengths,
+        [joint_kl(p, q, n) for n in lengths],
+        [montecarlo(p, q, n, samples=printed.FIGURE_2_TRIALS, seed=_seed(seed, 100 + n)) for n in lengths],
+        [observed_kl(p, q, n) for n in lengths],
+        joint_kl_rate(p, q),
+        observed_kl_rate(p, q),
+        p.stationary(),
+    )
+
+
+def figure_3(seed: int, chains: Lengths) -> Given:
+    """The states given the first N values of the evidence, exact for every N, sampled for every fifth."""
+    p, q = printed.chains()
+    lengths = list(printed.FIGURE_3_LENGTHS)
+    sampled = [n for n in lengths if n % 5 == 0]
+    at = {n: i for i, n in enumerate(chains.lengths)}
+    return Given(
+        lengths,
+        [posterior_kl(p, q, printed.evidence(n)) for n in lengths],
+        sampled,
+        [
+            montecarlo(
+                p, q, None, quantity="posterior", evidence=printed.evidence(n),
+                samples=printed.FIGURE_2_TRIALS, seed=_seed(seed, 300 + n),
+            )
+            for n in sampled
+        ],
+        [_expected(chains.joint[at[n]], chains.observed[at[n]]) for n in sampled],
+        [log_likelihood(p, printed.evidence(n)) - log_likelihood(q, printed.evidence(n)) for n in lengths],
+    )  # fmt: skip
+
+
+def supplement() -> Supplement:
+    """P(S = s | X = x) under both models, D, and Do's U."""
+    p, q = printed.chains()
+    n = printed.SUPPLEMENT_N
+    states, x = (np.array(values) for values in (printed.SUPPLEMENT_STATES, printed.SUPPLEMENT_X))
+    relabelled = {
+        name: max(path_probability(model, s, np.array(order)[x]) for s in (states, 1 - states) for order in ORDERS)
+        for name, model in (("theta_1", p), ("theta_0", q))
+    }
+    return Supplement(
+        path_probability(p, states, x),
+        path_probability(q, states, x),
+        joint_kl(p, q, n),
+        do_bound(p, q, n),
+        observed_kl(p, q, n),
+        relabelled,
+    )
+
+
+ORDERS = list(permutations(range(3)))
+
+
+def path_probability(model: Model, states: NDArray[np.int64], x: NDArray[np.int64]) -> float:
+    """P(S = states | X = x)."""
+    only = np.eye(model.n_states, dtype=bool)[states]
+    return exp(log_likelihood(model, Evidence(x, allowed=only)) - log_likelihood(model, x))
+
+
+def _expected(joint: Divergence, observed: Divergence) -> Divergence:
+    """The chain rule: what the posterior divergence is on average over observations of p."""
+    low = None if observed.upper is None else joint.value - observed.upper
+    high = None if observed.lower is None else joint.value - observed.lower
+    return Divergence(
+        joint.value - observed.value, "posterior", observed.status, low, high, subject=joint.subject,
+        notes=["joint minus observed"],
+    )  # fmt: skip
+
+
+def _seed(seed: int, which: int) -> int:
+    """Every experiment has draws of its own."""
+    return 1000 * seed + which

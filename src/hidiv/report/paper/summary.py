@@ -1,0 +1,117 @@
+"""The regenerated paper to read: verdicts as a table, experiments as tables, statements in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hidiv.report.paper.experiments import Experiments
+from hidiv.report.paper.statements import statements
+from hidiv.report.paper.verdicts import MEANING, Verdict
+
+
+def counted(found: list[Verdict]) -> str:
+    """'9 reproduced, 3 differ, 2 cannot be'."""
+    counts = Counter(verdict.verdict for verdict in found)
+    words = {"reproduced": "reproduced", "differs": "differ", "cannot be": "cannot be"}
+    return ", ".join(f"{counts[key]} {word}" for key, word in words.items())  # type: ignore[index]
+
+
+def markdown(experiments: Experiments, found: list[Verdict], how: str) -> str:
+    """summary.md."""
+    lines = [
+        "# The paper, regenerated",
+        "",
+        "Perduca and Nuel, *Exact computation of Kullback-Leibler distance for hidden Markov trees and models*.",
+        f"{how} Nats throughout.",
+        "",
+        f"**{len(found)} printed numbers and figures: {counted(found)}.**",
+        "",
+        *(f"- *{word}*: {meaning}." for word, meaning in MEANING.items()),
+        "",
+        "| where | what | printed | ours | observed | verdict | why |",
+        "|---|---|---|---|---|---|---|",
+        *(_row(v.place, v.what, v.printed, v.ours, v.observed, f"**{v.verdict}**", v.reason) for v in found),
+        "",
+        "The paper's divergence is the joint one, of hidden states and observations together. The column *observed* is",
+        "the divergence of the observations alone, which is never larger and is what an observer can tell.",
+        "",
+        "## Figure 1",
+        "",
+        "![the binary tree with its node words](figure-1.svg)",
+        "",
+        "## Table I",
+        "",
+        *_table_1(experiments),
+        "",
+        "![estimates over the number of trials](table-1.svg)",
+        "",
+        "## Figure 2",
+        "",
+        *_figure_2(experiments),
+        "",
+        "![divergence per step over N](figure-2.svg)",
+        "",
+        "## Figure 3",
+        "",
+        *_figure_3(experiments),
+        "",
+        "![posterior divergence over N](figure-3.svg)",
+        "",
+        "## What the paper says in words",
+        "",
+    ]
+    for said, finding in statements(experiments):
+        lines += [f"- {said}", f"  {finding}"]
+    return "\n".join(lines) + "\n"
+
+
+def terminal(found: list[Verdict]) -> str:
+    """The verdicts in lines that fit a terminal."""
+    place = max(len(v.place) for v in found)
+    lines = []
+    for v in found:
+        lines.append(f"{v.verdict:<10}  {v.place:<{place}}  {v.what}")
+        beside = f"; observed {v.observed}" if v.observed else ""
+        lines.append(f"{'':<10}  {'':<{place}}  printed {v.printed}; ours {v.ours}{beside}")
+        if v.verdict != "reproduced":
+            lines.append(f"{'':<10}  {'':<{place}}  {v.reason}")
+    return "\n".join([*lines, "", f"{len(found)} printed numbers and figures: {counted(found)}"])
+
+
+def _table_1(experiments: Experiments) -> list[str]:
+    trees = experiments.trees
+    lines = ["| trials | joint, estimate | 95 % | observed, estimate | 95 % |", "|---|---|---|---|---|"]
+    for joint, observed in zip(trees.estimates, trees.observed, strict=True):
+        cells = [f"{joint.n_samples}"]
+        for one in (joint, observed):
+            cells += [f"{one.value:.4f}", f"[{one.lower:.4f}, {one.upper:.4f}]"]
+        lines.append(_row(*cells))
+    return [*lines, "", f"Joint, exact: {trees.joint.value:.15g}. Do's bound: {trees.do.value:.15g}."]
+
+
+def _figure_2(experiments: Experiments) -> list[str]:
+    found = experiments.lengths
+    lines = ["| N | joint / N, exact | Monte Carlo / N, 95 % | observed / N |", "|---|---|---|---|"]
+    for n, joint, drawn, observed in zip(found.lengths, found.joint, found.estimates, found.observed, strict=True):
+        interval = f"{drawn.value / n:.4f} [{(drawn.lower or 0) / n:.4f}, {(drawn.upper or 0) / n:.4f}]"
+        lines.append(_row(str(n), f"{joint.value / n:.9f}", interval, f"{observed.value / n:.9f} ({observed.status})"))
+    rates = f"Rates: joint {found.joint_rate.value:.15g} (exact), observed {found.observed_rate.value:.13g}"
+    return [*lines, "", f"{rates} ({found.observed_rate.status})."]
+
+
+def _figure_3(experiments: Experiments) -> list[str]:
+    found = experiments.given
+    exact = dict(zip(found.lengths, zip(found.posterior, found.log_ratios, strict=True), strict=True))
+    lines = [
+        "| N | posterior, exact | Monte Carlo, 95 % | its mean over data | log p(x)/q(x) of the evidence |",
+        "|---|---|---|---|---|",
+    ]
+    for n, drawn, expected in zip(found.sampled, found.estimates, found.expected, strict=True):
+        posterior, ratio = exact[n]
+        interval = f"{drawn.value:.4f} [{drawn.lower:.4f}, {drawn.upper:.4f}]"
+        lines.append(_row(str(n), f"{posterior.value:.9f}", interval, f"{expected.value:.9f}", f"{ratio:.6f}"))
+    return lines
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,64 @@
+"""The regenerated paper on disk: summary.md, paper.json, every figure as PNG and SVG."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hidiv.divergences.result import Divergence, plain
+from hidiv.report.paper.experiments import Experiments
+from hidiv.report.paper.figures import figures
+from hidiv.report.paper.statements import statements
+from hidiv.report.paper.summary import markdown
+from hidiv.report.paper.verdicts import Verdict
+
+
+def write(folder: Path, experiments: Experiments, found: list[Verdict], seed: int, version: str) -> list[Path]:
+    """All files; the folder is made where there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    how = f"Regenerated from the printed parameters by hidiv {version}, seed {seed}."
+    written = [folder / "summary.md", folder / "paper.json"]
+    written[0].write_text(markdown(experiments, found, how), encoding="utf-8")
+    written[1].write_text(json.dumps(to_json(experiments, found, seed, version), indent=1) + "\n", encoding="utf-8")
+    return written + draw(folder, experiments)
+
+
+def draw(folder: Path, experiments: Experiments) -> list[Path]:
+    """The figures; the same bytes for the same numbers."""
+    import matplotlib
+
+    paths = []
+    # Text stays text in the SVG: small, searchable, readable by machines.
+    with matplotlib.rc_context({"svg.hashsalt": "hidiv", "svg.fonttype": "none"}):
+        for name, ax in figures(experiments).items():
+            figure = ax.get_figure(root=True)
+            assert figure is not None
+            paths += [folder / f"{name}.png", folder / f"{name}.svg"]
+            figure.savefig(paths[-2], dpi=150)
+            figure.savefig(paths[-1], metadata={"Date": None})
+    return paths
+
+
+def to_json(experiments: Experiments, found: list[Verdict], seed: int, version: str) -> dict[str, Any]:
+    """Everything as plain numbers: format "hidiv.paper", version 1."""
+    described: dict[str, Any] = {
+        "format": "hidiv.paper", "version": 1, "hidiv": version, "seed": seed, "unit": "nats",
+        "verdicts": [verdict.to_dict() for verdict in found],
+        "statements": [{"said": said, "found": finding} for said, finding in statements(experiments)],
+    }  # fmt: skip
+    for part in fields(experiments):
+        held = getattr(experiments, part.name)
+        described[part.name] = {field.name: _plain(getattr(held, field.name)) for field in fields(held)}
+    return described
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Divergence):
+        return value.to_dict()
+    if isinstance(value, list) and value and isinstance(value[0], Divergence):
+        return [one.to_dict() for one in value]
+    return plain(value.tolist() if isinstance(value, np.ndarray) else value)

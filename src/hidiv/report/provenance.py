@@ -1,0 +1,20 @@
+"""What a page was made with."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+
+def versions() -> dict[str, str]:
+    """Library -> version, and which kernels ran."""
+    from hidiv import __version__
+    from hidiv.recursions.kernels import description
+
+    return {
+        "hidiv": __version__,
+        "kernels": description(),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "Python": platform.python_version(),
+    }
