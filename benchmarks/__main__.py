@@ -12,6 +12,7 @@ from hidiv.recursions.kernels import description
 TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc")
 TABLES = ("joint", "start", "posterior", "trees", "memory", "certify")
 TABLES = ("joint", "start", "posterior", "trees", "memory", "fit")
+TABLES = ("joint", "start", "posterior", "trees", "memory", "pairwise", "nearest", "observed_mc")
 
 
 def main(names: list[str]) -> None:

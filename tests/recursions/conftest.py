@@ -25,6 +25,7 @@ MODULES = (
     "grid_sweeps",
     "contexts",
     "expectation",
+    "variational",
 )
 for name in MODULES:
     import_module(f"hidiv.recursions.{name}")  # fills the twins

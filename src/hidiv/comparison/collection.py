@@ -22,6 +22,8 @@ from hidiv.models.model import Model
 
 Array = NDArray[np.float64]
 
+NAMED = 5  # bad models named after the first
+
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Collection:
@@ -115,13 +117,13 @@ class Collection:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Collection:
-        """A collection from the form of `to_arrays`; checked in one pass, the first bad model is named."""
+        """A collection from the form of `to_arrays`; checked in one pass, then the bad models are named."""
         raw = raw_of(arrays)
         try:
             return cls._of(checked(raw))
         except InvalidModel as error:
-            i, reason = _first_bad(raw, error)
-            refuse(InvalidModel, title(i, raw.names[i]), str(reason))
+            i, reason = _first_bad(raw, 0, error)
+            refuse(InvalidModel, title(i, raw.names[i]), str(reason), remedy=_further_bad(raw, i + 1))
 
     @classmethod
     def load(cls, path: Path) -> Collection:
@@ -155,9 +157,25 @@ def _read(models: Iterable[Any]) -> list[Model]:
     return given
 
 
-def _first_bad(raw: Raw, error: HidivError) -> tuple[int, HidivError]:
-    """The first model a check refuses, found by halving, and the sentence the model alone gives."""
-    low, high = 0, len(raw.initial)
+def _further_bad(raw: Raw, start: int) -> str:
+    """The models from `start` on that are refused too, in words: a few by their place."""
+    found: list[str] = []
+    while start < len(raw.initial) and len(found) <= NAMED:
+        try:
+            checked(raw.take(np.arange(start, len(raw.initial))))
+        except InvalidModel as error:
+            start = _first_bad(raw, start, error)[0] + 1
+            found.append(f"models[{start - 1}]")
+        else:
+            break
+    if len(found) > NAMED:
+        found[NAMED:] = ["others"]
+    return "bad too: " + ", ".join(found) if found else ""
+
+
+def _first_bad(raw: Raw, low: int, error: HidivError) -> tuple[int, HidivError]:
+    """The first model from `low` on that a check refuses, found by halving, and the sentence the model alone gives."""
+    high = len(raw.initial)
     while high - low > 1:
         middle = (low + high) // 2
         try:

@@ -81,7 +81,7 @@ class _Columns:
             assert middle is not None
             return self._add_logarithmic(a.expected, b.expected, middle.expected, weights)
         middle = centre.statistics()
-        if middle is None or middle.key != a.key:
+        if middle is None or middle.key != a.key or not all(np.isfinite(s.natural).all() for s in (a, b, middle)):
             return False
         n = self.sizes[1]
         step, logs_p = (

@@ -72,8 +72,9 @@ def _read(models: Any, what: str) -> list[Model]:
 def check_on_tree(shelves: Shelves, tree: Tree, what: str) -> None:
     """Every model's groups must fit the tree; models with the same transitions present are looked at once."""
     for models, places in shelves.shelves:
-        _, first = np.unique(models.has_transition, axis=0, return_index=True)
-        for i in first.tolist():
+        present = models.has_transition
+        alike = bool((present == present[0]).all())
+        for i in [0] if alike else np.unique(present, axis=0, return_index=True)[1].tolist():
             check_groups(models[i], tree, title(int(places[i]), models.names[i], what))
 
 

@@ -1,0 +1,184 @@
+"""The same matrix, bit for bit, wherever its blocks are computed, and whoever is killed meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import zarr
+
+import hidiv as hd
+from hidiv.comparison.blas import one_blas_thread
+from hidiv.errors import HidivError, InvalidFile
+from tests.comparison.driver import matrix, models
+from tests.comparison.many import model, stacked
+
+BLOCKS = 8 * 8
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return np.asarray(matrix(executor="serial"))
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as running:
+        yield running
+
+
+def finished(store):
+    """Nothing lost, nothing doubled: every block written once, no entry left."""
+    group = zarr.open_group(store, mode="r")
+    assert (group["written"][...] == 1).all()
+    assert not np.isnan(group["values"][...]).any()
+    return group["values"][...]
+
+
+def test_threads_and_processes_give_the_same_bits(serial):
+    assert (np.asarray(matrix()) == serial).all()
+    assert (np.asarray(matrix(executor="processes")) == serial).all()
+
+
+def test_every_quantity_travels(cluster):
+    from distributed import Client
+
+    rng = np.random.default_rng(1)
+    ms = [model(rng, family, 2) for family in ("gaussian", "gaussian", "laplace", "laplace")]
+    same = ms[:2]
+    x = [0.5, 1.0, -1.0]
+    with Client(cluster) as client:
+        for quantity, some, options in (
+            ("joint", same, {"symmetric": True}),
+            ("observed", same, {}),
+            ("posterior", same, {"evidence": x}),
+            ("joint", ms[2:], {}),
+        ):
+            here, there = (
+                np.asarray(hd.pairwise_kl(some, 3, quantity=quantity, memory=64, executor=where, **options))
+                for where in ("serial", client)
+            )
+            assert (here == there).all()
+
+
+def test_a_store_is_filled_once_and_taken_up_again(serial, tmp_path):
+    store = tmp_path / "matrix.zarr"
+    calls = []
+    found = matrix(store=store, progress=lambda *at: calls.append(at))
+    assert [done for done, _ in calls] == list(range(1, BLOCKS + 1))
+    assert (finished(store) == serial).all()
+    assert (np.asarray(found) == serial).all()
+    assert found[3, 4] == serial[3, 4]
+    assert found.notes == matrix().notes
+    calls.clear()
+    assert (np.asarray(matrix(store=store, progress=lambda *at: calls.append(at))) == serial).all()
+    assert calls == []
+
+
+def test_a_symmetric_store(tmp_path):
+    store = tmp_path / "matrix.zarr"
+    matrix(store=store, symmetric=True)
+    group = zarr.open_group(store, mode="r")
+    written = group["written"][...]
+    assert (written == np.triu(np.ones((8, 8)))).all()  # a block above the diagonal brings the one below
+    both = group["values"][...]
+    assert (both == both.T).all()
+    assert (both == np.asarray(matrix(symmetric=True, executor="serial"))).all()
+
+
+def test_another_matrix_is_refused(tmp_path):
+    store = tmp_path / "matrix.zarr"
+    some = stacked(4, 1)
+    hd.pairwise_kl(some, 10, store=store)
+    hd.pairwise_kl(some, hd.Tree.chain(10), store=store)
+    hd.pairwise_kl(list(some), 10, store=store)
+    for other in (
+        lambda: hd.pairwise_kl(stacked(4, 2), 10, store=store),
+        lambda: hd.pairwise_kl(some, 11, store=store),
+        lambda: hd.pairwise_kl(some, 10, store=store, symmetric=True),
+        lambda: hd.pairwise_kl(some, 10, store=store, quantity="observed"),
+        lambda: hd.pairwise_kl(some, 10, store=store, level_weights="equal"),
+        lambda: hd.pairwise_kl(some, 10, store=store, memory=64),
+        lambda: hd.pairwise_kl(some, 10, stacked(4, 2), store=store),
+        lambda: hd.pairwise_kl(some, 10, store=store, quantity="posterior", evidence=[0] * 10),
+    ):
+        with pytest.raises(HidivError, match="was begun with other models, another tree or other options"):
+            other()
+    given = tmp_path / "given.zarr"
+    hd.pairwise_kl(some, None, store=given, quantity="posterior", evidence=[0, 1, 2])
+    with pytest.raises(HidivError, match="was begun with other models"):
+        hd.pairwise_kl(some, None, store=given, quantity="posterior", evidence=[0, 1, 3])
+    zarr.open_group(tmp_path / "other.zarr", mode="w").create_array("x", shape=(1,), dtype="f8")
+    with pytest.raises(InvalidFile, match="holds something other than a pairwise matrix"):
+        hd.pairwise_kl(some, 10, store=tmp_path / "other.zarr")
+    (tmp_path / "file").write_text("no store")
+    with pytest.raises(InvalidFile, match="is no store that can be opened"):
+        hd.pairwise_kl(some, 10, store=tmp_path / "file")
+
+
+def test_a_worker_is_killed_and_the_run_completes(cluster, serial, tmp_path):
+    from distributed import Client
+
+    store = tmp_path / "matrix.zarr"
+    with Client(cluster) as client:
+        victims = []
+
+        def kill(done, _):
+            if done == 5:
+                victims.append(next(iter(client.run(os.getpid).values())))
+                os.kill(victims[0], signal.SIGKILL)
+
+        found = matrix(executor=client, store=store, progress=kill)
+        assert len(victims) == 1
+        client.wait_for_workers(2)  # the nanny brings another one
+    assert (np.asarray(found) == serial).all()
+    assert (finished(store) == serial).all()
+
+
+@pytest.mark.parametrize("where", ["serial", "dask"])
+def test_the_driver_is_killed_and_a_second_run_does_what_is_left(where, cluster, serial, tmp_path):
+    from distributed import Client
+
+    store = tmp_path / "matrix.zarr"
+    scheduler = [cluster.scheduler_address] if where == "dask" else []
+    command = [sys.executable, "-m", "tests.comparison.driver", str(store), *scheduler]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        for _ in range(6):
+            assert run.stdout.readline()
+        run.send_signal(signal.SIGKILL)
+        run.wait(30)
+        rest = run.stdout.read().splitlines()
+    assert run.returncode == -signal.SIGKILL
+    before = int((zarr.open_group(store, mode="r")["written"][...]).sum())
+    assert 6 <= before <= 7 + len(rest) < BLOCKS
+    calls = []
+    if where == "dask":
+        with Client(cluster) as client:
+            matrix(store=store, executor=client, progress=lambda *at: calls.append(at))
+    else:
+        matrix(store=store, executor="serial", progress=lambda *at: calls.append(at))
+    assert calls[0] == (before + 1, BLOCKS)
+    assert len(calls) == BLOCKS - before
+    assert (finished(store) == serial).all()
+
+
+def test_blas_is_limited_while_anybody_is_inside():
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def threads():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        outside = threads()
+        with one_blas_thread():
+            with one_blas_thread():
+                assert threads() == {1}
+            assert threads() == {1}
+        assert threads() == outside
+    assert len(models()) == 150
