@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from hidiv.emissions.von_mises import VonMises as VonMises
     from hidiv.files.reading import load as load
     from hidiv.files.writing import save as save
+    from hidiv.fitting.fit import fit as fit
+    from hidiv.fitting.result import FitResult as FitResult
     from hidiv.inference.decoding import viterbi as viterbi
     from hidiv.inference.influence import influence as influence
     from hidiv.inference.likelihood import log_likelihood as log_likelihood
@@ -66,6 +68,7 @@ _HOMES = {
     "Collection": "comparison.collection",
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
+    "FitResult": "fitting.result",
     "Exponential": "emissions.exponential",
     "Gamma": "emissions.gamma",
     "Gaussian": "emissions.gaussian",
@@ -87,6 +90,7 @@ _HOMES = {
     "do_bound": "divergences.do_bound",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",
+    "fit": "fitting.fit",
     "influence": "inference.influence",
     "inward": "divergences.inward",
     "joint_kl": "divergences.joint",

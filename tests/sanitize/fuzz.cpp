@@ -163,6 +163,18 @@ void posterior_kernels(const Case &c, int round) {
     Doubles marginals(size_t(c.n * k)), pairs(size_t(c.n * k * k)), unseen(static_cast<size_t>(size), 0.0), draws(size_t(2 * c.n));
     Ints path(static_cast<size_t>(c.n)), drawn(draws.size());
     for (double &each : draws) each = uniform();
+    Ints first{0};
+    while (first.back() < c.n) first.push_back(std::min(c.n, first.back() + (whole(0, 1) ? whole(1, 30) : c.n)));
+    Ints hung(c.parent);  // a root at the start of every tree, parents kept inside
+    for (size_t i = 0; i + 1 < first.size(); ++i)
+        for (int64_t u = first[i]; u < first[i + 1]; ++u) hung[size_t(u)] = u == first[i] ? -1 : std::max(first[i], c.parent[size_t(u)]);
+    OneModel forest = model;
+    if (forest.places.parent) forest.places.parent = hung.data();
+    Doubles logs(first.size() - 1), roots(static_cast<size_t>(k)), edges(transition_p.size()), by_row(static_cast<size_t>(size));
+    expected_counts(forest, first.data(), int64_t(logs.size()), whole(1, 3), logs.data(), roots.data(), edges.data(), by_row.data());
+    for (double each : logs) check_number(each, "expected_counts", round);
+    for (double each : edges) check_number(each, "expected transitions", round);
+    for (double each : by_row) check_number(each, "expected rows", round);
     smooth(model, value, marginals.data(), whole(0, 1) ? pairs.data() : nullptr, failed);
     if (failed < 0)
         for (double each : marginals) check_number(each, "smooth", round);

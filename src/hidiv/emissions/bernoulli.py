@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
 from hidiv.emissions.parameters import proportions, wide
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.weighted import Weighted, kept
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.terms import renyi_of
 
@@ -54,6 +55,12 @@ class Bernoulli(Family):
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         probs = wide(self.probs)[states]
         return np.asarray(rng.random(probs.shape) < probs, dtype=np.float64)
+
+    def ranges(self) -> dict[str, str]:
+        return {"probs": "unit"}
+
+    def estimate(self, known: Weighted) -> Self:
+        return type(self)(np.clip(kept(known.mean(), self.probs, known.mass), 0.0, 1.0))
 
     def statistics(self) -> Statistics:
         both = bits.bits(wide(self.probs))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.climbing import HIGH_LOG, climb
 from hidiv.emissions.deviance import cross, deviance, times
 from hidiv.emissions.exponential_family import renyi_between, second_order
 from hidiv.emissions.family import Family, Statistics, add_columns, check_between, check_density
 from hidiv.emissions.parameters import positive, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
 from hidiv.emissions.stirling import change, curvature, curvature_drop, remainder, slope
+from hidiv.emissions.weighted import Weighted, kept
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -76,6 +78,23 @@ class Beta(Family):
         # Small shapes have much mass closer to the ends than any double between them.
         drawn = rng.beta(wide(self.a)[states], wide(self.b)[states])
         return np.clip(drawn, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
+
+    def estimate(self, known: Weighted) -> Self:
+        """From the means of log x and log(1 - x)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left, right = known.mean(np.log(known.x)), known.mean(np.log1p(-known.x))
+        usable = np.isfinite(left) & np.isfinite(right)
+        left, right = np.where(usable, left, -1.0), np.where(usable, right, -1.0)
+
+        def value(z: Array) -> Array:
+            a, b = np.exp(z)
+            s = a + b
+            terms = a * (left - np.log(a / s)) + b * (right - np.log(b / s))
+            return np.asarray(terms + remainder(s) - remainder(a) - remainder(b))
+
+        a, b = np.exp(climb(value, np.log(natural(self)), (-HIGH_LOG, HIGH_LOG)))
+        mass = np.where(usable, known.mass, 0.0)
+        return type(self)(kept(a, self.a, mass), kept(b, self.b, mass))
 
     def statistics(self) -> Statistics:
         a, b = wide(self.a), wide(self.b)

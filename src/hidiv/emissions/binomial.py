@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from hidiv.emissions.deviance import times
 from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
 from hidiv.emissions.parameters import counts, proportions, same_shape, wide
 from hidiv.emissions.registry import Pair, converted, register
+from hidiv.emissions.weighted import Weighted, kept
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -65,6 +66,14 @@ class Binomial(Family):
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         drawn = rng.binomial(wide(self.trials)[states].astype(np.int64), wide(self.prob)[states])
         return np.asarray(drawn, dtype=np.float64)
+
+    def ranges(self) -> dict[str, str]:
+        return {"trials": "fixed", "prob": "unit"}
+
+    def estimate(self, known: Weighted) -> Self:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = known.mean() / wide(self.trials)
+        return type(self)(self.trials, np.clip(kept(share, self.prob, known.mass), 0.0, 1.0))
 
     def statistics(self) -> Statistics:
         """Only laws with the same trials make one exponential family: the trials are in the key."""

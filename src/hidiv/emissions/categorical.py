@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.emissions.family import Family, Statistics, check_whole
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.weighted import Weighted
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.terms import log_ratio, row_divergence, row_renyi
 
@@ -70,6 +71,37 @@ class Categorical(Family):
         cumulative = np.cumsum(self.probs, axis=1)
         u = rng.random((states.shape[0], 1)) * cumulative[states, -1:]
         return np.asarray((u >= cumulative[states]).sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def ranges(self) -> dict[str, str]:
+        return {"probs": "fixed"}  # rows sum to one: `maximise` has its own step, intervals included
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        if "probs" in fixed:
+            return self
+        counts = np.zeros_like(self.probs)
+        seen = known.seen[:, 0]
+        at = symbols(known.x)[:, 0]
+        for s in range(self.n_states):
+            counts[s] = np.bincount(at, np.where(seen, known.weight[:, s], 0.0), minlength=self.n_symbols)
+        inside = self._sets(known)
+        if inside is not None:
+            # Of a set each symbol is given its share by the law so far.
+            rows = ~seen & ~inside.all(axis=1) & known.weight.any(axis=1)
+            members = inside[rows].astype(np.float64)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = known.weight[rows] / (members @ self.probs.T)
+            counts += self.probs * (np.where(np.isfinite(share), share, 0.0).T @ members)
+        total = counts.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return type(self)(np.where(total > 0, counts / total, self.probs))
+
+    def _sets(self, known: Weighted) -> NDArray[np.bool_] | None:
+        """(n, M): sets of symbols, those of intervals included."""
+        if known.bounded is None or known.lower is None or known.upper is None:
+            return known.inside
+        m = np.arange(self.n_symbols)
+        between = (m >= known.lower[:, :1]) & (m <= known.upper[:, :1])
+        return between if known.inside is None else known.inside & between
 
     def statistics(self) -> Statistics:
         return Statistics((self.name, self.n_symbols), self.probs, self._log_probs())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from hidiv.emissions.exponential_family import renyi_between
 from hidiv.emissions.family import Family, Statistics, add_columns, check_between
 from hidiv.emissions.parameters import positive, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import Weighted, kept
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -51,6 +52,13 @@ class Exponential(Family):
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         rate = wide(self.rate)[states]
         return np.asarray(rng.standard_exponential(rate.shape) / rate)
+
+    def ranges(self) -> dict[str, str]:
+        return {"rate": "rate"}
+
+    def estimate(self, known: Weighted) -> Self:
+        mean = np.maximum(known.mean(), np.minimum(known.smallest, 1.0 / wide(self.rate)))
+        return type(self)(kept(1.0 / mean, self.rate, known.mass))
 
     def statistics(self) -> Statistics:
         rate = wide(self.rate)

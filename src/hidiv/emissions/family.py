@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.registry import pair
+from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidEvidence, refuse
 
 Array = NDArray[np.float64]
@@ -108,6 +109,32 @@ class Family(Protocol):
         """One observation for each state in `states`: (n,) for a scalar family, else (n, F)."""
         drawn = self.draw(np.asarray(states, dtype=np.int64), rng)
         return drawn[:, 0] if self.is_scalar else drawn
+
+    def ranges(self) -> dict[str, str]:
+        """What each parameter may be, for fitting: positive, length or rate (positive, in the unit of x or of 1/x),
+        real (in the unit of x), unit (0 to 1), or fixed."""
+        return dict.fromkeys(self.parameters(), "positive")
+
+    def estimate(self, known: Weighted) -> Self | None:
+        """The maximum of `maximise` from seen values alone, where it has a form of its own; None where it has not.
+
+        States without weight keep their law.
+        """
+        return None
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        """The family with a larger sum over u of weight[u, s] log w_u(s) in every state, never a smaller one.
+
+        The maximum itself where it has a closed form, else a safeguarded step towards it; parameters named in `fixed`
+        stay as they are.
+        """
+        if not fixed and known.bounded is None:
+            found = self.estimate(known)
+            if found is not None:
+                return found
+        from hidiv.emissions.climbing import climb_family
+
+        return cast(Self, climb_family(self, known, fixed))
 
     def kl(self, other: Family) -> Array:
         """(K,): KL of each state's law from the same state's law in `other`; +inf where support is missing."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.climbing import HIGH_LOG, climb
 from hidiv.emissions.deviance import cross, deviance, times
 from hidiv.emissions.exponential import Exponential
 from hidiv.emissions.exponential_family import renyi_between
@@ -15,6 +16,8 @@ from hidiv.emissions.family import Family, Statistics, add_columns, check_betwee
 from hidiv.emissions.parameters import positive, same_shape, wide
 from hidiv.emissions.registry import Pair, converted, no_gaps, register
 from hidiv.emissions.stirling import bregman, change, remainder, slope
+from hidiv.emissions.weighted import Weighted, kept
+from hidiv.recursions.terms import h
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -76,6 +79,23 @@ class Gamma(Family):
         # Small shapes have much mass below the least positive double.
         drawn = rng.standard_gamma(wide(self.shape)[states]) / wide(self.rate)[states]
         return np.maximum(drawn, np.finfo(np.float64).tiny)
+
+    def ranges(self) -> dict[str, str]:
+        return {"shape": "positive", "rate": "rate"}
+
+    def estimate(self, known: Weighted) -> Self:
+        """rate = shape/mean; shape by its own equation G'(shape) = -(log mean - mean log), G as in stirling.py."""
+        mean = known.mean()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = known.mean_of(h(np.where(known.seen[:, None, :], known.x[:, None, :] / mean, 1.0) - 1.0))
+        usable = np.isfinite(gap) & (mean > 0)
+        gap, mean = np.where(usable, gap, 1.0), np.where(usable, mean, 1.0)
+        start = np.log(wide(self.shape))
+        found = np.exp(
+            climb(lambda z: -remainder(np.exp(z[0])) - np.exp(z[0]) * gap, start[None], (-HIGH_LOG, HIGH_LOG))[0]
+        )
+        mass = np.where(usable, known.mass, 0.0)
+        return type(self)(kept(found, self.shape, mass), kept(found / mean, self.rate, mass))
 
     def statistics(self) -> Statistics:
         a, b = wide(self.shape), wide(self.rate)

@@ -13,6 +13,7 @@ from hidiv.emissions.normal import HALF_LOG_TWO_PI, normal_log_density, normal_l
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
 from hidiv.emissions.scales import Spread, scale_kl, scale_renyi, spread_of
+from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidModel, refuse
 
 Array = NDArray[np.float64]
@@ -105,6 +106,18 @@ class Gaussian(Family):
         if self.factor is not None:
             return np.asarray(wide(self.mean)[states] + np.einsum("nij,nj->ni", self.factor[states], z))
         return np.asarray(wide(self.mean)[states] + self.deviation[states] * z)
+
+    def ranges(self) -> dict[str, str]:
+        return {"mean": "real", "std": "length", "var": "area", "cov": "fixed"}
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        from hidiv.emissions.gaussian_fit import estimate_diagonal, estimate_full
+
+        if self.cov is not None:
+            return type(self)(**estimate_full(self, known, fixed))
+        if known.bounded is None and not fixed - {"mean"}:
+            return type(self)(**estimate_diagonal(self, known, "mean" in fixed))
+        return super().maximise(known, fixed)
 
     def statistics(self) -> Statistics:
         if self.cov is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
+from hidiv.emissions.climbing import climb
 from hidiv.emissions.exponential_power import Located, power_pair
 from hidiv.emissions.family import Family, check_between
 from hidiv.emissions.gaussian import Gaussian
@@ -16,9 +17,12 @@ from hidiv.emissions.laplace import Laplace, located, located_gaussian
 from hidiv.emissions.parameters import positive, same_shape, wide
 from hidiv.emissions.registry import register
 from hidiv.emissions.tails import gamma_tails, short_interval
+from hidiv.emissions.weighted import Weighted, kept
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+SHAPES = (-3.0, 4.0)  # logs of the shapes that fitting may reach
 
 LOG_TWO = float(np.log(2.0))
 
@@ -70,6 +74,29 @@ class GeneralizedGaussian(Family):
         # |x/scale|^shape is Gamma(1/shape) = Gamma(1 + 1/shape) times uniform^shape: no underflow for large shapes.
         size = rng.standard_gamma(1.0 + 1.0 / shape) ** (1.0 / shape) * rng.random(shape.shape)
         return np.asarray(scale * size * np.where(rng.random(shape.shape) < 0.5, -1.0, 1.0))
+
+    def ranges(self) -> dict[str, str]:
+        return {"scale": "length", "shape": "positive"}
+
+    def estimate(self, known: Weighted) -> Self:
+        """scale^shape = shape times the mean of |x|^shape; the shape by climbing what is left (-1/shape at its top)."""
+        size = np.abs(known.values)[:, None, :]
+        least = np.minimum(known.smallest, wide(self.scale))
+
+        def scale_at(shape: Array) -> Array:
+            unit = np.maximum(wide(self.scale), least)
+            powers = known.mean_of((size / unit) ** shape)
+            return np.asarray(np.maximum(unit * (shape * powers) ** (1.0 / shape), least))
+
+        def value(z: Array) -> Array:
+            shape = np.exp(z[0])
+            scale = scale_at(shape)
+            mean = known.mean_of((size / scale) ** shape)
+            return np.asarray(-np.log(scale) - gammaln(1.0 + 1.0 / shape) - mean)
+
+        start = np.log(wide(self.shape))[None]
+        shape = np.exp(climb(value, start, SHAPES, rounds=1)[0])
+        return type(self)(kept(scale_at(shape), self.scale, known.mass), kept(shape, self.shape, known.mass))
 
     def statistics(self) -> None:
         return None

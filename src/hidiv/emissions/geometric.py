@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
 from hidiv.emissions.parameters import proportions, require, wide
 from hidiv.emissions.poisson import counts_above
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.weighted import Weighted, kept
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -57,6 +58,12 @@ class Geometric(Family):
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         zero = bits.log_bits(bits.bits(wide(self.prob))).zero[states]
         return np.floor(rng.standard_exponential(zero.shape) / -zero)
+
+    def ranges(self) -> dict[str, str]:
+        return {"prob": "unit"}
+
+    def estimate(self, known: Weighted) -> Self:
+        return type(self)(kept(1.0 / (1.0 + known.mean()), self.prob, known.mass))
 
     def statistics(self) -> Statistics:
         p = bits.bits(wide(self.prob))

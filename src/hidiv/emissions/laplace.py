@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from hidiv.emissions.parameters import positive, reading, same_shape, wide
 from hidiv.emissions.quadrature import unit_rule
 from hidiv.emissions.registry import Pair, no_gaps, register
 from hidiv.emissions.scales import scale_kl, scale_renyi, spread
+from hidiv.emissions.weighted import Weighted, kept
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.terms import phi
 
@@ -63,6 +64,24 @@ class Laplace(Family):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         return np.asarray(rng.laplace(wide(self.loc)[states], wide(self.scale)[states]))
+
+    def ranges(self) -> dict[str, str]:
+        return {"loc": "real", "scale": "length"}
+
+    def estimate(self, known: Weighted) -> Self:
+        """The weighted median, and the mean distance from it."""
+        loc = np.array(wide(self.loc))
+        for column in range(loc.shape[1]):
+            order = np.argsort(known.values[:, column], kind="stable")
+            order = order[known.seen[order, column]]
+            below = np.cumsum(known.weight[order], axis=0)
+            for s in range(len(loc)):
+                if order.size and below[-1, s] > 0:
+                    at = int(np.searchsorted(below[:, s], 0.5 * below[-1, s]))
+                    loc[s, column] = known.x[order[min(at, order.size - 1)], column]
+        apart = known.mean_of(np.abs(np.where(known.seen, known.x, 0.0)[:, None, :] - loc))
+        scale = np.maximum(apart, np.minimum(known.smallest, wide(self.scale)))
+        return type(self)(kept(loc, self.loc, known.mass), kept(scale, self.scale, known.mass))
 
     def statistics(self) -> None:
         return None

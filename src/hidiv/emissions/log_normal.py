@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from hidiv.emissions.gaussian import renyi as gaussian_renyi
 from hidiv.emissions.normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import NARROWEST, Weighted, kept
 from hidiv.errors import InvalidEvidence, refuse
 
 Array = NDArray[np.float64]
@@ -73,6 +74,21 @@ class LogNormal(Family):
         with np.errstate(over="ignore", under="ignore"):
             drawn = np.exp(mean + std * rng.standard_normal(mean.shape))
         return np.clip(drawn, SMALLEST, LARGEST)
+
+    def ranges(self) -> dict[str, str]:
+        return {"mean": "number", "std": "positive"}
+
+    def estimate(self, known: Weighted) -> Self:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(known.x)
+        mean = known.mean(logs)
+        usable = np.isfinite(mean)
+        mean = np.where(usable, mean, 0.0)
+        apart = np.where(known.seen[:, None, :], logs[:, None, :] - mean, 0.0)
+        least = np.minimum(NARROWEST, wide(self.std))
+        std = np.maximum(np.sqrt(known.mean_of(apart * apart)), least)
+        mass = np.where(usable, known.mass, 0.0)
+        return type(self)(kept(mean, self.mean, mass), kept(std, self.std, mass))
 
     def statistics(self) -> Statistics:
         """In log x: the factor 1/x of the density is common to every law and drops out."""

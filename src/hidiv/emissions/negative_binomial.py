@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions import bits
 from hidiv.emissions.bits import Bits
+from hidiv.emissions.climbing import HIGH_LOG, climb
 from hidiv.emissions.deviance import times
 from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
 from hidiv.emissions.geometric import Geometric, kl_failures, renyi_failures, success
@@ -17,6 +18,7 @@ from hidiv.emissions.negative_binomial_sizes import kl_sizes, log_pmf, ratio_siz
 from hidiv.emissions.parameters import positive, same_shape, wide
 from hidiv.emissions.poisson import counts_above, draw_poisson
 from hidiv.emissions.registry import Pair, converted, register
+from hidiv.emissions.weighted import Weighted, kept
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -67,6 +69,24 @@ class NegativeBinomial(Family):
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         one, zero = (part[states] for part in trial(self))
         return draw_poisson(rng.standard_gamma(wide(self.size)[states]) * (zero / one), rng)
+
+    def ranges(self) -> dict[str, str]:
+        return {"size": "positive", "prob": "unit"}
+
+    def estimate(self, known: Weighted) -> Self:
+        """prob = size / (size + mean); the size by climbing what is left."""
+        mean = known.mean()
+        mean = np.where(np.isfinite(mean), mean, 1.0)
+
+        def built(size: Array) -> NegativeBinomial:
+            prob = size / (size + mean)
+            return NegativeBinomial(kept(size, self.size, known.mass), kept(prob, self.prob, known.mass))
+
+        def value(z: Array) -> Array:
+            return known.mean_of(built(np.exp(z[0])).log_density(known.x))
+
+        start = np.log(wide(self.size))[None]
+        return type(self)(**built(np.exp(climb(value, start, (-HIGH_LOG, HIGH_LOG), rounds=1)[0])).parameters())
 
     def statistics(self) -> Statistics:
         """Only laws with the same sizes make one exponential family: the sizes are in the key."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
 from hidiv.emissions.parameters import reading, require, wide
 from hidiv.emissions.registry import Pair, register
 from hidiv.emissions.stirling import factorial_remainder, log_step
+from hidiv.emissions.weighted import Weighted, kept
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -61,6 +62,12 @@ class Poisson(Family):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         return draw_poisson(wide(self.rate)[states], rng)
+
+    def ranges(self) -> dict[str, str]:
+        return {"rate": "length"}
+
+    def estimate(self, known: Weighted) -> Self:
+        return type(self)(kept(known.mean(), self.rate, known.mass))
 
     def statistics(self) -> Statistics:
         rate = wide(self.rate)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.family import Family, Statistics
 from hidiv.emissions.registry import Pair, pair, register
+from hidiv.emissions.weighted import Weighted
 from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel, refuse
 
 Array = NDArray[np.float64]
@@ -95,6 +96,13 @@ class Product(Family):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         return np.hstack([member.draw(states, rng) for member in self.families])
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        found, first = [], 0
+        for member in self.families:
+            found.append(member.maximise(known.on(slice(first, first + member.n_features)), fixed))
+            first += member.n_features
+        return type(self)(found)
 
     def statistics(self) -> Statistics | None:
         """Every family's own, side by side; None as soon as one has none."""

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.family import Family, Statistics
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidModel, refuse
 
 Array = NDArray[np.float64]
@@ -61,6 +62,9 @@ class Silent(Family):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         return np.zeros((states.shape[0], 0))
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        return self
 
     def statistics(self) -> Statistics:
         return Statistics((self.name,), np.ones((self.states, 1)), np.zeros((self.states, 1)))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.bessel import bregman, growth, log_bessel, mean_cosine, mean_cosine_gap, scaled_growth
+from hidiv.emissions.climbing import HIGH_LOG, climb
 from hidiv.emissions.family import Family, Statistics, check_between
 from hidiv.emissions.parameters import reading, require, same_shape, wide
 from hidiv.emissions.quadrature import unit_rule
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import Weighted, kept
 from hidiv.errors import InvalidEvidence, refuse
 
 Array = NDArray[np.float64]
@@ -79,6 +81,23 @@ class VonMises(Family):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         return np.asarray(rng.vonmises(wide(self.mean)[states], wide(self.concentration)[states]))
+
+    def ranges(self) -> dict[str, str]:
+        return {"mean": "number", "concentration": "positive"}
+
+    def estimate(self, known: Weighted) -> Self:
+        """The direction of the mean vector; its length is the mean cosine of the law."""
+        cosine, sine = known.mean(np.cos(known.values)), known.mean(np.sin(known.values))
+        mean = np.arctan2(sine, cosine)
+        mean = np.where(np.isfinite(mean), mean, 0.0)
+        # 1 - mean cosine about that direction, without subtracting from one.
+        short = known.mean_of(2.0 * np.sin(0.5 * (known.values[:, None, :] - mean)) ** 2)
+        short = np.where(np.isfinite(short), short, 1.0)
+        start = np.log(np.maximum(wide(self.concentration), 1e-3))[None]
+        found = np.exp(
+            climb(lambda z: -np.exp(z[0]) * short - log_bessel(np.exp(z[0])), start, (-HIGH_LOG, HIGH_LOG))[0]
+        )
+        return type(self)(kept(mean, self.mean, known.mass), kept(found, self.concentration, known.mass))
 
     def statistics(self) -> Statistics:
         mean, kappa = wide(self.mean), wide(self.concentration)

@@ -52,8 +52,8 @@ bool within(const T *values, int64_t n, int64_t first, int64_t end) {
     return good;
 }
 
-// Indices outside the arrays must never reach a kernel.
-Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, int64_t rows) {
+// Indices outside the arrays must never reach a kernel. `roots`: nodes that may have parent -1, as parents of a forest do.
+Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, int64_t rows, const int64_t *start = nullptr) {
     const auto &[parent, transition_of, row_of] = nodes;
     require(n > 0, "n_nodes must be positive");
     Places places{n, nullptr, nullptr, nullptr, nullptr};
@@ -61,8 +61,12 @@ Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, in
         places.parent = parent->data();
         require(int64_t(parent->shape(0)) == n, "parent must have n_nodes entries");
         bool good = places.parent[0] == -1;
-        for (int64_t u = 1; u < n; ++u) good &= places.parent[u] >= 0 && places.parent[u] < u;
-        require(good, "parent[0] must be -1 and parent[u] lie in 0..u-1");
+        for (int64_t u = 1, first = 0; u < n; ++u) {
+            const bool root = start && start[1] == u;
+            if (root) first = *++start;
+            good &= root ? places.parent[u] == -1 : places.parent[u] >= first && places.parent[u] < u;
+        }
+        require(good, "parent must be -1 at a root, and for other nodes lie before u in the same tree");
     }
     if (transition_of) {
         places.transition_of = transition_of->data();
@@ -199,6 +203,24 @@ nb::tuple likelihood_value(int64_t n, const PlaceArrays &nodes, const LawArrays 
     return nb::make_tuple(value, impossible);
 }
 
+nb::tuple expected(const Vector64 &start, const PlaceArrays &nodes, const LawArrays &law, int64_t threads) {
+    require(start.shape(0) > 1, "start must hold at least one tree");
+    const size_t trees = start.shape(0) - 1;
+    const int64_t *first = start.data();
+    bool good = first[0] == 0;
+    for (size_t i = 0; i < trees; ++i) good &= first[i] < first[i + 1];
+    require(good, "start must begin with 0 and increase");
+    const size_t states = std::get<0>(law).shape(0), transitions = std::get<1>(law).shape(0), rows = std::get<2>(law).shape(0);
+    const Law checked = check_law(law, states, transitions, rows);
+    const Places places = check_places(first[trees], nodes, int64_t(transitions), int64_t(rows), first);
+    const OneModel model{int64_t(states), int64_t(transitions), int64_t(rows), checked, places};
+    Filled<double> values({trees}), initial({states}), edges({transitions, states, states}), by_row({rows, states});
+    unlocked([&] {
+        return expected_counts(model, first, int64_t(trees), threads, values.data(), initial.data(), edges.data(), by_row.data());
+    });
+    return nb::make_tuple(values.array(), initial.array(), edges.array(), by_row.array());
+}
+
 nb::tuple smoothed(int64_t n, const PlaceArrays &nodes, const LawArrays &law, bool with_pairs) {
     const OneModel model = check_model(n, nodes, law);
     const size_t states = size_t(model.states);
@@ -261,6 +283,7 @@ void bind_inference(nb::module_ &m) {
     m.def("elementary", &elementary, nb::arg("which"), array("x"));
     m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), array("places"), array("law"));
     m.def("smoothed", &smoothed, nb::arg("n_nodes"), array("places"), array("law"), nb::arg("with_pairs"));
+    m.def("expected_counts", &expected, array("start"), array("places"), array("law"), nb::arg("threads") = 0);
     m.def("entropies", &entropies, nb::arg("n_nodes"), array("places"), array("law"));
     m.def("best_states", &best_states, nb::arg("n_nodes"), array("places"), array("law"));
     m.def("influences", &influences, nb::arg("n_nodes"), array("places"), array("law"), array("unseen"));

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "expectation.hpp"
 #include "posterior_steps.hpp"
 
 #ifndef HIDIV_TARGET
@@ -44,7 +45,7 @@ using visits_kernel = Status(const double *initial, Nodes, Matrices, double *edg
 using level_visits_kernel = Status(const double *initial, Matrices, int64_t levels, const double *count, double *out);
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
-#define HIDIV_KERNEL_LIST(X) X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) HIDIV_INFERENCE_LIST(X)
+#define HIDIV_KERNEL_LIST(X) X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
 
 struct Table {
     const char *name;

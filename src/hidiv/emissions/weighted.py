@@ -1,0 +1,109 @@
+"""Observations that belong to each state with a weight: what a family's parameters are estimated from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+NARROWEST = 1e-4  # of the spread of all values together: what a state's own spread may shrink to
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """n observations of F columns and weight (n, K): how much of each belongs to each state.
+
+    Entries of x are NaN where not seen; `lower`, `upper` (n, F) then bound them, infinite = open; `inside` (n, M) are
+    sets of symbols; `scale` (F,) is the spread of all values together, which bounds below what a state may shrink to.
+    """
+
+    x: Array  # (n, F)
+    weight: Array  # (n, K)
+    lower: Array | None = None
+    upper: Array | None = None
+    inside: Flags | None = None
+    scale: Array | None = None
+
+    @cached_property
+    def seen(self) -> Flags:
+        """(n, F): which entries have a value."""
+        return ~np.isnan(self.x)
+
+    @cached_property
+    def all_seen(self) -> bool:
+        return bool(self.seen.all())
+
+    @cached_property
+    def bounded(self) -> Flags | None:
+        """(n, F): entries known by an interval; None when there are none."""
+        if self.lower is None or self.upper is None:
+            return None
+        table = ~self.seen & ((self.lower > -np.inf) | (self.upper < np.inf))
+        return table if table.any() else None
+
+    @cached_property
+    def mass(self) -> Array:
+        """(K, F): weight of the values seen, by state and column."""
+        if self.all_seen:
+            return np.repeat(self.weight.sum(axis=0)[:, None], self.x.shape[1], axis=1)
+        return np.asarray(self.weight.T @ self.seen.astype(np.float64))
+
+    @cached_property
+    def values(self) -> Array:
+        """(n, F): the values, 0 where not seen."""
+        return self.x if self.all_seen else np.where(self.seen, self.x, 0.0)
+
+    @cached_property
+    def smallest(self) -> Array:
+        """(F,): the least standard deviation a state may have."""
+        scale = spread(self.x) if self.scale is None else self.scale
+        return NARROWEST * scale
+
+    def mean(self, values: Array | None = None) -> Array:
+        """(K, F): weighted means of the values, or of a function of them (n, F), over what is seen; NaN without any."""
+        total = self.values if values is None else values if self.all_seen else np.where(self.seen, values, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((self.weight.T @ total) / self.mass)
+
+    def mean_of(self, function: Array) -> Array:
+        """(K, F): weighted means of (n, K, F), over what is seen."""
+        if not self.all_seen:
+            function = np.where(self.seen[:, None, :], function, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.einsum("nk,nkf->kf", self.weight, function) / self.mass)
+
+    def on(self, columns: slice) -> Weighted:
+        """Some of the columns."""
+        x, lower, upper = (None if part is None else part[:, columns] for part in (self.x, self.lower, self.upper))
+        assert x is not None
+        return Weighted(x, self.weight, lower, upper, None, None if self.scale is None else self.scale[columns])
+
+    def weighing(self, weight: Array) -> Weighted:
+        """The same observations with other weights."""
+        same = replace(self, weight=weight)
+        for key in ("seen", "all_seen", "bounded", "values", "smallest"):
+            same.__dict__[key] = getattr(self, key)  # none of them depends on the weights
+        return same
+
+
+def spread(x: Array) -> Array:
+    """(F,): standard deviation of the values seen; their size, or 1, where they do not vary."""
+    count = (~np.isnan(x)).sum(axis=0)
+    values = np.where(np.isnan(x), 0.0, x)
+    middle = values.sum(axis=0) / np.maximum(count, 1)
+    apart = np.where(np.isnan(x), 0.0, x - middle)
+    found = np.sqrt((apart * apart).sum(axis=0) / np.maximum(count, 1))
+    size = np.abs(values).max(axis=0, initial=0.0)
+    return np.where(found > 1e-12 * size, found, np.where(size > 0, size, 1.0))
+
+
+def kept(found: Array, old: Array, mass: Array) -> Array:
+    """What was found, the old parameter where no weight fell or it is not finite; in the shape of the old one."""
+    new = found if old.ndim == 2 else found[:, 0]
+    weight = mass if old.ndim == 2 else mass[:, 0]
+    return np.where((weight > 0) & np.isfinite(new), new, old)

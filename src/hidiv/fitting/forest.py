@@ -1,0 +1,214 @@
+"""All trees and what is known of them, laid out after each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.errors import InvalidEvidence, InvalidTree, refuse
+from hidiv.inference.rows import evidence_and_tree
+from hidiv.models.evidence import Evidence, as_evidence
+from hidiv.models.tree import Tree
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """m trees with N nodes in all: tree i holds the nodes start[i]..start[i+1]-1.
+
+    `parent` (N,) counts within the forest, -1 at roots, and is None when all are chains; `group` (N,) or None;
+    `evidence` speaks of all N nodes.
+    """
+
+    start: IntArray  # (m + 1,)
+    parent: IntArray | None
+    group: IntArray | None
+    evidence: Evidence
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.start[-1])
+
+    @property
+    def roots(self) -> IntArray:
+        return self.start[:-1]
+
+    @property
+    def lasts(self) -> IntArray:
+        return self.start[1:] - 1
+
+    @property
+    def n_groups(self) -> int:
+        return 1 if self.group is None else int(self.group.max()) + 1
+
+    def place(self, node: int) -> str:
+        """How sentences speak of a node."""
+        tree = int(np.searchsorted(self.start, node, side="right")) - 1
+        inner = node - int(self.start[tree])
+        return f"node {inner}" if self.n_trees == 1 else f"evidence[{tree}], node {inner}"
+
+    def take(self, trees: IntArray) -> Forest:
+        """Some of the trees, repeated ones included."""
+        pieces = [np.arange(self.start[i], self.start[i + 1]) for i in trees]
+        index = np.concatenate(pieces)
+        start = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])])
+        parent = None
+        if self.parent is not None:
+            moved = [
+                np.where(self.parent[piece] < 0, -1, self.parent[piece] - piece[0] + first)
+                for piece, first in zip(pieces, start, strict=False)
+            ]
+            parent = np.concatenate(moved)
+        group = None if self.group is None else self.group[index]
+        return Forest(start, parent, group, _chosen(self.evidence, index))
+
+
+def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -> Forest:
+    """The evidence of one tree or many; group None, "level", "none" or labels (a list of them for many trees)."""
+    pairs = [evidence_and_tree(each, on) for each, on in _pairs(evidence, tree, lengths)]
+    known, trees = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    start = np.concatenate([[0], np.cumsum([on.n_nodes for on in trees])]).astype(np.int64)
+    parent = None
+    if not all(on.is_chain for on in trees):
+        parent = np.concatenate(
+            [np.where(on.parent < 0, -1, on.parent + s) for on, s in zip(trees, start, strict=False)]
+        )
+    return Forest(start, parent, _groups(trees, group), _together(known, trees))
+
+
+def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[Any, Any]]:
+    """Each item of evidence with its tree."""
+    if lengths is not None:
+        from hidiv.divergences.posterior_batch import stacked
+
+        if tree is not None:
+            refuse(InvalidTree, "tree", "must be None with lengths, which cut the evidence into chains", tree)
+        if isinstance(evidence, Evidence):
+            refuse(
+                InvalidEvidence, "evidence", "must be an array with lengths", remedy="give a list of evidence instead"
+            )
+        values, start = stacked(evidence, lengths)
+        return [(part, None) for part in np.split(values, start[1:-1])]
+    trees = list(tree) if isinstance(tree, list | tuple) else None
+    if trees is None and not _is_list(evidence):
+        return [(evidence, tree)]
+    items = list(evidence) if isinstance(evidence, list | tuple) or getattr(evidence, "ndim", 1) > 1 else [evidence]
+    if not items:
+        refuse(InvalidEvidence, "evidence", "must not be empty")
+    if trees is None:
+        trees = [tree] * len(items)
+    if len(trees) != len(items):
+        refuse(
+            InvalidTree, "tree", f"must be one tree, or one for each of the {len(items)} items of evidence", len(trees)
+        )
+    return list(zip(items, trees, strict=True))
+
+
+def _is_list(evidence: Any) -> bool:
+    """Whether evidence is a list of items rather than one: a list of evidence, arrays or lists."""
+    return (
+        isinstance(evidence, list | tuple)
+        and len(evidence) > 0
+        and all(isinstance(item, Evidence | list | tuple) or getattr(item, "ndim", 0) >= 1 for item in evidence)
+    )
+
+
+def _groups(trees: Sequence[Tree], group: Any) -> IntArray | None:
+    """(N,): labels of the nodes of all trees, or None."""
+    if group is None:
+        # Levels of a regular tree come by themselves; they tie parameters only when asked for.
+        given = [on.group if on.kind != "regular" else None for on in trees]
+        if all(labels is None for labels in given):
+            return None
+        if any(labels is None for labels in given):
+            missing = next(i for i, labels in enumerate(given) if labels is None)
+            refuse(
+                InvalidTree, f"tree[{missing}]", "has no groups but others have", remedy="give groups to all or none"
+            )
+        return np.concatenate([labels for labels in given if labels is not None])
+    if isinstance(group, str):
+        if group == "level":
+            return np.concatenate([on.level for on in trees])
+        if group == "none":
+            return None
+        refuse(InvalidTree, "group", 'must be "level", "none", or a label for each node', group)
+    each = list(group) if len(trees) > 1 or (len(group) == 1 and np.ndim(group[0]) == 1) else [group]
+    if len(each) != len(trees):
+        refuse(InvalidTree, "group", f"must have labels for each of the {len(trees)} trees", len(each))
+    labels = [on.with_group(own).group for on, own in zip(trees, each, strict=True)]
+    return np.concatenate([own for own in labels if own is not None])
+
+
+def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
+    """One evidence about all nodes; what a list leaves out is unrestricted."""
+    if len(known) == 1 and known[0].n_nodes == trees[0].n_nodes:
+        return known[0]
+    widths = {each.n_features for each in known if each.has_numbers}
+    if len(widths) > 1:
+        refuse(InvalidEvidence, "evidence", "must have the same number of columns everywhere", sorted(widths))
+    width = widths.pop() if widths else known[0].n_features
+    sizes = [on.n_nodes for on in trees]
+    first = np.concatenate([[0], np.cumsum(sizes)]).tolist()
+
+    def joined(name: str, fill: Any) -> Any:
+        parts = [getattr(each, name) for each in known]
+        if all(part is None for part in parts):
+            return None
+        columns = width if name in ("x", "lower", "upper") else next(p.shape[1] for p in parts if p is not None)
+        kinds = [part.dtype for part in parts if part is not None]
+        whole = len(parts) == len(kinds) and all(
+            part.shape == (size, columns) for part, size in zip(parts, sizes, strict=True)
+        )
+        if whole:
+            return np.concatenate(parts)
+        table = np.full((first[-1], columns), fill)
+        for part, s in zip(parts, first, strict=False):
+            if part is not None and part.shape[1] == columns:
+                table[s : s + len(part)] = part
+            elif part is not None and name in ("allowed", "symbols"):
+                refuse(InvalidEvidence, name, f"must have {columns} columns everywhere", part.shape[1])
+        return table
+
+    def sets(name: str) -> dict[int, tuple[int, ...]]:
+        return {
+            s + node: members
+            for each, s in zip(known, first, strict=False)
+            for node, members in getattr(each, name).items()
+        }
+
+    both = Evidence.__new__(Evidence)
+    both._set(
+        joined("x", np.nan), joined("lower", -np.inf), joined("upper", np.inf), joined("allowed", True),
+        joined("symbols", True), sets("symbol_sets"), sets("state_sets"), False,
+    )  # fmt: skip
+    return both
+
+
+def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
+    """The evidence of some nodes, in a new order."""
+    some = Evidence.__new__(Evidence)
+    tables = (
+        None if table is None else table[index]
+        for table in (evidence.x, evidence.lower, evidence.upper, evidence.allowed, evidence.symbols)
+    )
+    listed = (
+        {i: sets[u] for i, u in enumerate(index.tolist()) if u in sets}
+        for sets in (evidence.symbol_sets, evidence.state_sets)
+    )
+    some._set(*tables, *listed, False)
+    return some
+
+
+def read_evidence(evidence: Any) -> Evidence:
+    """One item of evidence."""
+    return as_evidence(evidence)

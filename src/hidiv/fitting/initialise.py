@@ -1,0 +1,146 @@
+"""Starts of the climb: heaps of observations found by k-means++, or random shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.family import Family
+from hidiv.emissions.weighted import Weighted, spread
+from hidiv.fitting.expectation import Problem
+from hidiv.fitting.prototypes import features
+from hidiv.models.model import Model
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MOST = 4000  # observations that are looked at for the heaps
+PURE = 0.9  # share of an observation that goes to its own heap
+
+
+def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: frozenset[str], which: int) -> Model:
+    """A start with the form of `shape`: emissions of heaps, transitions counted between them and made smooth.
+
+    `which` 0 is the plainest; odd later ones share observations out at random.
+    """
+    k = shape.n_states
+    scattered = which % 3 == 2
+    emissions, share = [], np.full((problem.rows.n_rows, k), 1.0 / k)
+    for family, sample, where in zip(shape.emissions, problem.samples, problem.places, strict=True):
+        own = _shares(family, sample, problem.uses[where], k, rng, scattered, fixed)
+        emissions.append(_estimated(family, sample, own * problem.uses[where][:, None], fixed))
+        share[where] = own
+    if "emission" in fixed:
+        emissions = list(shape.emissions)
+    initial = np.full(k, 1.0 / k) if "initial" not in fixed else shape.initial
+    transitions, end = (shape.transitions, shape.end) if "transition" in fixed else _edges(shape, problem, share, rng)
+    return Model(
+        initial,
+        [t if there else None for t, there in zip(transitions, shape.has_transition, strict=True)],
+        emissions, name=shape.name, state_names=shape.state_names, end=end,
+    )  # fmt: skip
+
+
+def _estimated(family: Family, sample: Weighted, weight: Array, fixed: frozenset[str]) -> Family:
+    """The family of these weights; steps of a numeric maximisation are repeated, for the prototype may be far away."""
+    known = sample.weighing(weight)
+    found = family
+    for _ in range(3):
+        found = found.maximise(known, fixed)
+    return found
+
+
+def _shares(
+    family: Family,
+    sample: Weighted,
+    uses: Array,
+    k: int,
+    rng: np.random.Generator,
+    scattered: bool,
+    fixed: frozenset[str],
+) -> Array:
+    """(r, K): how much of each row goes to each state."""
+    if k == 1 or not len(sample.x):
+        return np.full((len(sample.x), k), 1.0 / k)
+    if scattered or family.name in ("categorical", "silent") or not family.n_features:
+        return rng.dirichlet(np.full(k, 0.5), size=len(sample.x))
+    points = _points(family, sample, fixed)
+    centres = heaps(points, uses, k, rng)
+    heap = _nearest(points, centres)
+    share = np.full((len(points), k), (1.0 - PURE) / k)
+    share[np.arange(len(points)), heap] += PURE
+    return share
+
+
+def _points(family: Family, sample: Weighted, fixed: frozenset[str]) -> Array:
+    """(r, F'): coordinates for the heaps, in units of their spread; what is not seen lies in the middle."""
+    x = np.where(sample.seen, sample.x, np.nan)
+    if sample.bounded is not None and sample.lower is not None and sample.upper is not None:
+        low = np.where(np.isfinite(sample.lower), sample.lower, sample.upper)
+        high = np.where(np.isfinite(sample.upper), sample.upper, sample.lower)
+        x = np.where(sample.bounded, 0.5 * (low + high), x)
+    missing = np.isnan(x)
+    with np.errstate(invalid="ignore"):
+        middle = np.where(missing.all(axis=0), 0.0, np.nansum(x, axis=0) / np.maximum((~missing).sum(axis=0), 1))
+    points = features_of(family, np.where(missing, middle, x), fixed)
+    return points / spread(points)
+
+
+def features_of(family: Family, x: Array, fixed: frozenset[str]) -> Array:
+    """Coordinates of a product are those of its families side by side."""
+    if family.name == "product":
+        split: Any = family
+        return np.hstack([features_of(member, columns, fixed) for member, (columns,) in split.split(x)])
+    return features(family, fixed)(x)
+
+
+def heaps(points: Array, uses: Array, k: int, rng: np.random.Generator) -> Array:
+    """(K, F'): centres by k-means++ and a few rounds of k-means, in the order of their first coordinate."""
+    chance = uses / uses.sum()
+    index = rng.choice(len(points), size=min(MOST, len(points)), replace=len(points) < MOST, p=chance)
+    some = points[index]
+    centres = some[rng.integers(len(some))][None]
+    while len(centres) < k:
+        far = _distances(some, centres).min(axis=1)
+        total = far.sum()
+        chosen = rng.choice(len(some), p=far / total) if total > 0 else rng.integers(len(some))
+        centres = np.vstack([centres, some[chosen]])
+    for _ in range(int(rng.integers(1, 8))):
+        heap = _nearest(some, centres)
+        for s in range(k):
+            if (heap == s).any():
+                centres[s] = some[heap == s].mean(axis=0)
+    return np.asarray(centres[np.argsort(centres[:, 0], kind="stable")])
+
+
+def _distances(points: Array, centres: Array) -> Array:
+    return np.asarray(np.square(points[:, None, :] - centres).sum(axis=2))
+
+
+def _nearest(points: Array, centres: Array) -> IntArray:
+    return np.asarray(_distances(points, centres).argmin(axis=1))
+
+
+def _edges(shape: Model, problem: Problem, share: Array, rng: np.random.Generator) -> tuple[Array, Array | None]:
+    """Transitions counted between the shares of parents and children, drawn towards a random amount of staying."""
+    forest, k = problem.forest, shape.n_states
+    of_node = share if problem.rows.row_of is None else share[problem.rows.row_of]
+    up = np.arange(-1, forest.n_nodes - 1) if forest.parent is None else forest.parent
+    child = np.ones(forest.n_nodes, dtype=np.bool_)
+    child[forest.roots] = False
+    nodes = np.flatnonzero(child)
+    stay = rng.uniform(0.3, 0.9)
+    smooth = stay * np.eye(k) + (1.0 - stay) * rng.dirichlet(np.ones(k), size=k)
+    met = np.zeros_like(shape.transitions)
+    groups = len(shape.transitions)
+    for g in range(groups):
+        mine = nodes if groups == 1 or forest.group is None else nodes[forest.group[nodes] == g]
+        met[g] = of_node[up[mine]].T @ of_node[mine]
+        met[g] += max(1.0, 0.5 * len(mine) / k) * smooth + 1e-3
+    met /= met.sum(axis=2, keepdims=True)
+    if shape.end is None:
+        return met, None
+    stop = np.full(k, min(0.5, forest.n_trees / forest.n_nodes))
+    return met * (1.0 - stop)[None, :, None], stop

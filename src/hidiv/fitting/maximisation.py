@@ -1,0 +1,100 @@
+"""The maximisation step: the model that expected counts ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.family import Family
+from hidiv.fitting.expectation import Problem
+from hidiv.models.model import Model
+from hidiv.recursions.expectation import Counts
+
+Array = NDArray[np.float64]
+
+
+def maximisation(
+    model: Model, problem: Problem, counts: Counts, pseudo_count: float = 0.0, fixed: frozenset[str] = frozenset()
+) -> Model:
+    """The next model: relative frequencies of roots and edges, and each family's own weighted estimate.
+
+    pseudo_count: so many nodes more for every state, spread evenly over the transitions of a row, over the root's
+    states and over the observations of the group. Rows and states that nothing reaches stay as they are.
+    """
+    k = model.n_states
+    initial = model.initial
+    if "initial" not in fixed:
+        roots = counts.initial + pseudo_count / k
+        initial = roots / roots.sum()
+    transitions, end = model.transitions, model.end
+    if "transition" not in fixed:
+        transitions, end = _rows(model, problem, counts, pseudo_count)
+    emissions = model.emissions
+    if "emission" not in fixed:
+        emissions = tuple(
+            family.maximise(sample.weighing(_weights(problem, counts, where, pseudo_count)), fixed)
+            for family, sample, where in zip(model.emissions, problem.samples, problem.places, strict=True)
+        )
+    return Model(
+        initial,
+        [t if there else None for t, there in zip(transitions, model.has_transition, strict=True)],
+        emissions, name=model.name, state_names=model.state_names, end=end,
+    )  # fmt: skip
+
+
+def _rows(model: Model, problem: Problem, counts: Counts, pseudo_count: float) -> tuple[Array, Array | None]:
+    """Transitions (G, K, K), and the end probabilities that complete their rows."""
+    k = model.n_states
+    ends = np.zeros((1, k, 1))
+    if model.end is not None:
+        ends[0, :, 0] = counts.rows[problem.rows.n_rows - problem.rows.n_ended :].sum(axis=0)
+        old = np.concatenate([model.transitions, model.end[None, :, None]], axis=2)
+        met = np.concatenate([counts.transition, ends], axis=2)
+    else:
+        old, met = model.transitions, counts.transition
+    met = met + pseudo_count / met.shape[2]
+    total = met.sum(axis=2, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(total > 0, met / total, old)
+    return (found[:, :, :k], found[0, :, k]) if model.end is not None else (found, None)
+
+
+def _weights(problem: Problem, counts: Counts, where: Any, pseudo_count: float) -> Array:
+    """(r, K): weights of the rows of one emission."""
+    weight = np.asarray(counts.rows[where])
+    if pseudo_count > 0 and weight.size:
+        uses = problem.uses[where]
+        weight = weight + (pseudo_count * uses / max(float(np.sum(uses)), 1.0))[:, None]
+    return weight
+
+
+def log_prior(model: Model, problem: Problem, pseudo_count: float) -> float:
+    """What pseudo-counts add to the log-likelihood: their own log-probability, up to a constant."""
+    if pseudo_count == 0.0:
+        return 0.0
+    k = model.n_states
+    with np.errstate(divide="ignore"):
+        total = float(np.log(model.initial).sum()) * pseudo_count / k
+        rows = model.transitions[model.has_transition]
+        if model.end is not None:
+            rows = np.concatenate([rows, model.end[None, :, None]], axis=2)
+        total += float(np.log(rows).sum()) * pseudo_count / rows.shape[2] if rows.size else 0.0
+    for family, sample, where in zip(model.emissions, problem.samples, problem.places, strict=True):
+        uses = problem.uses[where]
+        if family.n_features and uses.size:
+            bounds = (sample.lower, sample.upper) if sample.lower is not None else ()
+            terms = family.log_weight(sample.x, *bounds)
+            if sample.inside is not None:
+                terms = terms + log_sets(family, sample.inside)
+            used = uses > 0
+            total += pseudo_count / float(uses.sum()) * float((uses[used, None] * terms[used]).sum())
+    return total
+
+
+def log_sets(family: Family, inside: NDArray[np.bool_]) -> Array:
+    """(r, K): log-probabilities of sets of symbols, 0 where nothing is said."""
+    categorical: Any = family
+    said = ~inside.all(axis=1).reshape(-1, 1)
+    return np.where(said, categorical.log_set(inside), 0.0)

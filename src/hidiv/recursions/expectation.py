@@ -1,0 +1,78 @@
+"""Expected counts of many trees at once: what the maximisation step reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.layout import IntArray, Places
+from hidiv.recursions.levels import levels
+from hidiv.recursions.local import log_sum
+from hidiv.recursions.tables import Law, Tables
+from hidiv.recursions.upward import log_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Sums of posterior probabilities over all nodes of all trees.
+
+    log_likelihoods (m,), -inf for a tree that is impossible (which adds nothing to the counts); initial (K,) at the
+    roots; transition (G, K, K) over the edges; rows (R, K) over the nodes that use each row of weights.
+    """
+
+    log_likelihoods: Array
+    initial: Array
+    transition: Array
+    rows: Array
+
+
+def expect(tables: Tables, places: Places, start: IntArray, threads: int = 0) -> Counts:
+    """Expected counts; tree i holds the nodes start[i]..start[i+1]-1, whose parents are -1 at its root.
+
+    threads: 0 for all processors; the numbers are the same, bit for bit, whatever it is.
+    """
+    return Counts(*expected_counts(start, places, tables.arrays, threads))
+
+
+@kernel
+def expected_counts(start: IntArray, places: Places, law: Law, threads: int = 0) -> tuple[Array, Array, Array, Array]:
+    """(log-likelihoods (m,), initial (K,), transition (G, K, K), rows (R, K)); parents None for chains."""
+    initial, transition, log_weight = law
+    parent, transition_of, row_of = places
+    n, k = int(start[-1]), len(initial)
+    up = np.arange(-1, n - 1) if parent is None else parent.copy()
+    up[start[:-1]] = -1
+    rows = np.arange(n) if row_of is None else row_of.astype(np.int64)
+    which = np.zeros(n, dtype=np.int64) if transition_of is None else transition_of
+    log_transition = log_of(transition)
+    # A forest is a tree whose root is left out: all trees go up and down together, level by level.
+    level = levels(np.append(-1, up + 1))[1:] - 1
+    order = np.argsort(level, kind="stable")
+    lines = np.split(order, np.cumsum(np.bincount(level))[:-1])
+    message, mass = np.zeros((n, k)), np.zeros((n, k))
+    own = np.zeros((n, k))
+    for nodes in reversed(lines[1:]):
+        own[nodes] = log_weight[rows[nodes]] + message[nodes]
+        mass[nodes] = log_sum(log_transition[which[nodes]] + own[nodes][:, None, :])
+        np.add.at(message, up[nodes], mass[nodes])
+    roots = start[:-1]
+    own[roots] = log_weight[rows[roots]] + message[roots]
+    values = log_sum(log_of(initial) + own[roots])
+    marginals, counts = np.zeros((n, k)), np.zeros(transition.shape)
+    possible = values > -np.inf
+    marginals[roots[possible]] = np.exp(log_of(initial) + own[roots[possible]] - values[possible, None])
+    for nodes in lines[1:]:
+        above = np.where(mass[nodes] > -np.inf, mass[nodes], 0.0)
+        with np.errstate(invalid="ignore"):
+            given = np.exp(log_transition[which[nodes]] + own[nodes][:, None, :] - above[:, :, None])
+        pairs = marginals[up[nodes]][:, :, None] * np.where(np.isnan(given), 0.0, given)
+        marginals[nodes] = pairs.sum(axis=1)
+        np.add.at(counts, which[nodes], pairs)
+    by_row = np.zeros(log_weight.shape)
+    np.add.at(by_row, rows, marginals)
+    return values, marginals[roots].sum(axis=0), counts, by_row
