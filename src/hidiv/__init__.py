@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.collection import Collection as Collection
+    from hidiv.comparison.pairwise import pairwise_kl as pairwise_kl
     from hidiv.divergences.align import Alignment as Alignment
     from hidiv.divergences.align import align as align
     from hidiv.divergences.do_bound import do_bound as do_bound
@@ -101,6 +102,7 @@ _HOMES = {
     "montecarlo": "divergences.montecarlo",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
+    "pairwise_kl": "comparison.pairwise",
     "posterior_kl": "divergences.posterior",
     "posterior_kl_batch": "divergences.posterior_batch",
     "sample": "inference.sampling",

@@ -82,5 +82,13 @@ def posterior_sequences(
     residual: NDArray[np.float64] | None,
     threads: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def variational_pairs(
+    kinds: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
+    own: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]],
+    p: tuple[NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64]],
+    emission: NDArray[np.float64],
+    threads: int = 0,
+) -> NDArray[np.float64]: ...
 def elementary(which: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """0 exp, 1 to 3 log1p for x >= 0, 4 to 6 phi within 2^-6, 2^-3, 1, as the vector code computes them (for tests)."""

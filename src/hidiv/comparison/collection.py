@@ -136,9 +136,9 @@ class Collection:
         save(self, path)
 
 
-def title(i: int, name: str | None) -> str:
+def title(i: int, name: str | None, what: str = "models") -> str:
     """How sentences speak of one model among many."""
-    return f"models[{i}]" if name is None else f"models[{i}] {shown(name)!r}"
+    return f"{what}[{i}]" if name is None else f"{what}[{i}] {shown(name)!r}"
 
 
 def _read(models: Iterable[Any]) -> list[Model]:

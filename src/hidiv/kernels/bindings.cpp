@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings_comparison.hpp"
 #include "bindings_inference.hpp"
 #include "targets.hpp"
 
@@ -165,4 +166,5 @@ NB_MODULE(_kernels, m) {
     m.def("level_visits", &hidiv::level_visits, ARRAY("initial"), ARRAY("transition"), ARRAY("count"));
     m.def("reach", &hidiv::reach, ARRAY("start"), ARRAY("parent"), ARRAY("group"), ARRAY("allowed"));
     hidiv::bind_inference(m);
+    hidiv::bind_comparison(m);
 }

@@ -14,6 +14,7 @@
 
 #include "expectation.hpp"
 #include "posterior_steps.hpp"
+#include "variational.hpp"
 
 #ifndef HIDIV_TARGET
 #define HIDIV_TARGET baseline
@@ -43,9 +44,12 @@ using inward_kernel = Status(Nodes, Matrices, const double *own, const double *r
 using downward_kernel = Status(const double *initial, Nodes, Matrices, double *out);
 using visits_kernel = Status(const double *initial, Nodes, Matrices, double *edges, double *own);
 using level_visits_kernel = Status(const double *initial, Matrices, int64_t levels, const double *count, double *out);
+using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64_t first, int64_t end, double *out);
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
-#define HIDIV_KERNEL_LIST(X) X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
+#define HIDIV_KERNEL_LIST(X) \
+    X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
+    HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
 
 struct Table {
     const char *name;

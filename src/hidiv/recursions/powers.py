@@ -14,25 +14,31 @@ def stochastic(matrix: Array) -> Array:
 
 
 def mean_law(initial: Array, transition: Array, children: int, depth: int) -> Array:
-    """(K,): the law of the state at a node drawn uniformly from a regular tree of `depth` levels.
+    """(..., K): the law of the state at a node drawn uniformly from a regular tree of `depth` levels.
 
-    Level l holds children^l nodes and has the law initial T^l; children = 1 is a chain. Everything added is
-    non-negative, so every chain is as good as any other: periodic, reducible, nearly decomposable, defective.
+    initial (..., K), transition (..., K, K): one chain or a stack of them. Level l holds children^l nodes and has the
+    law initial T^l; children = 1 is a chain. Everything added is non-negative, so every chain is as good as any other:
+    periodic, reducible, nearly decomposable, defective.
     """
     shrink = 1.0 / children
-    law, power, levels = initial / initial.sum(), stochastic(transition), 1
+    law, power, levels = stochastic(initial), stochastic(transition), 1
     for bit in bin(depth)[3:]:
         older = shrink**levels
-        law = (older * law + law @ power) / (1.0 + older)
+        law = (older * law + after(law, power)) / (1.0 + older)
         power = stochastic(power @ power)
         levels *= 2
         if bit == "1":
             newest = _last_level_share(children, levels)
-            law = (1.0 - newest) * law + newest * (initial @ power)
+            law = (1.0 - newest) * law + newest * after(initial, power)
             power = stochastic(power @ transition)
             levels += 1
-        law = law / law.sum()
+        law = stochastic(law)
     return np.asarray(law)
+
+
+def after(law: Array, transition: Array) -> Array:
+    """(..., K): the law one step later, law (..., K), transition (..., K, K)."""
+    return np.asarray((law[..., None, :] @ transition)[..., 0, :])
 
 
 def _last_level_share(children: int, levels: int) -> float:

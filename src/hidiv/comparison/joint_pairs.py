@@ -1,0 +1,77 @@
+"""All joint divergences between two lists of models, made ready to be cut into blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.comparison.blocks import Pairs
+from hidiv.comparison.collection import Collection
+from hidiv.comparison.expected import expected_of
+from hidiv.comparison.factors import RELATIVE_ERROR, Factors, factors_of
+from hidiv.comparison.joint_block import JointBlock
+from hidiv.comparison.second_order import second_order
+from hidiv.comparison.shelves import Shelves
+from hidiv.comparison.sides import Side, side_of
+from hidiv.models.tree import Tree
+from hidiv.models.until_end import UntilEnd
+
+Array = NDArray[np.float64]
+
+SAMPLE = 48  # models of each side looked at to see how close they lie
+OFTEN = 0.02  # share of close pairs from which another product is looked for
+
+
+def joint_pairs(
+    left: Shelves, right: Shelves, tree: Tree | UntilEnd, level_weights: Array | None = None
+) -> tuple[dict[tuple[int, int], Pairs], list[str]]:
+    """The pairs of every shelf of p with every shelf of q, and what is to be said of how they are computed."""
+    everyone = [shelf.models for shelf in (*left.shelves, *right.shelves)]
+    n_groups = tree.n_groups if isinstance(tree, Tree) else None
+    groups = (
+        n_groups or 1 if any(m.transitions.shape[1] > 1 for m in everyone) else 1,
+        n_groups or 1 if any(len(m.emissions) > 1 for m in everyone) else 1,
+    )
+    sides: dict[int, Side] = {}
+
+    def side(models: Collection, counted: bool) -> Side:
+        # A collection on both sides is prepared once.
+        if id(models) not in sides or (counted and sides[id(models)].expected is None):
+            expected = expected_of(models, tree, groups, level_weights) if counted else None
+            sides[id(models)] = side_of(models, expected, n_groups)
+        return sides[id(models)]
+
+    found: dict[tuple[int, int], Pairs] = {}
+    notes: dict[str, None] = {}
+    for a, p_shelf in enumerate(left.shelves):
+        p = side(p_shelf.models, True)
+        for b, q_shelf in enumerate(right.shelves):
+            q = side(q_shelf.models, False)
+            factors, note = _best(p, q)
+            found[a, b] = JointBlock(p, q, factors)
+            notes[note] = None
+    return found, [note for note in notes if note]
+
+
+def _best(p: Side, q: Side) -> tuple[Factors | None, str]:
+    factors = factors_of(p, q)
+    if factors is None:
+        kinds = "/".join(dict.fromkeys(family.name for family in (*p.families, *q.families)))
+        return None, f"{kinds} emissions without common sufficient statistics: every pair computed directly"
+    often = close_share(factors)
+    if often > OFTEN:
+        other = second_order(p, q)
+        if other is not None and close_share(other) < often:
+            return other, "models clustered around one: second-order product"
+    return factors, ""
+
+
+def close_share(factors: Factors) -> float:
+    """Share of the pairs of a sample, each model with itself left out, for which the product is not good enough."""
+    first, second = (np.unique(np.linspace(0, n - 1, SAMPLE).astype(int)) for n in (len(factors.left), len(factors.right)))
+    if len(factors.left) > len(first):
+        first = np.minimum(first + 1, len(factors.left) - 1)  # others than those of the columns
+    value = factors.left[first] @ factors.right[second].T
+    bound = factors.error_left[first] @ factors.error_right[second].T / RELATIVE_ERROR
+    apart = first[:, None] != second if len(factors.left) == len(factors.right) else np.ones(value.shape, dtype=np.bool_)
+    return float((value <= bound)[apart].mean()) if apart.any() else 0.0
