@@ -20,11 +20,13 @@ class Bands:
     """Coefficients of an image or a signal, the coarsest scale first.
 
     `details[l]` (orientations, rows, columns) of an image, (1, places) of a signal; every side doubles from one scale
-    to the next. `approximation`: what is left, the coefficients of the low-pass filters.
+    to the next. `approximation`: what is left, the coefficients of the low-pass filters. `means[l]`: averages of the
+    values that lie under each coefficient.
     """
 
     details: tuple[Coefficients, ...]
     approximation: Coefficients
+    means: tuple[Array, ...]
     orientations: tuple[str, ...]
 
     @property
@@ -85,6 +87,19 @@ def extended(values: Array, boundary: str) -> Array:
 def cropped(band: Array, shape: tuple[int, ...], level: int, boundary: str) -> Array:
     """The part of a band that belongs to the values themselves; level 1 is the finest."""
     return band if boundary == "periodic" else band[tuple(slice(side >> level) for side in shape)]
+
+
+def local_means(values: Array, levels: int) -> tuple[Array, ...]:
+    """Averages over blocks as large as the places of each scale, the coarsest first.
+
+    >>> [part.tolist() for part in local_means(np.array([1.0, 3.0, 5.0, 9.0]), 2)]
+    [[4.5], [2.0, 7.0]]
+    """
+    found = []
+    for size in (2**level for level in range(levels, 0, -1)):
+        blocks = values.reshape([part for side in values.shape for part in (side // size, size)])
+        found.append(blocks.mean(axis=tuple(range(1, blocks.ndim, 2))))
+    return tuple(found)
 
 
 def pywavelets() -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.errors import InvalidEvidence, refuse
-from hidiv.wavelets.bands import Bands, cropped, extended, pywavelets, read_values
+from hidiv.wavelets.bands import Bands, cropped, extended, local_means, pywavelets, read_values
 
 
 def discrete(values: ArrayLike, wavelet: str = "db4", levels: int = 3, *, boundary: str = "reflect") -> Bands:
@@ -30,7 +30,9 @@ def discrete(values: ArrayLike, wavelet: str = "db4", levels: int = 3, *, bounda
         each = [found] if given.ndim == 1 else list(found)
         details.append(np.stack([cropped(band, given.shape, level, boundary) for band in each]))
     names = ("detail",) if given.ndim == 1 else ("horizontal", "vertical", "diagonal")
-    return Bands(tuple(reversed(details)), cropped(rest, given.shape, levels, boundary), names)
+    return Bands(
+        tuple(reversed(details)), cropped(rest, given.shape, levels, boundary), local_means(given, levels), names
+    )
 
 
 def _filters(wavelet: str) -> Any:

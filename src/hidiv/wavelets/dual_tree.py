@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.wavelets.bands import Bands, cropped, extended, pywavelets, read_values
+from hidiv.wavelets.bands import Bands, cropped, extended, local_means, pywavelets, read_values
 from hidiv.wavelets.hilbert_pair import hilbert_pair
 
 Array = NDArray[np.float64]
@@ -42,13 +42,13 @@ def dual_tree(values: ArrayLike, levels: int = 4, *, boundary: str = "reflect") 
         plus, minus = (uu - vv + 1j * (uv + vu)) / 2, (uu + vv + 1j * (uv - vu)) / 2
         details.append(np.stack([plus, minus], axis=1).reshape(6, *uu.shape[1:]))
     rest = np.stack([part[1] for part in parts.values()]) / np.sqrt(2.0)
-    return Bands(tuple(reversed(details)), rest, ORIENTATIONS)
+    return Bands(tuple(reversed(details)), rest, local_means(given, levels), ORIENTATIONS)
 
 
 def _signal(given: Array, levels: int, boundary: str) -> Bands:
     (u, rest_u), (v, rest_v) = (_real(given, levels, boundary, (i,)) for i in (0, 1))
     details = tuple(a + 1j * b for a, b in zip(reversed(u), reversed(v), strict=True))
-    return Bands(details, np.stack([rest_u, rest_v]), ("detail",))
+    return Bands(details, np.stack([rest_u, rest_v]), local_means(given, levels), ("detail",))
 
 
 def _real(given: Array, levels: int, boundary: str, trees: tuple[int, ...]) -> tuple[list[Array], Array]:

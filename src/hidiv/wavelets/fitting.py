@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.emissions.family import Family
+from hidiv.emissions.product import Product
 from hidiv.errors import InvalidModel, refuse
 from hidiv.fitting.fit import fit
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.wavelets.bands import Bands
-from hidiv.wavelets.states import States, observed, started
-from hidiv.wavelets.trees import coefficient_trees
+from hidiv.wavelets.states import States, observed, started, started_means
+from hidiv.wavelets.trees import by_tree, coefficient_trees
 
 Array = NDArray[np.float64]
 
@@ -39,6 +41,7 @@ def fit_bands(
     states: States = "gaussian",
     *,
     together: bool = False,
+    means: bool = False,
     pseudo_count: float = 1.0,
     max_iter: int = 40,
     tol: float = 1e-6,
@@ -48,7 +51,8 @@ def fit_bands(
     `states` "gaussian": zero-mean Gaussian for real coefficients, circular complex Gaussian for complex ones (an
     exponential law of the squared modulus); "generalized_gaussian": scale and shape for each state. One state makes the
     coefficients of each scale independent. One tree of states for each orientation, or one whose states speak of all
-    orientations at once (`together`). The start is the same for all images: states ordered by variance.
+    orientations at once (`together`). `means`: states speak of the local mean of the values too, by a Gaussian law with
+    a mean of its own. The start is the same for all images: states ordered by variance.
 
     >>> import numpy as np
     >>> from hidiv.wavelets import dual_tree
@@ -61,22 +65,33 @@ def fit_bands(
     ways = range(len(bands.orientations))
     trees = [coefficient_trees(bands, way) for way in ways]
     tree = trees[0][0]
+    centred = states == "gaussian" and not bands.is_complex
+    if means and centred:
+        refuse(InvalidModel, "means", "need complex coefficients or generalised Gaussian states", states)
     forests = [np.stack([x for _, x in trees], axis=-1)] if together else [x[..., None] for _, x in trees]
     found = []
     for x in forests:
         seen = observed(x, states)
-        start = _start(seen, tree, int(n_states), states, bands.is_complex)
+        scales = [seen[:, tree.level == level].reshape(-1, seen.shape[-1]) for level in range(tree.depth)]
+        families = [started(scale, int(n_states), states, bands.is_complex) for scale in scales]
+        if means:
+            families = [
+                Product([family, started_means(scale.ravel(), int(n_states))])
+                for family, scale in zip(families, bands.means, strict=True)
+            ]
+            seen = np.concatenate([seen, by_tree(bands.means)[..., None]], axis=-1)
         found.append(
-            fit(list(seen), tree, start=start, group="level", tol=tol, max_iter=max_iter, pseudo_count=pseudo_count,
-                fixed=("mean",) if states == "gaussian" and not bands.is_complex else ())
+            fit(list(seen), tree, start=_start(families), group="level", tol=tol, max_iter=max_iter,
+                pseudo_count=pseudo_count, fixed=("mean",) if centred else ())
         )  # fmt: skip
     return WaveletModel(tuple(each.model for each in found), tree, sum(each.log_likelihood for each in found))
 
 
-def _start(x: Array, tree: Tree, n_states: int, states: States, is_complex: bool) -> Model:
-    """Columns x (trees, nodes, C); states of each scale from small to large variances."""
-    flat = np.full((n_states, n_states), (1.0 - STAY) / max(n_states - 1, 1))
-    np.fill_diagonal(flat, STAY if n_states > 1 else 1.0)
-    scales = [x[:, tree.level == level].reshape(-1, x.shape[-1]) for level in range(tree.depth)]
-    families = [started(scale, n_states, states, is_complex) for scale in scales]
-    return Model(np.full(n_states, 1.0 / n_states), [None] + [flat] * (tree.depth - 1) or [flat], families)
+def _start(families: list[Family]) -> Model:
+    """Every state as likely at the roots; a child begins in its parent's state with probability STAY."""
+    n_states = families[0].n_states
+    row = np.full((n_states, n_states), (1.0 - STAY) / max(n_states - 1, 1))
+    np.fill_diagonal(row, STAY if n_states > 1 else 1.0)
+    return Model(
+        np.full(n_states, 1.0 / n_states), [None, *[row] * (len(families) - 1)] if len(families) > 1 else row, families
+    )

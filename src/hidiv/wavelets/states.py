@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 States = Literal["gaussian", "generalized_gaussian"]
 
 APART = 3.0  # factor between the variances a start gives to the outermost states and that of all coefficients
+SHIFT = 0.7  # of the spread of local means, by which a start moves those of each state
 LAPLACE = 1.0  # shape a start gives to generalised Gaussian states
 
 
@@ -38,6 +39,15 @@ def observed(coefficients: NDArray[Any], states: States) -> Array:
         return np.asarray(coefficients.real**2 + coefficients.imag**2)
     parts = np.stack([coefficients.real, coefficients.imag], axis=-1)
     return np.asarray(parts.reshape(*coefficients.shape[:-1], -1))
+
+
+def started_means(x: Array, n_states: int) -> Family:
+    """A start for local means x (n,) of one scale: every other state is darker, every other one brighter."""
+    spread = float(x.std())
+    if not spread > 0:
+        refuse(InvalidModel, "means", "must vary within every scale", float(x[0]), "leave the means out")
+    middle = x.mean() + SHIFT * spread * np.where(np.arange(n_states) % 2, 1.0, -1.0)
+    return Gaussian(middle, var=np.full(n_states, spread**2))
 
 
 def started(x: Array, n_states: int, states: States, is_complex: bool) -> Family:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,18 @@ def coefficient_trees(bands: Bands, orientation: int = 0) -> tuple[Tree, NDArray
     """
     if not 0 <= orientation < len(bands.orientations):
         refuse(InvalidEvidence, "orientation", f"must be from 0 to {len(bands.orientations) - 1}", orientation)
-    sides = bands.details[0].shape[1:]
-    levels = [_by_root(band[orientation], sides, level) for level, band in enumerate(bands.details)]
-    return Tree.regular(2 ** len(sides), bands.levels), np.concatenate(levels, axis=1)
+    places = bands.means[0].ndim
+    return Tree.regular(2**places, bands.levels), by_tree([band[orientation] for band in bands.details])
+
+
+def by_tree(levels: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """(trees, nodes) of arrays whose sides double from one to the next.
+
+    >>> by_tree([np.array([1, 2]), np.array([3, 4, 5, 6])]).tolist()
+    [[1, 3, 4], [2, 5, 6]]
+    """
+    sides = levels[0].shape
+    return np.concatenate([_by_root(band, sides, level) for level, band in enumerate(levels)], axis=1)
 
 
 def _by_root(band: NDArray[Any], sides: tuple[int, ...], level: int) -> NDArray[Any]:
