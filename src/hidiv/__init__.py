@@ -42,8 +42,12 @@ if TYPE_CHECKING:
     from hidiv.emissions.von_mises import VonMises as VonMises
     from hidiv.files.reading import load as load
     from hidiv.files.writing import save as save
+    from hidiv.fitting.bootstrap import BootstrapResult as BootstrapResult
+    from hidiv.fitting.bootstrap import bootstrap_divergence as bootstrap_divergence
     from hidiv.fitting.fit import fit as fit
     from hidiv.fitting.result import FitResult as FitResult
+    from hidiv.fitting.selection import Choice as Choice
+    from hidiv.fitting.selection import choose as choose
     from hidiv.inference.decoding import viterbi as viterbi
     from hidiv.inference.influence import influence as influence
     from hidiv.inference.likelihood import log_likelihood as log_likelihood
@@ -65,12 +69,14 @@ _HOMES = {
     "Bernoulli": "emissions.bernoulli",
     "Beta": "emissions.beta",
     "Binomial": "emissions.binomial",
+    "BootstrapResult": "fitting.bootstrap",
     "Categorical": "emissions.categorical",
+    "Choice": "fitting.selection",
     "Collection": "comparison.collection",
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
-    "FitResult": "fitting.result",
     "Exponential": "emissions.exponential",
+    "FitResult": "fitting.result",
     "Gamma": "emissions.gamma",
     "Gaussian": "emissions.gaussian",
     "GeneralizedGaussian": "emissions.generalized_gaussian",
@@ -88,6 +94,8 @@ _HOMES = {
     "VonMises": "emissions.von_mises",
     "align": "divergences.align",
     "as_model": "adapters.as_model",
+    "bootstrap_divergence": "fitting.bootstrap",
+    "choose": "fitting.selection",
     "do_bound": "divergences.do_bound",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",

@@ -52,7 +52,7 @@ def climb(value: Callable[[Array], Array], start: Array, bounds: tuple[float, fl
             best = np.where(better, found, best)
             left &= ~better
             room = 0.5 * room
-            if not (left & (np.abs(room) > 1e-10).any(axis=0)).any():
+            if not (left & (np.abs(room) > 1e-7).any(axis=0)).any():
                 break
         if not gained.any() or float(np.abs(step).max()) < 1e-9:
             break
@@ -101,6 +101,9 @@ def climb_family(family: Any, known: Weighted, fixed: frozenset[str]) -> Any:
     x, weight = known.x[used], known.weight[used]
     seen = known.seen[used]
     inside = None if bounded is None else bounded[used]
+    if inside is not None and known.lower is not None and known.upper is not None:
+        cut = np.flatnonzero(inside.any(axis=1))
+        lower, upper = known.lower[used][cut], known.upper[used][cut]
     mass = np.maximum(weight.T @ (seen if inside is None else seen | inside).astype(np.float64), 1e-300)
     unit = np.maximum(known.smallest / 1e-4, 1e-300)
     scalar = family.is_scalar
@@ -116,14 +119,13 @@ def climb_family(family: Any, known: Weighted, fixed: frozenset[str]) -> Any:
     def value(z: Array) -> Array:
         law = built(z)
         terms = np.where(seen[:, None, :], law.log_density(x), 0.0)
-        if inside is not None and known.lower is not None and known.upper is not None:
-            mass_terms = law.log_mass(known.lower[used], known.upper[used])
-            terms = np.where(inside[:, None, :], mass_terms, terms)
+        if inside is not None:
+            terms[cut] = np.where(inside[cut][:, None, :], law.log_mass(lower, upper), terms[cut])
         weighed = np.where(weight[:, :, None] > 0, weight[:, :, None] * terms, 0.0)
         return np.asarray(weighed.sum(axis=0) / mass)
 
     start = np.stack([_inward(wide(parameters[name]), ranges[name], unit) for name in free])
-    found = climb(value, start, (-HIGH_LOGIT, HIGH_LOGIT))
+    found = climb(value, start, (-HIGH_LOGIT, HIGH_LOGIT), rounds=1)
     return built(found) if np.any(found != np.clip(start, -HIGH_LOGIT, HIGH_LOGIT)) else family
 
 

@@ -101,8 +101,10 @@ class Family(Protocol):
             terms = np.where(seen[:, None, :], self.log_density(x), 0.0)
             if lower is not None and upper is not None:
                 bounded = ~seen & ((lower > -np.inf) | (upper < np.inf))
-                if bounded.any():
-                    terms = np.where(bounded[:, None, :], self.log_mass(lower, upper), terms)
+                rows = np.flatnonzero(bounded.any(axis=1))
+                if rows.size:  # masses cost far more than densities
+                    masses = self.log_mass(lower[rows], upper[rows])
+                    terms[rows] = np.where(bounded[rows][:, None, :], masses, terms[rows])
         return np.asarray(terms.sum(axis=2), dtype=np.float64)
 
     def sample(self, states: ArrayLike, rng: np.random.Generator) -> Array:

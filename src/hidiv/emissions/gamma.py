@@ -58,6 +58,8 @@ class Gamma(Family):
     def log_mass(self, lower: Array, upper: Array) -> Array:
         from hidiv.emissions.tails import gamma_tails, log_interval, short_interval
 
+        if np.isposinf(upper).all():  # censored on the right, as lifetimes are: one tail says it all
+            return gamma_tails(wide(self.shape), wide(self.rate) * np.maximum(lower, 0.0)[:, None, :])[1]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             low, high, a, b = np.broadcast_arrays(
                 np.maximum(lower, 0.0)[:, None, :], upper[:, None, :], wide(self.shape), wide(self.rate)

@@ -24,12 +24,12 @@ def estimate_diagonal(family: Gaussian, known: Weighted, mean_is_fixed: bool) ->
     old = wide(family.mean)
     mean = old if mean_is_fixed else kept(known.mean(), old, known.mass)
     variance = np.empty_like(mean)
-    for s, middle in enumerate(mean):
-        apart = known.values - middle
+    for column in range(mean.shape[1]):
+        apart = known.values[:, column, None] - mean[:, column]
         apart *= apart
         if not known.all_seen:
-            apart[~known.seen] = 0.0
-        variance[s] = known.weight[:, s] @ apart
+            apart[~known.seen[:, column]] = 0.0
+        variance[:, column] = np.einsum("nk,nk->k", known.weight, apart)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance /= known.mass
     variance = np.maximum(variance, np.minimum(known.smallest**2, family.variance))

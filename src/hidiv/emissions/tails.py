@@ -19,6 +19,7 @@ SMALL = 1e-2  # smaller tails are integrated here: their logs cannot underflow, 
 TINY = 1e-25
 NOTHING = 45.0  # e^-45 no longer shows
 FEW = 64  # counts that are added one by one
+CELLS = 1 << 15  # of an integrand that are held at once
 PANELS = 6  # over that many units, for a tail as short as SMALL allows
 
 
@@ -120,8 +121,10 @@ def _beyond(log_first: Array, rate: Array, bend: Callable[[Array], Array]) -> Ar
     """log of the integral over u > 0 of exp(log_first - rate u + bend(u)), bend of second order; (n,) -> (n,)."""
     nodes, weights = panel_rule(PANELS * PANEL)
     total = np.zeros_like(rate)
-    for t, w in zip(NOTHING * nodes, NOTHING * weights, strict=True):
-        total = total + w * np.exp(bend(t / rate) - t)
+    at_once = max(1, CELLS // max(rate.size, 1))
+    for first in range(0, len(nodes), at_once):
+        t = NOTHING * nodes[first : first + at_once, None]
+        total = total + NOTHING * weights[first : first + at_once] @ np.exp(bend(t / rate) - t)
     return np.asarray(log_first - np.log(rate) + np.log(total))
 
 

@@ -68,7 +68,7 @@ class Weighted:
         """(K, F): weighted means of the values, or of a function of them (n, F), over what is seen; NaN without any."""
         total = self.values if values is None else values if self.all_seen else np.where(self.seen, values, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((self.weight.T @ total) / self.mass)
+            return np.asarray((total.T @ self.weight).T / self.mass)
 
     def mean_of(self, function: Array) -> Array:
         """(K, F): weighted means of (n, K, F), over what is seen."""

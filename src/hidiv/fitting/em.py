@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidiv.errors import ImpossibleEvidence, sentence
+from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem, expectation
 from hidiv.fitting.maximisation import log_prior, maximisation
-from hidiv.models.model import Model
 from hidiv.recursions.expectation import Counts
 
 ROUNDING = 1e-12  # of the log-likelihood: a fall by less is rounding, and the end
@@ -31,36 +31,36 @@ class Options:
 class Run:
     """One climb: the model so far, its expected counts, and the log-likelihoods on the way."""
 
-    model: Model
+    model: Draft
     counts: Counts
     history: list[float]
     objective: list[float]
     converged: bool = False
     notes: list[str] = field(default_factory=list)
+    interrupted: bool = False
 
     @property
     def log_likelihood(self) -> float:
         return self.history[-1]
 
 
-def begin(model: Model, problem: Problem, options: Options) -> Run:
+def begin(model: Draft, problem: Problem, options: Options) -> Run:
     """The expectation step of the start; impossible evidence is an error that names the tree."""
     counts = expectation(model, problem, options.threads)
     value = float(counts.log_likelihoods.sum())
     if not np.isfinite(value):
-        refuse_start(model, problem, counts)
+        refuse_start(problem, counts)
     return Run(model, counts, [value], [value + log_prior(model, problem, options.pseudo_count)])
 
 
-def climb(
-    run: Run, problem: Problem, options: Options, tell: Callable[[Run], None] | None = None, *, to_the_end: bool = False
+def _iterate(
+    run: Run, problem: Problem, options: Options, tell: Callable[[Run], None] | None = None, to_the_end: bool = False
 ) -> Run:
     """Iterate until a gain is at most tol times the log-likelihood, or for `max_iter` iterations in all.
 
     to_the_end: until the gain still to be expected from all further iterations, which shrink by a steady factor, is at
     most tol itself. A log-likelihood that would fall (by more than rounding) ends the climb where it was, with a note.
     """
-    run.converged = False
     while len(run.history) - 1 < options.max_iter:
         model = maximisation(run.model, problem, run.counts, options.pseudo_count, options.fixed)
         counts = expectation(model, problem, options.threads)
@@ -68,8 +68,9 @@ def climb(
         objective = value + log_prior(model, problem, options.pseudo_count)
         gain = objective - run.objective[-1]
         if not gain >= 0.0:
-            run.converged = bool(gain >= -ROUNDING * max(1.0, abs(objective)))
-            if not run.converged:
+            if gain >= -ROUNDING * max(1.0, abs(objective)):
+                run.converged = True
+            else:
                 run.notes.append(f"stopped where the next iteration would have lost {-gain:.3g} in log-likelihood")
             break
         run.model, run.counts = model, counts
@@ -77,12 +78,23 @@ def climb(
         run.objective.append(objective)
         if tell is not None:
             tell(run)
-        if gain <= (options.tol if to_the_end else options.tol * max(1.0, abs(objective))) and (
-            not to_the_end or _still_to_come(run.objective) <= options.tol
-        ):
-            run.converged = True
+        small = gain <= options.tol * max(1.0, abs(objective))
+        run.converged = run.converged or small
+        if small and (not to_the_end or (gain <= options.tol and _still_to_come(run.objective) <= options.tol)):
             break
     return run
+
+
+def climb(
+    run: Run, problem: Problem, options: Options, tell: Callable[[Run], None] | None = None, to_the_end: bool = False
+) -> Run:
+    """`_iterate`, which Ctrl-C ends where it is, with a note: what was climbed is not lost."""
+    try:
+        return _iterate(run, problem, options, tell, to_the_end)
+    except KeyboardInterrupt:
+        run.interrupted = True
+        run.notes.append(f"interrupted after {len(run.history) - 1} iterations")
+        return run
 
 
 def _still_to_come(values: list[float]) -> float:
@@ -96,7 +108,7 @@ def _still_to_come(values: list[float]) -> float:
     return last * ratio / (1.0 - ratio) if ratio < 1.0 else np.inf
 
 
-def refuse_start(model: Model, problem: Problem, counts: Counts) -> None:
+def refuse_start(problem: Problem, counts: Counts) -> None:
     """Say which tree the start cannot produce."""
     bad = ~np.isfinite(counts.log_likelihoods)
     tree = int(np.argmax(bad))
@@ -104,7 +116,7 @@ def refuse_start(model: Model, problem: Problem, counts: Counts) -> None:
     raise ImpossibleEvidence(
         sentence(
             place,
-            f"{model.title} gives it probability 0" if counts.log_likelihoods[tree] < 0 else "has an infinite density",
+            "the start gives it probability 0" if counts.log_likelihoods[tree] < 0 else "has an infinite density",
             remedy="check the values, or start from a model without zeros",
         )
     )

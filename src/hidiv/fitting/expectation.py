@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.emissions.family import Family
 from hidiv.emissions.weighted import Weighted, spread
+from hidiv.fitting.draft import Draft
 from hidiv.fitting.forest import Forest
 from hidiv.inference.rows import Rows, lay_out, with_ends
-from hidiv.inference.weights import log_weights, symbol_sets
+from hidiv.inference.weights import allowed_states, log_weights, symbol_sets
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.expectation import Counts, expect
@@ -28,16 +30,34 @@ class Problem:
 
     forest: Forest
     rows: Rows
-    line: Tree  # all nodes as one chain, for the checks that name nodes
     uses: Array  # (R,): nodes that use each row
     samples: tuple[Weighted, ...]  # the rows of each emission, without weights so far
     places: tuple[Any, ...]  # which rows those are
+    allowed: NDArray[np.bool_] | None  # (R, K): states
 
-    def tables(self, model: Model) -> Tables:
-        """The model's numbers on the evidence."""
-        return Tables(model.initial, model.transitions, log_weights(model, self.rows, self.line))
+    def log_weights(self, model: Draft) -> Array:
+        """(R, K): as `inference.weights.log_weights`, without checking values again."""
+        table = np.zeros((self.rows.n_rows, model.n_states))
+        for family, sample, where in zip(model.emissions, self.samples, self.places, strict=True):
+            if not family.n_features or not len(sample.x):
+                continue
+            plain = sample.all_seen and getattr(family, "cov", None) is None and family.name != "mixture"
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                if plain:
+                    each = family.log_density(sample.x)
+                    table[where] = each[:, :, 0] if each.shape[2] == 1 else each.sum(axis=2)
+                else:
+                    table[where] = family.log_weight(sample.x, sample.lower, sample.upper)
+            if sample.inside is not None:
+                table[where] += log_sets(family, sample.inside)
+        if self.allowed is not None:
+            table[~self.allowed] = -np.inf
+        if model.end is not None:
+            with np.errstate(divide="ignore"):
+                table[self.rows.n_rows - self.rows.n_ended :] += np.log(model.end)
+        return table
 
-    def layout(self, model: Model) -> Places:
+    def layout(self, model: Draft) -> Places:
         """Parents, transitions and rows of the nodes."""
         group = self.forest.group if len(model.transitions) > 1 else None
         return self.forest.parent, group, self.rows.row_of
@@ -65,9 +85,18 @@ def problem_of(forest: Forest, model: Model) -> Problem:
         unit = spread(own) if len(own) else scale
         samples.append(Weighted(rows.x[where], np.zeros((count, model.n_states)), lower, upper, inside, unit))
         places.append(where)
-    return Problem(forest, rows, line, uses, tuple(samples), tuple(places))
+    log_weights(model, rows, line)  # refuses values no state can show, and sets and intervals that make no sense
+    return Problem(forest, rows, uses, tuple(samples), tuple(places), allowed_states(model, rows))
 
 
-def expectation(model: Model, problem: Problem, threads: int = 0) -> Counts:
+def expectation(model: Draft, problem: Problem, threads: int = 0) -> Counts:
     """Expected counts of the whole forest under the model."""
-    return expect(problem.tables(model), problem.layout(model), problem.forest.start, threads)
+    tables = Tables(model.initial, model.transitions, problem.log_weights(model))
+    return expect(tables, problem.layout(model), problem.forest.start, threads)
+
+
+def log_sets(family: Family, inside: NDArray[np.bool_]) -> Array:
+    """(r, K): log-probabilities of sets of symbols, 0 where nothing is said."""
+    categorical: Any = family
+    said = ~inside.all(axis=1).reshape(-1, 1)
+    return np.where(said, categorical.log_set(inside), 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidEvidence, InvalidTree, refuse
 from hidiv.inference.rows import evidence_and_tree
-from hidiv.models.evidence import Evidence, as_evidence
+from hidiv.models.evidence import Evidence
 from hidiv.models.tree import Tree
 
 Array = NDArray[np.float64]
@@ -209,6 +210,25 @@ def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
     return some
 
 
-def read_evidence(evidence: Any) -> Evidence:
-    """One item of evidence."""
-    return as_evidence(evidence)
+def joined(first: Forest, second: Forest) -> Forest:
+    """The trees of two forests in one."""
+    trees = [tree for forest in (first, second) for tree in _trees(forest)]
+    start = np.concatenate([first.start, first.start[-1] + second.start[1:]])
+    parent = None
+    if first.parent is not None or second.parent is not None:
+        parent = np.concatenate(
+            [np.where(on.parent < 0, -1, on.parent + s) for on, s in zip(trees, start, strict=False)]
+        )
+    group = None
+    if first.group is not None and second.group is not None:
+        group = np.concatenate([first.group, second.group])
+    wholes = [Tree.chain(forest.n_nodes) for forest in (first, second)]
+    return Forest(start, parent, group, _together([first.evidence, second.evidence], wholes))
+
+
+def _trees(forest: Forest) -> list[Tree]:
+    """Each tree by itself, without groups."""
+    ends = list(itertools.pairwise(forest.start.tolist()))
+    if forest.parent is None:
+        return [Tree.chain(end - first) for first, end in ends]
+    return [Tree(np.where(forest.parent[a:b] < 0, -1, forest.parent[a:b] - a)) for a, b in ends]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.weighted import Weighted, spread
+from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem
 from hidiv.fitting.prototypes import features
 from hidiv.models.model import Model
@@ -20,7 +21,7 @@ MOST = 4000  # observations that are looked at for the heaps
 PURE = 0.9  # share of an observation that goes to its own heap
 
 
-def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: frozenset[str], which: int) -> Model:
+def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: frozenset[str], which: int) -> Draft:
     """A start with the form of `shape`: emissions of heaps, transitions counted between them and made smooth.
 
     `which` 0 is the plainest; odd later ones share observations out at random.
@@ -36,11 +37,7 @@ def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: fro
         emissions = list(shape.emissions)
     initial = np.full(k, 1.0 / k) if "initial" not in fixed else shape.initial
     transitions, end = (shape.transitions, shape.end) if "transition" in fixed else _edges(shape, problem, share, rng)
-    return Model(
-        initial,
-        [t if there else None for t, there in zip(transitions, shape.has_transition, strict=True)],
-        emissions, name=shape.name, state_names=shape.state_names, end=end,
-    )  # fmt: skip
+    return Draft(initial, transitions, shape.has_transition, tuple(emissions), end)
 
 
 def _estimated(family: Family, sample: Weighted, weight: Array, fixed: frozenset[str]) -> Family:
@@ -78,9 +75,9 @@ def _points(family: Family, sample: Weighted, fixed: frozenset[str]) -> Array:
     """(r, F'): coordinates for the heaps, in units of their spread; what is not seen lies in the middle."""
     x = np.where(sample.seen, sample.x, np.nan)
     if sample.bounded is not None and sample.lower is not None and sample.upper is not None:
-        low = np.where(np.isfinite(sample.lower), sample.lower, sample.upper)
-        high = np.where(np.isfinite(sample.upper), sample.upper, sample.lower)
-        x = np.where(sample.bounded, 0.5 * (low + high), x)
+        low, high = sample.lower[sample.bounded], sample.upper[sample.bounded]
+        low, high = np.where(np.isfinite(low), low, high), np.where(np.isfinite(high), high, low)
+        x[sample.bounded] = 0.5 * (low + high)
     missing = np.isnan(x)
     with np.errstate(invalid="ignore"):
         middle = np.where(missing.all(axis=0), 0.0, np.nansum(x, axis=0) / np.maximum((~missing).sum(axis=0), 1))

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.emissions.family import Family
-from hidiv.fitting.expectation import Problem
-from hidiv.models.model import Model
+from hidiv.fitting.draft import Draft
+from hidiv.fitting.expectation import Problem, log_sets
 from hidiv.recursions.expectation import Counts
 
 Array = NDArray[np.float64]
 
 
 def maximisation(
-    model: Model, problem: Problem, counts: Counts, pseudo_count: float = 0.0, fixed: frozenset[str] = frozenset()
-) -> Model:
+    model: Draft, problem: Problem, counts: Counts, pseudo_count: float = 0.0, fixed: frozenset[str] = frozenset()
+) -> Draft:
     """The next model: relative frequencies of roots and edges, and each family's own weighted estimate.
 
     pseudo_count: so many nodes more for every state, spread evenly over the transitions of a row, over the root's
@@ -37,14 +36,10 @@ def maximisation(
             family.maximise(sample.weighing(_weights(problem, counts, where, pseudo_count)), fixed)
             for family, sample, where in zip(model.emissions, problem.samples, problem.places, strict=True)
         )
-    return Model(
-        initial,
-        [t if there else None for t, there in zip(transitions, model.has_transition, strict=True)],
-        emissions, name=model.name, state_names=model.state_names, end=end,
-    )  # fmt: skip
+    return Draft(initial, transitions, model.has_transition, emissions, end)
 
 
-def _rows(model: Model, problem: Problem, counts: Counts, pseudo_count: float) -> tuple[Array, Array | None]:
+def _rows(model: Draft, problem: Problem, counts: Counts, pseudo_count: float) -> tuple[Array, Array | None]:
     """Transitions (G, K, K), and the end probabilities that complete their rows."""
     k = model.n_states
     ends = np.zeros((1, k, 1))
@@ -70,7 +65,7 @@ def _weights(problem: Problem, counts: Counts, where: Any, pseudo_count: float) 
     return weight
 
 
-def log_prior(model: Model, problem: Problem, pseudo_count: float) -> float:
+def log_prior(model: Draft, problem: Problem, pseudo_count: float) -> float:
     """What pseudo-counts add to the log-likelihood: their own log-probability, up to a constant."""
     if pseudo_count == 0.0:
         return 0.0
@@ -91,10 +86,3 @@ def log_prior(model: Model, problem: Problem, pseudo_count: float) -> float:
             used = uses > 0
             total += pseudo_count / float(uses.sum()) * float((uses[used, None] * terms[used]).sum())
     return total
-
-
-def log_sets(family: Family, inside: NDArray[np.bool_]) -> Array:
-    """(r, K): log-probabilities of sets of symbols, 0 where nothing is said."""
-    categorical: Any = family
-    said = ~inside.all(axis=1).reshape(-1, 1)
-    return np.where(said, categorical.log_set(inside), 0.0)

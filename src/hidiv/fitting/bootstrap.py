@@ -1,0 +1,161 @@
+"""Does the difference matter? The error of a divergence between two fitted models, by parametric bootstrap."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.as_model import as_model
+from hidiv.divergences.align import align
+from hidiv.divergences.joint import joint_kl
+from hidiv.errors import HidivError, refuse
+from hidiv.fitting.em import Options
+from hidiv.fitting.fit import refit
+from hidiv.fitting.forest import Forest, forest_of, joined
+from hidiv.fitting.result import FitResult
+from hidiv.fitting.simulation import redrawn
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.models.until_end import UNTIL_END
+
+Array = NDArray[np.float64]
+Measure = Callable[[Any, Any], float]
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BootstrapResult:
+    """A divergence with its standard error, an interval, and how often chance alone gives as much.
+
+    `value` is D(p || q) of the fitted models; `replicates` (B,) the same after drawing both data sets anew and fitting
+    again; `std_error` their standard deviation, `lower` and `upper` their 2.5 and 97.5 percent quantiles.
+    `null` (B,) has both data sets drawn from one model fitted to all of the data, and `p_value` is the share of those
+    that reach `value`, (1 + count) / (1 + B); both None when that was not asked for. Infinite replicates count as such.
+    """
+
+    value: float
+    std_error: float
+    lower: float
+    upper: float
+    replicates: Array
+    null: Array | None
+    p_value: float | None
+
+    def __repr__(self) -> str:
+        said = (
+            f"divergence {self.value:.4g} nats, standard error {self.std_error:.2g}, "
+            f"{LEVEL:.0%} of {len(self.replicates)} replicates in [{self.lower:.4g}, {self.upper:.4g}]"
+        )
+        if self.p_value is None:
+            return said
+        verdict = "more than chance gives" if self.p_value <= 1.0 - LEVEL else "no more than chance gives"
+        return f"{said}; p-value {self.p_value:.2g}: {verdict}"
+
+
+def bootstrap_divergence(
+    p: Any,
+    q: Any,
+    evidence_p: Any,
+    evidence_q: Any,
+    tree_p: Any = None,
+    tree_q: Any = None,
+    *,
+    divergence: str | Measure = "joint",
+    on: Any = None,
+    replicates: int = 100,
+    null: bool = True,
+    group: Any = None,
+    seed: int | np.random.Generator | None = None,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    pseudo_count: float = 0.0,
+    fixed: tuple[str, ...] = (),
+    executor: Executor | None = None,
+) -> BootstrapResult:
+    """The standard error of D(p || q) between two models fitted to data of their own.
+
+    p and q are the fitted models (or FitResults), the evidence and the trees what they were fitted to. Each replicate
+    draws evidence of the same shape from p and from q, fits both again from there, and takes the divergence.
+    `divergence` is "joint" (on the tree `on`, states as labelled), "aligned" (the smallest over relabellings of q), or
+    a function of two models; `on` is the first tree of evidence_p unless given. Replicates run in threads, or wherever
+    an `executor` runs them, with the same numbers.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 6.0]))
+    >>> q = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.5, 8.0]))
+    >>> x, y = hd.sample(p, 200, seed=1)[1], hd.sample(q, 200, seed=2)[1]
+    >>> p, q = hd.fit(x, start=p), hd.fit(y, start=q)
+    >>> hd.bootstrap_divergence(p, q, x, y, replicates=20, seed=3).p_value < 0.05
+    True
+    """
+    first, second = (as_model(fit.model if isinstance(fit, FitResult) else fit) for fit in (p, q))
+    if not isinstance(replicates, int) or isinstance(replicates, bool) or replicates < 2:
+        refuse(HidivError, "replicates", "must be a whole number from 2", replicates)
+    known_p, known_q = (
+        forest_of(evidence, tree, None, group) for evidence, tree in ((evidence_p, tree_p), (evidence_q, tree_q))
+    )
+    measure = _measure(divergence, on, known_p, first)
+    options = Options(tol, max_iter, pseudo_count, frozenset(fixed), 1)
+    both = None
+    if null:
+        both = refit(first, joined(known_p, known_q), Options(tol, max_iter, pseudo_count, frozenset(fixed))).model
+    seeds = np.random.default_rng(seed).spawn(2 * replicates)
+    work = partial(_replicate, options=options, measure=measure)
+    jobs = [(first, second, known_p, known_q, each) for each in seeds[:replicates]]
+    jobs += [(both, both, known_p, known_q, each) for each in seeds[replicates:]] if both is not None else []
+    if executor is not None:
+        values = list(executor.map(work, jobs))
+    else:
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            values = list(pool.map(work, jobs))
+    drawn, chance = np.array(values[:replicates]), np.array(values[replicates:]) if both is not None else None
+    value = float(measure(first, second))
+    finite = drawn[np.isfinite(drawn)]
+    error = float(finite.std(ddof=1)) if len(finite) == len(drawn) else np.inf
+    low, high = (float(np.quantile(drawn, part, method="lower" if part < 0.5 else "higher")) for part in (0.025, 0.975))
+    share = None if chance is None else float((1 + (chance >= value).sum()) / (1 + len(chance)))
+    return BootstrapResult(value, error, low, high, drawn, chance, share)
+
+
+def _replicate(
+    job: tuple[Model, Model, Forest, Forest, np.random.Generator], *, options: Options, measure: Measure
+) -> float:
+    """The divergence of two models fitted to evidence drawn anew."""
+    p, q, known_p, known_q, rng = job
+    again = [refit(model, redrawn(model, known, rng), options).model for model, known in ((p, known_p), (q, known_q))]
+    return float(measure(*again))
+
+
+def _measure(divergence: str | Measure, on: Any, known: Forest, model: Model) -> Measure:
+    """A function of two models; picklable, so that processes can have it."""
+    if callable(divergence):
+        return divergence
+    if divergence not in ("joint", "aligned"):
+        refuse(HidivError, "divergence", 'must be "joint", "aligned" or a function of two models', divergence)
+    tree = on
+    if tree is None:
+        tree = UNTIL_END if model.end is not None else first_tree(known)
+    return partial(_joint if divergence == "joint" else _aligned, tree=tree)
+
+
+def first_tree(known: Forest) -> Tree:
+    """The first tree of a forest."""
+    n = int(known.start[1])
+    group = None if known.group is None else known.group[:n]
+    return Tree.chain(n, group) if known.parent is None else Tree(known.parent[:n], group)
+
+
+def _joint(p: Model, q: Model, tree: Any) -> float:
+    return float(joint_kl(p, q, tree))
+
+
+def _aligned(p: Model, q: Model, tree: Any) -> float:
+    return float(align(p, q, tree).value)

@@ -1,0 +1,41 @@
+"""A model in the making: the numbers of a Model without its checks, for the iterations between two of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.family import Family
+from hidiv.models.model import Model
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """Parts as in Model: initial (K,), transitions (G, K, K), has_transition (G,), emissions, end (K,) or None."""
+
+    initial: Array
+    transitions: Array
+    has_transition: NDArray[np.bool_]
+    emissions: tuple[Family, ...]
+    end: Array | None
+
+    @property
+    def n_states(self) -> int:
+        return len(self.initial)
+
+    def finished(self, like: Model) -> Model:
+        """The model, checked, with the names of another."""
+        return Model(
+            self.initial,
+            [t if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)],
+            self.emissions, name=like.name, state_names=like.state_names, end=self.end,
+        )  # fmt: skip
+
+
+def draft_of(model: Model) -> Draft:
+    """The numbers of a model."""
+    return Draft(model.initial, model.transitions, model.has_transition, model.emissions, model.end)

@@ -1,0 +1,87 @@
+"""The form of the model to be fitted: states, groups, families, ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from hidiv.emissions.family import Family
+from hidiv.errors import HidivError, IncompatibleModels, InvalidModel, refuse
+from hidiv.fitting.forest import Forest
+from hidiv.fitting.prototypes import prototype
+from hidiv.models.model import Model
+
+PARTS = ("transition", "emission")
+
+
+def shape_of(forest: Forest, n_states: Any, emission: Any, grouped: str | Iterable[str], end: bool) -> Model:
+    """A model of the form asked for, before any start."""
+    if n_states is None:
+        refuse(InvalidModel, "n_states", "is needed without a start")
+    k = whole("n_states", n_states)
+    parts = [grouped] if isinstance(grouped, str) else list(grouped)
+    for part in parts:
+        if part not in PARTS:
+            refuse(InvalidModel, "grouped", "names transition and emission", part)
+    groups = forest.n_groups
+    of_transition = groups if "transition" in parts else 1
+    flat = np.full((k, k), 1.0 / k)
+    transition: list[Any] = [flat] * of_transition
+    if of_transition > 1 and forest.group is not None:
+        child = np.ones(forest.n_nodes, dtype=np.bool_)
+        child[forest.roots] = False
+        used = np.isin(np.arange(groups), forest.group[child])
+        transition = [flat if there else None for there in used]
+    several = isinstance(emission, list | tuple)
+    if several and len(emission) != groups:
+        refuse(InvalidModel, "emission", f"must be one family, or one for each of the {groups} groups", len(emission))
+    count = groups if "emission" in parts or several else 1
+    families: list[Family] = [
+        prototype(each, k, forest.evidence) for each in (emission if several else [emission] * count)
+    ]
+    stop = None
+    if end:
+        if forest.parent is not None or of_transition > 1:
+            refuse(IncompatibleModels, "end", "needs chains without groups of transitions")
+        stop = np.full(k, 0.5)
+        transition = [flat * 0.5]
+    if all(t is None for t in transition):  # every tree is a root alone
+        transition = [flat]
+    return Model(np.full(k, 1.0 / k), transition, families, end=stop)
+
+
+def check_start(model: Model, forest: Forest, n_states: int | None) -> None:
+    """Refuse a start that does not fit the evidence."""
+    if n_states is not None and n_states != model.n_states:
+        refuse(InvalidModel, "n_states", f"must be the {model.n_states} of the start, or None", n_states)
+    if model.n_groups > 1:
+        if forest.group is None:
+            refuse(
+                IncompatibleModels,
+                "start",
+                f"has {model.n_groups} groups but the trees have none",
+                remedy='give group="level" or labels',
+            )
+        if forest.n_groups > model.n_groups:
+            refuse(IncompatibleModels, "start", f"has {model.n_groups} groups, the trees have {forest.n_groups}")
+    if model.end is not None and forest.parent is not None:
+        refuse(IncompatibleModels, "start", "has end probabilities, which need chains")
+    if not model.has_transition.all() and forest.group is not None:
+        child = np.ones(forest.n_nodes, dtype=np.bool_)
+        child[forest.roots] = False
+        lacking = np.flatnonzero(~model.has_transition & np.isin(np.arange(model.n_groups), forest.group[child]))
+        if lacking.size:
+            refuse(
+                IncompatibleModels,
+                f"start.transition[{int(lacking[0])}]",
+                "is null but nodes other than roots are in this group",
+            )
+
+
+def whole(place: str, value: Any, least: int = 1) -> int:
+    """A whole number, checked."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        refuse(HidivError, place, f"must be a whole number from {least}", value)
+    return int(value)
