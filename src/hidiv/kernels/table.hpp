@@ -48,7 +48,9 @@ using level_visits_kernel = Status(const double *initial, Matrices, int64_t leve
 using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64_t first, int64_t end, double *out);
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
-#define HIDIV_KERNEL_LIST(X) X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
+#define HIDIV_KERNEL_LIST(X) \
+    X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
+    HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
 
 struct Table {
     const char *name;
