@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.emissions.registry import pair
 from hidiv.errors import HidivError, OutOfRange, refuse
 from hidiv.recursions.terms import row_divergence
 
@@ -76,7 +77,10 @@ def by_family(p: Model, q: Model, compare: Callable[[Family, Family], Array]) ->
     for g in range(count):
         a, b = p.emissions[min(g, len(p.emissions) - 1)], q.emissions[min(g, len(q.emissions) - 1)]
         try:
-            compared.append(compare(a.complete(), b.complete()))
+            whole_a, whole_b = a.complete(), b.complete()
+            if whole_a is not a or whole_b is not b:
+                pair(a, b)  # a refusal names the families as the user knows them
+            compared.append(compare(whole_a, whole_b))
         except HidivError as error:
             raise type(error)(f"group {g}, {error}" if count > 1 else str(error)) from None
     return np.stack(compared)

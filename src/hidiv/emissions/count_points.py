@@ -31,9 +31,9 @@ def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
 
     least, most = support(p)
     low, high = np.maximum(np.ceil(lower), least), np.minimum(np.floor(upper), most)
-    start = np.clip(_peak(p), low, high)
-    left = np.minimum(start - low, _reach(log_p, start, -1.0))
-    right = np.minimum(high - start, _reach(log_p, start, 1.0))
+    start = np.clip(most_probable(p), low, high)
+    left = np.minimum(start - low, fall(log_p, start, -1.0))
+    right = np.minimum(high - start, fall(log_p, start, 1.0))
     offsets, sizes = _padded([_both_sides(int(a), int(b)) for a, b in zip(left, right, strict=True)])
     at = start[:, None] + offsets
     base = ratio(start[:, None])
@@ -67,7 +67,7 @@ def support(p: Any) -> tuple[float, float]:
     return (trials if prob == 1 else 0.0), (trials if prob > 0 else 0.0)
 
 
-def _peak(p: Any) -> float:
+def most_probable(p: Any) -> float:
     """A most probable count."""
     at = {key: float(np.ravel(value)[0]) for key, value in p.parameters().items()}
     if p.name == "poisson":
@@ -80,7 +80,7 @@ def _peak(p: Any) -> float:
     return min(float(np.floor((trials + 1.0) * prob)), trials)
 
 
-def _reach(log_p: Any, start: Array, sign: float) -> Array:
+def fall(log_p: Any, start: Array, sign: float) -> Array:
     """(U,): a power of two, how far from the start p has fallen by e^-DEEP."""
     top = log_p(start[:, None])[:, 0]
     low, high = np.zeros(start.shape), np.full(start.shape, np.log2(FARTHEST))

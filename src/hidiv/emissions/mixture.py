@@ -57,6 +57,8 @@ class Mixture(Family):
             if member.n_features != members[0].n_features:
                 rule = f"must have the columns of the first, {members[0].n_features}"
                 refuse(InvalidModel, place, rule, member.n_features)
+            if isinstance(member, Mixture):
+                refuse(InvalidModel, place, "must not be a mixture itself", remedy="list its components instead")
             if kind(member) != kind(members[0]):
                 rule = f"must be {kind(members[0])} like the first"
                 refuse(InvalidModel, place, rule, f"{member.name}, which is {kind(member)}")
@@ -158,7 +160,7 @@ def _nothing(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.b
 
 def kind(family: Family) -> str:
     """What the values of a family are: densities, counts and symbols do not mix."""
-    name = family.components[0].name if isinstance(family, Mixture) else family.name
+    name = family.components[0].name if isinstance(family, Mixture) else family.name  # its components are alike
     kinds = {
         "categorical": "symbols",
         "silent": "silent",

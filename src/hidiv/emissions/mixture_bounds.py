@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.registry import pair
-from hidiv.recursions.terms import row_divergence
 
 if TYPE_CHECKING:
     from hidiv.emissions.mixture import Mixture
@@ -98,18 +97,21 @@ def _below(p: Mixture, q: Mixture) -> Array:
 def _binned(p: Mixture, q: Mixture) -> Array:
     """(K,): KL of the probabilities of bins, which no KL is below; 0 for angles, whose bins have no order."""
     from hidiv.emissions.mixture import kind
-    from hidiv.emissions.mixture_integrals import is_finite, where_it_lies
+    from hidiv.emissions.mixture_integrals import is_finite, uncovered, where_it_lies
 
     what, value = kind(p), np.zeros(p.n_states)
     if what == "angles":
         return value
+    missing = uncovered(p, q)
     every = all(is_finite(member) for member in p.components + q.components)
     for s, places in enumerate(zip(where_it_lies(p), where_it_lies(q), strict=True)):
         edges = np.unique(np.concatenate(places))
         low, high = (edges, edges) if every else _bins(edges, what == "counts")
         with np.errstate(all="ignore"):
-            masses = [np.exp(f.take([s]).log_mass(low[:, None], high[:, None])[:, 0, 0]) for f in (p, q)]
-        value[s] = row_divergence(*masses)
+            log_p, log_q = (f.take([s]).log_mass(low[:, None], high[:, None])[:, 0, 0] for f in (p, q))
+            # Terms of one sign, so that those no double holds may be left out of a lower bound.
+            terms = np.exp(log_p) * (log_p - log_q) - np.exp(log_p) + np.exp(log_q)
+        value[s] = np.inf if missing[s] is not None else terms[np.isfinite(terms)].sum()
     return value
 
 
