@@ -7,6 +7,7 @@ import pytest
 from hmmlearn.hmm import CategoricalHMM
 
 import hidiv as hd
+from hidiv.divergences.observed.chain_draws import ChainPair
 from tests.divergences.observed.models import P, Q
 
 # Rates printed by the programs when run on these models, and how many observations each drew:
@@ -17,7 +18,8 @@ PRINTED = [(P, Q, 0.46593, 50 * 10**5), (Q, P, 0.44508, 50 * 10**5), (P, Q, 0.46
 @pytest.mark.parametrize(("p", "q", "printed", "steps"), PRINTED)
 def test_printed_rates_lie_within_their_own_error(p, q, printed, steps):
     certified = hd.observed_kl_rate(p, q, method="certified")
-    spread = hd.montecarlo(p, q, 200, quantity="observed", samples=300, seed=0).std_error * np.sqrt(300 / 200)
+    ratios = ChainPair.of(p, q, hd.Tree.chain(200)).draw(300, np.random.default_rng(0), lean=True).plain
+    spread = ratios.std(ddof=1) / np.sqrt(200)  # of one step
     assert 0.5 < spread < 1.5
     assert abs(printed - certified.value) < 3 * spread / np.sqrt(steps)
     assert abs(printed - hd.joint_kl_rate(p, q).value) > 100 * spread / np.sqrt(steps)
@@ -45,8 +47,6 @@ def test_log_likelihood_ratios_of_hmmlearn():
 
 def test_scores_are_the_filters_own():
     """The log-ratio that the notes call plain is what hmmlearn scores, sequence by sequence."""
-    from hidiv.divergences.observed.chain_draws import ChainPair
-
     x = hd.sample(P, 40, size=3, seed=2)[1]
     _, one, two, _, _ = ChainPair.of(P, Q, hd.Tree.chain(40)).past(x[:, :, None])
     for i, seen in enumerate(x):

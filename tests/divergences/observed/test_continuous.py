@@ -19,6 +19,7 @@ def test_the_gaussian_pair():
     assert found.status == "estimate"
     assert found.value == pytest.approx(0.0842694620932, abs=1e-12)
     assert found.upper - found.lower < 1e-11
+    assert found.n_samples == 0
     assert "not a bound" in found.notes[0]
 
 
@@ -86,5 +87,5 @@ def test_steps_aside():
     assert quadrature(p, q, None, 1e-16) is None  # nothing here is as good as that
     close = hd.Model(p.initial, p.transition, hd.Gaussian([1e-6, 2.0], std=[1.0, 1.0]))
     found = hd.observed_kl(p, close, 20, seed=1)  # the difference of two entropies has no digits left: drawn instead
-    assert found.std_error is not None
-    assert found.std_error <= 1e-3 * found.value
+    assert found.n_samples > 0
+    assert found.std_error <= 1e-2 * found.value

@@ -51,7 +51,8 @@ def test_different_numbers_of_states_and_vectors():
 
 
 def test_same_seed_same_path():
-    values = [hd.observed_kl_rate(P, Q, method="montecarlo", seed=seed).value for seed in (1, 1, 2)]
+    """As far as it goes: FEWEST batches, whatever the number of steps asked for."""
+    values = [hd.observed_kl_rate(P, Q, method="montecarlo", seed=seed, max_samples=2).value for seed in (1, 1, 2)]
     assert values[0] == values[1] != values[2]
 
 

@@ -48,7 +48,7 @@ def test_ends_with_the_time(monkeypatch):
     assert found.n_samples < 100_000
 
 
-@pytest.mark.parametrize("before", [1, 3])
+@pytest.mark.parametrize("before", [0, 1, 3])
 def test_an_interrupt_keeps_what_was_drawn(before):
     draws = Draws.on_tree(P, Q, hd.Tree.chain(20))
     calls = count()
@@ -59,13 +59,14 @@ def test_an_interrupt_keeps_what_was_drawn(before):
         return draws.draw(size, rng, lean)
 
     stopped = Draws(interrupted, draws.subject, draws.base, draws.at_once)
-    if before == 1:  # the first portion is drawn again with all controls, and nothing else is there yet
+    if before == 0:
         with pytest.raises(KeyboardInterrupt):
             stopped_estimate(stopped, 0, 0, 1, None, None, workers=1)
-    else:
-        found = stopped_estimate(stopped, 0, 0, 1, None, None, workers=1)
-        assert "an interrupt" in found.notes[0]
-        assert abs(found.value - 9.4) < 0.1
+        return
+    found = stopped_estimate(stopped, 0, 0, 1, None, None, workers=1)
+    assert "an interrupt" in found.notes[0]
+    assert found.n_samples == {1: 128, 3: 384}[before]
+    assert abs(found.value - 9.4) < 0.1
 
 
 @pytest.mark.parametrize("tree", [hd.Tree.chain(30), hd.Tree.regular(2, 4)], ids=["chain", "tree"])

@@ -67,11 +67,11 @@ def _estimate(found: Refined, rtol: float, about: str, per: str | None) -> Diver
     if not found.error <= rtol * abs(found.value):
         raise NotApplicable(f"refining the quadrature still changes it by {found.error:.1g}")
     note = (
-        f"quadrature with {found.points} points and {found.nodes} nodes, no draws; lower and upper are what refining "
+        f"quadrature with {found.points} points and {found.nodes} nodes, no draws; the standard error is what refining "
         "changes, not a bound"
     )
     ends = found.value - found.error, found.value + found.error
-    return Divergence(found.value, "observed", "estimate", *ends, per=per, notes=[note], subject=about)
+    return Divergence(found.value, "observed", "estimate", *ends, found.error, 0, per=per, notes=[note], subject=about)
 
 
 def _refined(p: Model, q: Model, of: Callable[[_Filter, Model], float]) -> Refined:

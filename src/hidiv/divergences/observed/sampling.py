@@ -103,7 +103,7 @@ def stopped_estimate(
                     if monotonic() > end:
                         return run.result("the time")
     except KeyboardInterrupt:
-        if run.drawn < 2:
+        if not run.kept():
             raise
         return run.result("an interrupt")
     return run.result()
@@ -115,12 +115,20 @@ class _Run:
     def __init__(self, draws: Draws, rtol: float, atol: float, most: int) -> None:
         self.draws, self.rtol, self.atol, self.most = draws, rtol, atol, most
         self.found: list[Batch] = []
+        self.spare: list[Batch] = []
         self.drawn, self.check = 0, min(2 * FEWEST, most)
         self.best: Mean | None = None
         self.stopped = "the number of draws"
 
     def start_again(self) -> None:
-        self.found, self.drawn, self.best = [], 0, None
+        """Forget the draws as soon as there are others."""
+        self.spare, self.found, self.drawn, self.best = self.found, [], 0, None
+
+    def kept(self) -> bool:
+        """Whether an interrupt leaves enough to tell of; the forgotten draws are better than none."""
+        if not self.found:
+            self.found, self.drawn = self.spare, sum(len(batch.base) for batch in self.spare)
+        return self.drawn >= 2
 
     def add(self, batch: Batch) -> None:
         self.found.append(batch)
