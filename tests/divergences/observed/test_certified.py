@@ -12,7 +12,8 @@ import pytest
 import hidiv as hd
 from hidiv.divergences.observed import refining
 from hidiv.divergences.observed.cheap import block_below, joint_above, variational_above
-from hidiv.divergences.observed.interval import Interval
+from hidiv.divergences.observed.interval import FiniteChain, Interval
+from hidiv.divergences.observed.rates import refiners_entropy
 from hidiv.errors import HidivError
 
 P = hd.Model("stationary", [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
@@ -175,3 +176,32 @@ def test_nothing_above_is_refused_not_returned():
     q = hd.Model([1.0], [[1.0]], hd.Exponential([1.0]))
     with pytest.raises(HidivError):
         hd.observed_kl(p, q, 5, method="certified")
+
+
+def test_binary_symmetric_chain_by_contexts_and_by_a_grid():
+    """Flip .1, noise .1: entropy rate 0.53136405928129, known to 14 digits."""
+    p = FiniteChain(np.array([0.5, 0.5]), *(np.array([[0.9, 0.1], [0.1, 0.9]]) for _ in range(2)))
+    for refiner in refiners_entropy(p, p, p, np.arange(2)):
+        found = [refiner.step(monotonic() + 5) for _ in range(4)][-1]
+        assert found.lower <= 0.53136405928129 + 1e-14
+        assert found.upper >= 0.53136405928129 - 1e-14
+        assert found.width < 2e-3
+
+
+def test_probabilities_too_small_for_doubles_leave_the_joint_bound():
+    p = drawn(3, 5)
+    tiny = np.array([[1 - 1e-200, 1e-200, 0.0], [0.2, 0.3, 0.5], [0.3, 0.3, 0.4]])
+    q = hd.Model("stationary", tiny + np.array([[0, 0, 1e-100], [0, 0, 0], [0, 0, 0]]), p.emissions[0])
+    found = hd.observed_kl_rate(p, q, method="certified", max_seconds=2)
+    assert found.upper == pytest.approx(
+        hd.joint_kl_rate(p, q.relabel(hd.align(p, q, 1000).permutation)).value, rel=1e-9
+    )
+    assert found.lower == 0.0
+
+
+def test_large_alphabets_do_not_list_contexts():
+    p, q = drawn(3, 5, 1000), drawn(3, 6, 1000)
+    began = monotonic()
+    found = hd.observed_kl_rate(p, q, method="certified", width=0.05, max_seconds=3)
+    assert monotonic() - began < 60
+    assert 0 < found.lower < found.upper

@@ -23,9 +23,12 @@ from hidiv.divergences.observed.rates import (
     refiners_entropy,
 )
 from hidiv.divergences.observed.support import forbidden_word
+from hidiv.recursions.kernels import description
 from tests.divergences.observed.pairs import contains, pair_with_zeros
 
 BLOCK = 50  # pairs of a test
+# The twins, which other tests hold against the kernels, are slower: a part of the pairs is for them.
+BLOCKS, RATES = (40, 8) if description().startswith("compiled") else (12, 3)
 STATES = ((3, 3), (2, 3), (3, 2), (1, 3), (3, 1), (4, 3), (3, 4), (2, 4))
 
 
@@ -46,7 +49,7 @@ def lengthened(seed):
     return *pair_with_zeros(seed, symbols, STATES[seed % len(STATES)]), 1 + seed % (7 if symbols == 2 else 5)
 
 
-@pytest.mark.parametrize("block", range(32))
+@pytest.mark.parametrize("block", range(BLOCKS))
 def test_enumerated_value_is_inside_the_first_grid(block):
     """The coarsest grid is where a bound would fail first: cross-entropy and entropy apart, against the words."""
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
@@ -99,7 +102,7 @@ def copied(chain, rng, extra):
     return FiniteChain(chain.initial[of] * share, transition, chain.probabilities[of])
 
 
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", range(RATES))
 def test_rates_of_two_states_written_with_more(block):
     """The log-odds know the rate to 1e-12; contexts and grids of the copies, each alone, must not contradict them."""
     for seed in range(block * 20, block * 20 + 20):

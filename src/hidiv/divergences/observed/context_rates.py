@@ -15,12 +15,11 @@ DEEPEST = 1000  # symbols of a context
 FIRST = 2.0**-6  # threshold of the first pass
 LOWER = 4.0  # it is divided by this every time
 MOST = 2 * 10**9  # contexts
+FEW = 1e8  # logarithms that the contexts of two symbols may take, where all of them start
 
 
 def context_cross(p: FiniteChain, q: FiniteChain) -> Refiner:
     """Bounds of lim -E_p log q(x_1..N) / N; p irreducible, its initial law stationary, q any."""
-    if (q.moves() & (q.steps() < TINY)).any():
-        raise NotApplicable("q has probabilities too small for doubles")
     middle = np.full(q.n_states, 1.0 / q.n_states)
     law = np.ascontiguousarray(p.initial)
     return _refiner(
@@ -42,6 +41,10 @@ def _refiner(
 
     def step(end: float) -> Interval | None:
         nonlocal threshold, speed
+        if float(q.n_symbols) ** 3 * q.n_states > FEW:
+            raise NotApplicable("there are too many contexts of two symbols")
+        if (q.moves() & (q.steps() < TINY)).any():
+            raise NotApplicable("q has probabilities too small for doubles")
         began = monotonic()
         limit = MOST if speed == 0.0 else int(max(speed * (end - began), 1000))
         lower, upper, leaves, depth, finished = run(threshold, limit)
