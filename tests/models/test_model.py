@@ -147,5 +147,5 @@ def test_emission_that_is_no_family() -> None:
 def test_dicts_are_models_wherever_models_are() -> None:
     p = hd.Model([0.5, 0.5], T, E)
     assert hd.joint_kl(p.to_dict(), p, 3).value == 0
-    with pytest.raises(InvalidModel, match="^q: model: must be a hidiv Model or a dict"):
+    with pytest.raises(InvalidModel, match="^q: model: must be a hidiv Model, a dict"):
         hd.joint_kl(p, 3, 3)
