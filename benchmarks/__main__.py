@@ -9,7 +9,7 @@ from importlib import import_module
 from benchmarks.timing import HEADER
 from hidiv.recursions.kernels import description
 
-TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc")
+TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc", "paper")
 
 
 def main(names: list[str]) -> None:
