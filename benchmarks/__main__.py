@@ -13,6 +13,7 @@ TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc")
 TABLES = ("joint", "start", "posterior", "trees", "memory", "certify")
 TABLES = ("joint", "start", "posterior", "trees", "memory", "fit")
 TABLES = ("joint", "start", "posterior", "trees", "memory", "pairwise", "nearest", "observed_mc")
+TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc", "paper")
 
 
 def main(names: list[str]) -> None:

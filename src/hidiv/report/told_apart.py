@@ -18,7 +18,9 @@ def told_apart(p: Model, q: Model, found: Comparison) -> dict[str, Any] | None:
     """Rows of (error rate, observations when p is true, when q is true); of whole trees where there is no rate."""
     if found.rates.observed is None:
         return _whole(found)
-    needed = [samples_to_tell_apart(p, q, error, max_seconds=SECONDS) for error in ERRORS]
+    # A rate that has to be estimated takes its time: then the strictest error rate has to do.
+    errors = ERRORS[-1:] if found.rates.observed.status == "estimate" else ERRORS
+    needed = [samples_to_tell_apart(p, q, error, max_seconds=SECONDS) for error in errors]
     strict = needed[-1]
     if any(isinf(side.value) for side in (strict.under_p, strict.under_q)):
         words = "No number of observations of a chain tells them apart: nothing that is seen differs."
