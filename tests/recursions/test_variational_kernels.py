@@ -121,7 +121,9 @@ def bad_arguments():
     yield "emissions of another type", (kinds, own, p, q, emission.astype(np.float32))
 
 
-@pytest.mark.parametrize(("what", "given"), [pytest.param(*bad, id=bad[0]) for bad in bad_arguments()] if compiled else [])
+@pytest.mark.parametrize(
+    ("what", "given"), [pytest.param(*bad, id=bad[0]) for bad in bad_arguments()] if compiled else []
+)
 def test_bad_arguments_raise(what, given):
     with pytest.raises((ValueError, TypeError)):
         compiled.variational_pairs(*given)
