@@ -109,7 +109,7 @@ def test_cluster(many):
     hidiv("pairwise", str(many / "many.npz"), "--tree", "chain:100", "--out", str(many / "d.csv"))
     done = hidiv("cluster", str(many / "d.csv"), "--out", str(many / "c.csv"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("2 clusters of 3, 3 models (average), silhouette 0.9")
+    assert done.stdout.startswith("2 clusters of 3, 3 models (average), silhouette 1.000")
     lines = list(csv.DictReader((many / "c.csv").read_text().splitlines()))
     assert [line["cluster"] for line in lines] == list("000111")
     for method in ("average", "medoids"):

@@ -1,4 +1,4 @@
-"""A run that is meant to be killed: python -m tests.comparison.driver STORE [SCHEDULER]; says each block it has done."""
+"""A run meant to be killed: python -m tests.comparison.driver STORE [SCHEDULER]; says each block it has done."""
 
 from __future__ import annotations
 

@@ -15,7 +15,9 @@ def emission(family, k, rng):
         "bernoulli": lambda: hd.Bernoulli(between(0.1, 0.9, (k, 2))),
         "gaussian": lambda: hd.Gaussian(rng.normal(size=k), std=between(0.5, 2, k)),
         "gaussian_diagonal": lambda: hd.Gaussian(rng.normal(size=(k, 2)), var=between(0.5, 2, (k, 2))),
-        "gaussian_full": lambda: hd.Gaussian(rng.normal(size=(k, 2)), cov=[np.cov(rng.normal(size=(2, 9))) for _ in range(k)]),
+        "gaussian_full": lambda: hd.Gaussian(
+            rng.normal(size=(k, 2)), cov=[np.cov(rng.normal(size=(2, 9))) for _ in range(k)]
+        ),
         "poisson": lambda: hd.Poisson(between(0.5, 4, k)),
         "exponential": lambda: hd.Exponential(between(0.5, 4, k)),
         "gamma": lambda: hd.Gamma(between(0.5, 4, k), between(0.5, 4, k)),
@@ -45,7 +47,9 @@ def model(rng, family="categorical", k=3, groups=1, end=False, name=None):
     """One model; with groups its first has no transition."""
     if groups > 1:
         transition = [None] + [rng.dirichlet(np.ones(k), k) for _ in range(groups - 1)]
-        return hd.Model(rng.dirichlet(np.ones(k)), transition, [emission(family, k, rng) for _ in range(groups)], name=name)
+        return hd.Model(
+            rng.dirichlet(np.ones(k)), transition, [emission(family, k, rng) for _ in range(groups)], name=name
+        )
     if end:
         rows = rng.dirichlet(np.ones(k + 1), k)
         return hd.Model(rng.dirichlet(np.ones(k)), rows[:, :k], emission(family, k, rng), end=rows[:, k], name=name)

@@ -210,14 +210,24 @@ def test_what_is_refused():
     two, three = model(rng, k=2), model(rng, k=3, name="big")
     ends = model(rng, k=2, end=True)
     for arguments, options, error, sentence in (
-        (([two, three], 5), {}, IncompatibleModels, "models[1] 'big': has 3 states and models[0] has 2, so their joint"),
+        (
+            ([two, three], 5),
+            {},
+            IncompatibleModels,
+            "models[1] 'big': has 3 states and models[0] has 2, so their joint",
+        ),
         (([two], 5, [three]), {}, IncompatibleModels, "others[0] 'big': has 3 states"),
         (([two, ends], 5), {}, IncompatibleModels, "models[1]: has end probabilities; use tree=hd.UNTIL_END"),
         (([two], hd.UNTIL_END), {}, IncompatibleModels, "models[0]: has no end probabilities"),
         (([], 5), {}, InvalidModel, "models: at least one model is needed"),
         ((two, 5), {}, InvalidModel, "models: must be a list of models or a Collection, got Model"),
         (([two, 3], 5), {}, InvalidModel, "models[1]: model: must be a hidiv Model"),
-        (([model(rng, groups=3)], 5), {}, IncompatibleModels, "models[0].transition: has 3 groups but the tree has none"),
+        (
+            ([model(rng, groups=3)], 5),
+            {},
+            IncompatibleModels,
+            "models[0].transition: has 3 groups but the tree has none",
+        ),
         (([two], 5), {"quantity": "all"}, HidivError, 'quantity: must be "joint", "posterior" or "observed", got all'),
         (([two], 5), {"evidence": [1]}, HidivError, 'evidence: belongs to quantity="posterior"'),
         (([two], 5), {"samples": 5}, HidivError, 'samples: belongs to quantity="observed"'),

@@ -14,6 +14,7 @@
 #include "posterior_batch.hpp"
 #include "table.hpp"
 #include "targets.hpp"
+#include "variational_pairs.hpp"
 
 namespace hidiv {
 bool interrupted() { return false; }
@@ -230,6 +231,42 @@ void certificate_kernels(int round) {
     check_number(found.lower, "entropy_contexts", round);
 }
 
+// A few p against a few q on random kinds of subtrees; some turns, some states that q cannot follow.
+void comparison_kernels(int round) {
+    const int64_t kinds = whole(1, 5), m = whole(1, 3), n = whole(1, 20), kp = whole(1, 4), kq = whole(1, 4), groups = whole(1, 3);
+    const double zeros = whole(0, 1) ? 0.0 : 0.3;
+    Ints group, start{0}, child, repeat, own_start{0};
+    Doubles count;
+    for (int64_t c = 0; c < kinds; ++c) {
+        group.push_back(whole(0, groups - 1));
+        const int64_t children = c == 0 ? 0 : whole(1, 3);
+        for (int64_t k = 0; k < children; ++k) {
+            child.push_back(whole(0, c - 1));
+            count.push_back(whole(0, 1) ? 1.0 : 4.0 * uniform());
+        }
+        start.push_back(int64_t(child.size()));
+        repeat.push_back(children == 1 ? whole(1, 30) : 1);
+        if (c + 1 < kinds) own_start.push_back(own_start.back() + whole(1, repeat.back()));
+    }
+    const int64_t turns = std::max<int64_t>(1, own_start.back());
+    Doubles own(size_t(m * turns * kp)), own_root(static_cast<size_t>(m)), emission(size_t(groups * m * kp * kq * n)), out(size_t(m * n));
+    for (double &each : own) each = -uniform();
+    for (double &each : emission) each = uniform() < zeros ? HUGE_VAL : pow(10.0, double(whole(-3, 3))) * uniform();
+    const Doubles initial_p = rows(m, kp, zeros), transition_p = rows(m * groups * kp, kp, zeros);
+    // The models of q lie side by side, so rows are drawn one by one and spread.
+    Doubles initial_q(size_t(kq * n)), transition_q(size_t(groups * kq * kq * n));
+    for (int64_t j = 0; j < n; ++j) {
+        const Doubles first = rows(1, kq, zeros), steps = rows(groups * kq, kq, zeros);
+        for (int64_t s = 0; s < kq; ++s) initial_q[size_t(s * n + j)] = first[size_t(s)];
+        for (size_t x = 0; x < steps.size(); ++x) transition_q[x * size_t(n) + size_t(j)] = steps[x];
+    }
+    const VariationalPairs task{kinds, group.data(), start.data(), child.data(), count.data(), repeat.data(), own_start.data(), turns,
+                                own.data(), own_root.data(), m, n, kp, kq, groups, groups, groups, initial_p.data(), transition_p.data(),
+                                initial_q.data(), transition_q.data(), emission.data()};
+    variational_pairs(task, whole(1, 3), out.data());
+    for (double each : out) check_number(each, "variational_pairs", round);
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -242,6 +279,7 @@ int main(int argc, char **argv) {
             joint_kernels(c, round);
             posterior_kernels(c, round);
             if (round % 4 == 0) certificate_kernels(round);
+            comparison_kernels(round);
         }
         printf("fuzz: %d rounds on %s\n", rounds, name.c_str());
     }

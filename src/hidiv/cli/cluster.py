@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
@@ -47,7 +48,7 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
         from hidiv.plots import pairwise as picture
 
         linkage = found.linkage if found.linkage is not None else group(values, 1).linkage
-        axes = picture(jeffreys(values), names=names, linkage=linkage)
+        axes: Any = picture(jeffreys(values), names=names, linkage=linkage)
         axes.figure.savefig(plot, bbox_inches="tight")
     members = [[names[i] for i, label in enumerate(found.labels) if label == c] for c in range(found.n_clusters)]
     if as_json:

@@ -16,7 +16,9 @@ from hidiv.cli.tables import table
 @click.argument("models", nargs=-1, required=True, metavar="MODELS...")
 @tree_option
 @click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True, help="How many.")
-@click.option("--index", type=click.Choice(["exact", "faiss"]), default="exact", show_default=True, help="How to search.")
+@click.option(
+    "--index", type=click.Choice(["exact", "faiss"]), default="exact", show_default=True, help="How to search."
+)
 @click.option("--out", metavar="N.csv", help="The list as a CSV file.")
 @json_option
 @unit_option

@@ -95,7 +95,7 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
     from hidiv.comparison.cluster import cluster
     from hidiv.plots import pairwise as picture
 
-    axes = picture(
+    axes: Any = picture(
         table, names=names, linkage=cluster(table, 1).linkage, unit=unit, quantity=matrix.quantity, status=matrix.status
     )
     axes.figure.savefig(path, bbox_inches="tight")

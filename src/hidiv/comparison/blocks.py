@@ -124,4 +124,3 @@ class Plan:
 def _within(places: IntArray, start: int, stop: int) -> slice:
     low, high = np.searchsorted(places, [start, stop])
     return slice(int(low), int(high))
-

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.errors import HidivError, refuse
 from hidiv.comparison.medoids import medoids_of, pam
+from hidiv.errors import HidivError, refuse
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]

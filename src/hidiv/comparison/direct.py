@@ -52,7 +52,7 @@ def family_pairs(p: Family, q: Family, n_states: int, first: IntArray, second: I
 def _weighted(visits: Array, reached: NDArray[np.bool_], local: Array) -> Array:
     """(n,): sum of visits times divergences; one group stands for all, and what is not reached counts nothing."""
     if local.shape[1] == 1 and visits.shape[1] > 1:
-        visits, reached = visits.sum(axis=1, keepdims=True), reached.any(axis=1, keepdims=True)
+        visits, reached = visits.sum(axis=1, keepdims=True), np.asarray(reached.any(axis=1, keepdims=True))
     infinite = np.isinf(local)
     finite = (visits * np.where(infinite, 0.0, local)).sum(axis=(1, 2))
     return np.where((infinite & reached).any(axis=(1, 2)), np.inf, finite)

@@ -122,8 +122,9 @@ def _any_done(futures: list[Any]) -> Any:
 
 
 def _any_done_on_dask(futures: list[Any]) -> Any:
-    from distributed import wait as wait_on_dask
+    import distributed
 
+    wait_on_dask: Any = distributed.wait
     return wait_on_dask(futures, return_when=FIRST_COMPLETED).done
 
 

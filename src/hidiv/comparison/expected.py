@@ -83,9 +83,7 @@ def _visits(models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]) 
     return np.stack([rows for rows, _ in found]), np.stack([states for _, states in found])
 
 
-def _weighted_levels(
-    models: Collection, tree: Tree, groups: tuple[int, int], weights: Array
-) -> tuple[Array, Array]:
+def _weighted_levels(models: Collection, tree: Tree, groups: tuple[int, int], weights: Array) -> tuple[Array, Array]:
     """The same when level l counts weights[l] altogether instead of its number of nodes."""
     found = [_one_weighted(law, tree, groups, weights) for law in _laws(models)]
     return np.stack([rows for rows, _ in found]), np.stack([states for _, states in found])

@@ -89,7 +89,7 @@ def balance(left: Array, right: Array) -> Array:
 
 def norms(table: Array) -> Array:
     """(m,): Euclidean length of each row."""
-    return np.sqrt(np.einsum("ij,ij->i", table, table))
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", table, table)))
 
 
 def common_statistics(p: Side, q: Side) -> tuple[list[Statistics] | None, list[Statistics] | None]:
@@ -142,7 +142,7 @@ def _grouped(table: Array, groups: int) -> Array:
 
 
 def _reached(table: NDArray[np.bool_], groups: int) -> NDArray[np.bool_]:
-    return table if groups > 1 or table.shape[1] == 1 else table.any(axis=1, keepdims=True)
+    return table if groups > 1 or table.shape[1] == 1 else np.asarray(table.any(axis=1, keepdims=True))
 
 
 def _logs(q: Side, other: Side, stats: list[Statistics]) -> Array:

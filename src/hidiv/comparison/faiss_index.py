@@ -62,10 +62,10 @@ def build_index(q: Side, other: Side, lists: int | None = None, probes: int | No
     scale = np.where(spread > 0, spread, 1.0) ** -0.5
     vectors = np.ascontiguousarray(logs * scale, dtype=np.float32)
     m, width = vectors.shape
-    if lists is None:
-        index, words = faiss.IndexFlatIP(width), "flat faiss index"
-    else:
-        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(width), width, lists, faiss.METRIC_INNER_PRODUCT)
+    index: Any = faiss.IndexFlatIP(width)
+    words = "flat faiss index"
+    if lists is not None:
+        index = faiss.IndexIVFFlat(index, width, lists, faiss.METRIC_INNER_PRODUCT)
         index.nprobe = max(1, lists // 16) if probes is None else probes
         sample = np.linspace(0, m - 1, min(m, TRAINED * lists)).astype(int)
         index.train(vectors[sample])

@@ -68,10 +68,14 @@ def _best(p: Side, q: Side) -> tuple[Factors | None, str]:
 
 def close_share(factors: Factors) -> float:
     """Share of the pairs of a sample, each model with itself left out, for which the product is not good enough."""
-    first, second = (np.unique(np.linspace(0, n - 1, SAMPLE).astype(int)) for n in (len(factors.left), len(factors.right)))
+    first, second = (
+        np.unique(np.linspace(0, n - 1, SAMPLE).astype(int)) for n in (len(factors.left), len(factors.right))
+    )
     if len(factors.left) > len(first):
         first = np.minimum(first + 1, len(factors.left) - 1)  # others than those of the columns
     value = factors.left[first] @ factors.right[second].T
     bound = factors.error_left[first] @ factors.error_right[second].T / RELATIVE_ERROR
-    apart = first[:, None] != second if len(factors.left) == len(factors.right) else np.ones(value.shape, dtype=np.bool_)
+    apart = (
+        first[:, None] != second if len(factors.left) == len(factors.right) else np.ones(value.shape, dtype=np.bool_)
+    )
     return float((value <= bound)[apart].mean()) if apart.any() else 0.0

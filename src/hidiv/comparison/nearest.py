@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.comparison.blas import one_blas_thread
-from hidiv.comparison.execution import processors
-from hidiv.comparison.faiss_index import FaissIndex, build_index, candidates
-from hidiv.comparison.joint_pairs import joint_sides
-from hidiv.comparison.joint_block import JointBlock
 from hidiv.comparison.direct import direct_joint
+from hidiv.comparison.execution import processors
 from hidiv.comparison.factors import factors_of
+from hidiv.comparison.faiss_index import FaissIndex, build_index, candidates
+from hidiv.comparison.joint_block import JointBlock
+from hidiv.comparison.joint_pairs import joint_sides
 from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelves_of
 from hidiv.comparison.sides import Side
 from hidiv.errors import HidivError, refuse
@@ -51,9 +51,9 @@ def nearest(queries: Any, models: Any, tree: Any, k: int, *, index: Any = "exact
     """The k models with the smallest joint D(query || model), for every query: indices and divergences, (Q, k).
 
     queries: a list of models, or one model for vectors (k,). Models that lack support the query needs are infinitely
-    far. index="faiss" asks an index for candidates (inner product) and ranks those by their exact divergences; `.recall`
-    says which share of the true ones it found, from `sampled` of the queries searched both ways (0: not measured). An
-    index made by `faiss_index` can be used again.
+    far. index="faiss" asks an index for candidates (inner product) and ranks those by their exact divergences;
+    `.recall` says which share of the true ones it found, from `sampled` of the queries searched both ways (0: not
+    measured). An index made by `faiss_index` can be used again.
 
     >>> import hidiv as hd
     >>> models = [hd.Model([1.0], [[1.0]], hd.Poisson([rate])) for rate in (1, 2, 3, 4, 5)]

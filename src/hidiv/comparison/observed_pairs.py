@@ -81,13 +81,13 @@ class ObservedBlock:
 
 def _emission(p: ObservedSide, q: ObservedSide) -> Array:
     """(G, m, K, K', n): KL of every state of p from every state of q, group by group."""
-    (m, k), (n, l) = p.initial.shape, q.initial.shape
+    (m, k), (n, width) = p.initial.shape, q.initial.shape
     groups = max(len(p.families), len(q.families))
-    table = np.empty((groups, m, k, l, n))
-    by_state = np.arange(n * l).reshape(n, l).T.ravel()  # the kernel wants q's models side by side
+    table = np.empty((groups, m, k, width, n))
+    by_state = np.arange(n * width).reshape(n, width).T.ravel()  # the kernel wants q's models side by side
     for g in range(groups):
         a, b = (side.families[min(g, len(side.families) - 1)] for side in (p, q))
-        fill_state_table(a, b.take(by_state), table[g].reshape(m * k, l * n))
+        fill_state_table(a, b.take(by_state), table[g].reshape(m * k, width * n))
     return table
 
 

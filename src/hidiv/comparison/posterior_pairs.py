@@ -136,5 +136,3 @@ def _factors(p: list[_Given], q: list[_Given]) -> Factors:
         (logs_p[:, lacking] > -np.inf).astype(np.float32) if lacking.size else None,
         missing[:, lacking].astype(np.float32) if lacking.size else None,
     )
-
-

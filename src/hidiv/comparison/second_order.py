@@ -37,7 +37,7 @@ def second_order(p: Side, q: Side) -> Factors | None:
     columns = _Columns(len(p), len(q))
     initial = p.initial.mean(axis=0)
     rows = p.rows.mean(axis=0)
-    there = (p.has_transition.all(axis=0) & q.has_transition.all(axis=0))[:, None]
+    there = np.asarray(p.has_transition.all(axis=0) & q.has_transition.all(axis=0))[:, None]
     good = columns.add_probabilities(p.initial, q.initial, initial, np.full(len(p), weights.root))
     row_weights = weights.rows if groups[0] > 1 else weights.rows.sum(axis=1, keepdims=True)
     good = good and columns.add_probabilities(p.rows, q.rows, rows, row_weights * there)

@@ -51,7 +51,11 @@ def in_memory(plan: Plan) -> Sheet:
     """An empty matrix in this process."""
     grid = _grid(plan)
     return Sheet(
-        np.empty(plan.shape), np.zeros(grid, dtype=np.uint8), np.zeros(grid, dtype=np.int64), plan.edge, plan.is_mirrored
+        np.empty(plan.shape),
+        np.zeros(grid, dtype=np.uint8),
+        np.zeros(grid, dtype=np.int64),
+        plan.edge,
+        plan.is_mirrored,
     )
 
 
@@ -64,13 +68,15 @@ def in_store(plan: Plan, path: Any, fingerprint: str, described: dict[str, Any])
     place = checked_path(path)
     try:
         group = zarr.open_group(place, mode="a")
-        kept = group.attrs.asdict().get(FORMAT)
+        kept: Any = group.attrs.asdict().get(FORMAT)
         empty = not list(group.keys())
     except (OSError, ValueError, KeyError, zarr.errors.BaseZarrError) as error:
         refuse(InvalidFile, shown(place), f"is no store that can be opened, {str(error) or type(error).__name__}")
     if kept is None:
         if not empty:
-            refuse(InvalidFile, shown(place), "holds something other than a pairwise matrix", remedy="name another store")
+            refuse(
+                InvalidFile, shown(place), "holds something other than a pairwise matrix", remedy="name another store"
+            )
         for name in ("written", "direct"):
             kind = np.uint8 if name == "written" else np.int64
             group.create_array(name, shape=_grid(plan), chunks=(1, 1), dtype=kind, fill_value=0)

@@ -34,7 +34,7 @@ class Shelves(NamedTuple):
     shelves: tuple[Shelf, ...]
     names: tuple[str | None, ...]
 
-    def __len__(self) -> int:  # type: ignore[override]  # of models, not of fields
+    def __len__(self) -> int:  # of models, not of fields
         return len(self.names)
 
 
@@ -105,9 +105,7 @@ def check_ends(left: Shelves, right: Shelves, until_end: bool, whats: Whats) -> 
                 refuse(IncompatibleModels, place, rule, remedy=remedy)
 
 
-def checked_tree(
-    left: Shelves, right: Shelves, tree: Any, whats: Whats = ("models", "others")
-) -> Tree | UntilEnd:
+def checked_tree(left: Shelves, right: Shelves, tree: Any, whats: Whats = ("models", "others")) -> Tree | UntilEnd:
     """The tree, after a look at whether every model can live on it."""
     until_end = isinstance(tree, UntilEnd)
     check_ends(left, right, until_end, whats)

@@ -25,6 +25,11 @@ class Expected(NamedTuple):
     rows_reached: Flags  # the same shapes: decided on supports, never by an underflow
     states_reached: Flags
 
+    def take(self, index: IntArray) -> Expected:
+        """Those of some of the models."""
+        tables = self.rows[index], self.states[index], self.rows_reached[index], self.states_reached[index]
+        return Expected(self.root, *tables)
+
 
 @dataclass(frozen=True, eq=False)
 class Side:
@@ -54,7 +59,7 @@ class Side:
             self.rows[index],
             self.has_transition[index],
             tuple(family.take(states) for family in self.families),
-            None if expected is None else Expected(expected.root, *(table[index] for table in expected[1:])),
+            None if expected is None else expected.take(index),
         )
 
 

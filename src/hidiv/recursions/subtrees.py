@@ -1,4 +1,4 @@
-"""Nodes whose subtrees are alike, counted together: what depends on a subtree alone is computed once for all of them."""
+"""Nodes whose subtrees are alike, counted together: what depends on a subtree alone is computed once for all."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def listed_subtrees(parent: IntArray, group: IntArray, level: IntArray, weight: 
         count += [number * factor[on] for _, number in children]
         start.append(len(child))
     return Subtrees(
-        np.array([g for _, g, _ in kinds]), np.array(start), np.array(child, dtype=np.int64), np.array(count, dtype=float),
-        np.ones(len(kinds), dtype=np.int64),
+        np.array([g for _, g, _ in kinds]), np.array(start), np.array(child, dtype=np.int64),
+        np.array(count, dtype=np.float64), np.ones(len(kinds), dtype=np.int64),
     )  # fmt: skip
 
 
 def regular_subtrees(children: int, depth: int, grouped: bool, weight: Array | None) -> Subtrees:
-    """The kinds of a regular tree (a chain with one child); one a level where levels differ, three at most where not."""
+    """The kinds of a regular tree (a chain has one child); one a level where levels differ, else three at most."""
     if grouped or weight is not None:
-        factor = children * _factors(float(children) ** np.arange(depth), weight)
+        factor = children * _factors(np.power(float(children), np.arange(depth), dtype=np.float64), weight)
         count, repeat = factor[: depth - 1][::-1], np.ones(depth, dtype=np.int64)
         group = np.arange(depth)[::-1] if grouped else np.zeros(depth, dtype=np.int64)
     else:

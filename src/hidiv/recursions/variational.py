@@ -36,10 +36,11 @@ def structure(kinds: Subtrees) -> Structure:
 
 
 def own_terms(kinds: Subtrees, initial: Array, transition: Array, emission: Array) -> Own:
-    """p against itself: initial (m, K), transition (m, G, K, K), emission (m, G', K, K) its KL of states from states."""
+    """p against itself: initial (m, K), transition (m, G, K, K), emission (m, G', K, K) its KL of states."""
     groups, start, child, count, repeat = structure(kinds)
     messages: list[Array] = []
-    terms, begins = [], [0]
+    terms: list[Array] = []
+    begins = [0]
     for c, group in enumerate(groups):
         rows, local = _of(transition, group), _of(emission, group)
         inside = range(start[c], start[c + 1])
@@ -89,7 +90,7 @@ def is_settled(gain: Array, before: Array, message: Array) -> NDArray[np.bool_]:
 
 
 def mixed(rows_p: Array, rows_q: Array, v: Array) -> Array:
-    """(..., A, B): -sum_a' rows_p(a, a') log sum_b' rows_q(b, b') exp(-v(a', b')); what is infinite counts with mass."""
+    """(..., A, B): -sum_a' rows_p(a, a') log sum_b' rows_q(b, b') exp(-v(a', b')); infinite where it has mass."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # (..., B, a'): the lowest of v among the states q's row can reach, and what the others add to it.
         reached = np.where(rows_q[..., :, None, :] > 0, v[..., None, :, :], np.inf)
