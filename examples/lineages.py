@@ -107,7 +107,9 @@ def simulated_rows(seed: int = 0, lineages: int = 40, film: int = 2880) -> list[
                 hours = slower * rng.gamma(20.0, (10.0, 20.0)[state] / 20.0)
                 last = born + FRAME * round(60.0 * hours / FRAME) - FRAME
                 times = {"first_minute": str(born), "last_minute": str(min(max(last, born), film))}
-                rows.append({"experiment": treatment, "cell": str(number), "mother": mother, "treatment": treatment} | times)
+                rows.append(
+                    {"experiment": treatment, "cell": str(number), "mother": mother, "treatment": treatment} | times
+                )
                 if last + FRAME <= film:
                     for _ in range(2):
                         changed = rng.random() < 0.2
@@ -115,7 +117,9 @@ def simulated_rows(seed: int = 0, lineages: int = 40, film: int = 2880) -> list[
     return rows
 
 
-def main(rows: list[dict[str, str]], resamples: int, n_states: int) -> dict[tuple[str, str], tuple[float, float, float]]:
+def main(
+    rows: list[dict[str, str]], resamples: int, n_states: int
+) -> dict[tuple[str, str], tuple[float, float, float]]:
     """Print a line for each pair of treatments; (value, lower, upper) of each."""
     groups = read_lineages(rows)
     for treatment in sorted(groups):
@@ -128,7 +132,9 @@ def main(rows: list[dict[str, str]], resamples: int, n_states: int) -> dict[tupl
     models = {treatment: fitted(lineages, n_states) for treatment, lineages in groups.items()}
     for treatment, model in models.items():
         hours = [(family.shape / family.rate).round(1).tolist() for family in model.emissions]
-        print(f"{treatment}: founders divide after {hours[FOUNDER]} hours, offspring after {hours[OFFSPRING]}, by state")
+        print(
+            f"{treatment}: founders divide after {hours[FOUNDER]} hours, offspring after {hours[OFFSPRING]}, by state"
+        )
     rng = np.random.default_rng(2)
     print(f"\nD(p || q) + D(q || p), 95 % of {resamples} resamplings of lineages, and what chance alone gives:")
     found = {}
@@ -143,7 +149,9 @@ def main(rows: list[dict[str, str]], resamples: int, n_states: int) -> dict[tupl
         low, high = np.quantile(draws, [0.025, 0.975])
         share = (1 + sum(each >= value for each in chance)) / (1 + resamples)
         found[one, two] = value, float(low), float(high)
-        print(f"{one} and {two}: {value:.2f} [{low:.2f}, {high:.2f}] nats a family of seven; as much by chance: {share:.2f}")
+        print(
+            f"{one} and {two}: {value:.2f} [{low:.2f}, {high:.2f}] nats a family of seven; as much by chance: {share:.2f}"
+        )
     return found
 
 
