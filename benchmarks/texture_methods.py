@@ -50,21 +50,21 @@ class Method:
 
 
 GENERALISED: dict[str, Any] = {"n_states": 1, "states": "generalized_gaussian"}
-DUAL_TREES = "hidden Markov trees, one an orientation"
+TREES, SUB_BANDS = "hidden Markov trees, one an orientation", "generalised Gaussian sub-bands"
 
 TOGETHER: dict[str, Any] = {"together": True, "n_states": 4}
 MEANS: dict[str, Any] = {"together": True, "means": True}
 
 METHODS = (
     Method("one tree of 6 states, local means", "dual-tree", 3, MEANS | {"n_states": 6}, OBSERVED),
-    Method(DUAL_TREES, "dual-tree", 3, {}, OBSERVED),
-    Method("generalised Gaussian sub-bands", "dual-tree", 3, GENERALISED, INDEPENDENT),
-    Method("generalised Gaussian sub-bands", "dual-tree", 4, GENERALISED, INDEPENDENT),
-    Method("generalised Gaussian sub-bands", "db4", 3, GENERALISED, INDEPENDENT),
-    Method(DUAL_TREES, "dual-tree", 4, {}, EVERY),
-    Method(DUAL_TREES, "db4", 3, {}, EVERY),
+    Method(TREES, "dual-tree", 3, {}, EVERY),
+    Method(SUB_BANDS, "dual-tree", 3, GENERALISED, INDEPENDENT),
+    Method(SUB_BANDS, "db4", 3, GENERALISED, INDEPENDENT),
+    Method(TREES, "db4", 3, {}, EVERY),
     Method("one tree of 4 states", "dual-tree", 3, TOGETHER, OBSERVED),
     Method("one tree of 4 states, local means", "dual-tree", 3, MEANS | {"n_states": 4}, OBSERVED),
+    Method(SUB_BANDS, "dual-tree", 4, GENERALISED, INDEPENDENT),
+    Method(TREES, "dual-tree", 4, {}, OBSERVED),
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hidiv as hd
 
@@ -149,9 +149,7 @@ def main(
         low, high = np.quantile(draws, [0.025, 0.975])
         share = (1 + sum(each >= value for each in chance)) / (1 + resamples)
         found[one, two] = value, float(low), float(high)
-        print(
-            f"{one} and {two}: {value:.2f} [{low:.2f}, {high:.2f}] nats a family of seven; as much by chance: {share:.2f}"
-        )
+        print(f"{one} and {two}: {value:.2f} [{low:.2f}, {high:.2f}] nats a family; as much by chance: {share:.2f}")
     return found
 
 
@@ -163,5 +161,6 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.cells is not None and not Path(given.cells).is_file():
         sys.exit(f"lineages: there is no file {given.cells}")
-    read = simulated_rows() if given.cells is None else list(csv.DictReader(Path(given.cells).open()))
+    with io.StringIO() if given.cells is None else Path(given.cells).open(newline="") as file:
+        read = list(csv.DictReader(file)) or simulated_rows()
     main(read, given.resamples, given.states)
