@@ -25,9 +25,9 @@ if not __package__:  # run as a file
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.texture_methods import (
-    TREES,
     INDEPENDENT,
     METHODS,
+    TREES,
     Method,
     independent,
     minus_log_likelihoods,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import io
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
@@ -161,6 +160,9 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.cells is not None and not Path(given.cells).is_file():
         sys.exit(f"lineages: there is no file {given.cells}")
-    with io.StringIO() if given.cells is None else Path(given.cells).open(newline="") as file:
-        read = list(csv.DictReader(file)) or simulated_rows()
+    if given.cells is None:
+        read = simulated_rows()
+    else:
+        with Path(given.cells).open(newline="") as file:
+            read = list(csv.DictReader(file))
     main(read, given.resamples, given.states)
