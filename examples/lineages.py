@@ -21,7 +21,6 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 import hidiv as hd
 
@@ -107,7 +106,9 @@ def simulated_rows(seed: int = 0, lineages: int = 40, film: int = 2880) -> list[
                 hours = slower * rng.gamma(20.0, (10.0, 20.0)[state] / 20.0)
                 last = born + FRAME * round(60.0 * hours / FRAME) - FRAME
                 times = {"first_minute": str(born), "last_minute": str(min(max(last, born), film))}
-                rows.append({"experiment": treatment, "cell": str(number), "mother": mother, "treatment": treatment} | times)
+                rows.append(
+                    {"experiment": treatment, "cell": str(number), "mother": mother, "treatment": treatment} | times
+                )
                 if last + FRAME <= film:
                     for _ in range(2):
                         changed = rng.random() < 0.2
@@ -115,7 +116,9 @@ def simulated_rows(seed: int = 0, lineages: int = 40, film: int = 2880) -> list[
     return rows
 
 
-def main(rows: list[dict[str, str]], resamples: int, n_states: int) -> dict[tuple[str, str], tuple[float, float, float]]:
+def main(
+    rows: list[dict[str, str]], resamples: int, n_states: int
+) -> dict[tuple[str, str], tuple[float, float, float]]:
     """Print a line for each pair of treatments; (value, lower, upper) of each."""
     groups = read_lineages(rows)
     for treatment in sorted(groups):
@@ -128,7 +131,9 @@ def main(rows: list[dict[str, str]], resamples: int, n_states: int) -> dict[tupl
     models = {treatment: fitted(lineages, n_states) for treatment, lineages in groups.items()}
     for treatment, model in models.items():
         hours = [(family.shape / family.rate).round(1).tolist() for family in model.emissions]
-        print(f"{treatment}: founders divide after {hours[FOUNDER]} hours, offspring after {hours[OFFSPRING]}, by state")
+        print(
+            f"{treatment}: founders divide after {hours[FOUNDER]} hours, offspring after {hours[OFFSPRING]}, by state"
+        )
     rng = np.random.default_rng(2)
     print(f"\nD(p || q) + D(q || p), 95 % of {resamples} resamplings of lineages, and what chance alone gives:")
     found = {}
@@ -143,7 +148,7 @@ def main(rows: list[dict[str, str]], resamples: int, n_states: int) -> dict[tupl
         low, high = np.quantile(draws, [0.025, 0.975])
         share = (1 + sum(each >= value for each in chance)) / (1 + resamples)
         found[one, two] = value, float(low), float(high)
-        print(f"{one} and {two}: {value:.2f} [{low:.2f}, {high:.2f}] nats a family of seven; as much by chance: {share:.2f}")
+        print(f"{one} and {two}: {value:.2f} [{low:.2f}, {high:.2f}] nats a family; as much by chance: {share:.2f}")
     return found
 
 
@@ -155,5 +160,9 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.cells is not None and not Path(given.cells).is_file():
         sys.exit(f"lineages: there is no file {given.cells}")
-    read = simulated_rows() if given.cells is None else list(csv.DictReader(Path(given.cells).open()))
+    if given.cells is None:
+        read = simulated_rows()
+    else:
+        with Path(given.cells).open(newline="") as file:
+            read = list(csv.DictReader(file))
     main(read, given.resamples, given.states)

@@ -36,7 +36,8 @@ def discrete(values: ArrayLike, wavelet: str = "db4", levels: int = 3, *, bounda
 
 
 def _filters(wavelet: str) -> Any:
+    library = pywavelets()
     try:
-        return pywavelets().Wavelet(wavelet)
+        return library.Wavelet(wavelet)
     except (ValueError, TypeError):
         refuse(InvalidEvidence, "wavelet", "must name a discrete wavelet of PyWavelets", wavelet, "try 'db4'")

@@ -1,7 +1,8 @@
 """Two orthonormal low-pass filters half a sample apart: what makes a pair of wavelet trees nearly analytic.
 
-Both are q(z) (1 + 1/z)^zeros times a short filter: d(z) in the first, d reversed in the second, where d(z) reversed over
-d(z) is Thiran's allpass of delay 1/2. The common factor q makes them orthonormal, by spectral factorisation.
+Both are q(z) (1 + 1/z)^zeros times a short filter: d(z) in the first, d reversed in the second, where d reversed over d
+is Thiran's allpass filter, which delays by half a sample. The common factor q makes them orthonormal, by spectral
+factorisation.
 """
 
 from __future__ import annotations
