@@ -9,7 +9,7 @@ from importlib import import_module
 from benchmarks.timing import HEADER
 from hidiv.recursions.kernels import description
 
-TABLES = ("joint", "start", "posterior", "trees", "memory")
+TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc")
 
 
 def main(names: list[str]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hidiv.divergences.observed.interval import FiniteChain, NotApplicable, TreeLaw
 
 if TYPE_CHECKING:
+    from hidiv.emissions.family import Family
     from hidiv.models.model import Model
     from hidiv.models.tree import Tree
 
@@ -36,20 +37,25 @@ def tree_law(model: Model, tree: Tree) -> TreeLaw:
 
 def symbol_probabilities(model: Model) -> Array:
     """(G, K, M): probabilities of the symbols; NotApplicable for observations that are no symbols."""
-    from hidiv.emissions.categorical import Categorical
-
-    tables = []
-    for family in model.emissions:
-        if isinstance(family, Categorical):
-            tables.append(family.probs)
-        elif family.name == "bernoulli" and family.n_features == 1:
-            ones = np.asarray(family.parameters()["probs"]).reshape(-1)
-            tables.append(np.column_stack([1.0 - ones, ones]))
-        elif family.name == "mixture" and all(isinstance(c, Categorical) for c in family.parameters()["components"]):
-            weights, members = family.parameters().values()
-            tables.append(np.einsum("kc,ckm->km", weights, np.stack([member.probs for member in members])))
-        else:
-            raise NotApplicable(f"{family.name} observations have no finite alphabet")
+    tables = [family_symbols(family) for family in model.emissions]
     if len({table.shape for table in tables}) > 1:
         raise NotApplicable("the alphabets of the groups differ")
     return np.stack(tables)
+
+
+def has_symbols(family: Family) -> bool:
+    """Whether the observations are symbols."""
+    if family.name == "mixture":
+        return all(member.name == "categorical" for member in family.parameters()["components"])
+    return family.name == "categorical" or (family.name == "bernoulli" and family.n_features == 1)
+
+
+def family_symbols(family: Family) -> Array:
+    """(K, M): probabilities of the symbols of one family."""
+    if not has_symbols(family):
+        raise NotApplicable(f"{family.name} observations have no finite alphabet")
+    if family.name == "mixture":
+        weights, members = family.parameters().values()
+        return np.asarray(np.einsum("kc,ckm->km", weights, np.stack([member.probs for member in members])))
+    probs = np.asarray(family.parameters()["probs"])
+    return probs if family.name == "categorical" else np.column_stack([1.0 - probs.reshape(-1), probs.reshape(-1)])

@@ -8,6 +8,7 @@ from typing import Any, Literal, NoReturn
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length
+from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite import finite_chain, tree_law
 from hidiv.divergences.observed.finite_chain import observed_chain
@@ -65,7 +66,7 @@ def observed_kl(
         "variational": lambda: _variational(p, q, on),
     }
     if method == "auto":
-        return _first(p, q, on, ways)
+        return _first(p, q, on, ways, rtol)
     if method not in ways:
         refuse(HidivError, "method", 'must be "auto", ' + ", ".join(f'"{name}"' for name in ways), method)
     try:
@@ -74,7 +75,7 @@ def observed_kl(
         not_applicable(method, reason)
 
 
-def _first(p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergence]]) -> Divergence:
+def _first(p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergence]], rtol: float) -> Divergence:
     """Exact where it is quick, certified where there is a certificate, an estimate else."""
     passed = []
     for name in ("exact", "certified"):
@@ -87,7 +88,7 @@ def _first(p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergen
             continue
         found.notes.extend(passed)
         return found
-    found = ways["montecarlo"]()
+    found = quadrature(p, q, tree, rtol) or ways["montecarlo"]()
     found.notes.extend(passed)
     return found
 

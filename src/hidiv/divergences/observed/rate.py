@@ -7,18 +7,17 @@ from typing import Any, Literal
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length
+from hidiv.divergences.observed.batch_means import rate_estimate
+from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.finite import finite_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.kl import check_alphabets, from_interval, not_applicable
 from hidiv.divergences.observed.rates import observed_rate
-from hidiv.divergences.observed.sampling import Draws, stopped_estimate
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.inference.sampling import Seed
 from hidiv.models.model import Model
-
-PATH = 500  # nodes of each half of a path
 
 
 def observed_kl_rate(
@@ -66,7 +65,10 @@ def observed_kl_rate(
             if method == "certified":
                 not_applicable(method, reason)
             notes.append(f"not certified: {reason}")
-    estimated = stopped_estimate(Draws.rate(p, q, PATH), rtol, atol, seed, max_samples, max_seconds)
+    if method == "auto" and (found_by_quadrature := quadrature(p, q, None, rtol)) is not None:
+        found_by_quadrature.notes.extend(notes)
+        return found_by_quadrature
+    estimated = rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds)
     estimated.notes.extend(notes)
     return estimated
 

@@ -1,0 +1,91 @@
+"""Quadrature for two-state chains: known values, agreement with certified ones, and when it steps aside."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hidiv as hd
+from hidiv.divergences.observed.continuous import quadrature, quadrature_chain, quadrature_rate
+from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.panels import FINE, QUICK
+from hidiv.divergences.observed.points import points
+from tests.divergences.observed.models import P, Q, gaussian_pair, models
+
+
+def test_the_gaussian_pair():
+    """Thirteen digits are known; nine are promised."""
+    found = hd.observed_kl_rate(*gaussian_pair())
+    assert found.status == "estimate"
+    assert found.value == pytest.approx(0.0842694620932, abs=1e-12)
+    assert found.upper - found.lower < 1e-11
+    assert found.n_samples == 0
+    assert "not a bound" in found.notes[0]
+
+
+@pytest.mark.parametrize("kind", ["dirichlet", "sticky", "sharp", "weak"])
+def test_agrees_with_certified_values_of_symbols(kind):
+    for seed in (1, 2):
+        p, q = models(kind, seed)
+        rate = quadrature_rate(p, q, 1e-3)
+        assert rate.value == pytest.approx(hd.observed_kl_rate(p, q, method="certified").value, abs=2e-11)
+        for length in (1, 2, 5, 60):
+            found = quadrature_chain(p, q, hd.Tree.chain(length), 1e-3)
+            assert found.value == pytest.approx(hd.observed_kl(p, q, length, method="certified").value, abs=1e-10)
+
+
+def test_long_chains_add_the_same_at_every_step():
+    p, q = gaussian_pair()
+    rate = hd.observed_kl_rate(p, q).value
+    values = [hd.observed_kl(p, q, n).value for n in (2000, 4000, 10**6)]
+    assert (values[1] - values[0]) / 2000 == pytest.approx(rate, rel=1e-10)
+    assert (values[2] - values[1]) / (10**6 - 4000) == pytest.approx(rate, rel=1e-10)
+
+
+PAIRS = [
+    (hd.Poisson([1.0, 4.0]), hd.Poisson([2.0, 3.0])),
+    (hd.Gamma([0.5, 4.0], [1.0, 1.0]), hd.Gamma([2.0, 3.0], [1.0, 2.0])),
+    (hd.Laplace([0.0, 1.0], [1.0, 1.0]), hd.Gaussian([0.0, 1.0], std=[1.0, 3.0])),
+    (hd.LogNormal([0.0, 1.0], [1.0, 0.5]), hd.LogNormal([0.2, 1.0], [1.0, 0.7])),
+    (hd.VonMises([0.0, 1.0], [1.0, 5.0]), hd.VonMises([0.3, 1.0], [2.0, 5.0])),
+]
+
+
+@pytest.mark.parametrize(("one", "two"), PAIRS, ids=lambda family: family.name)
+def test_any_scalar_family_agrees_with_monte_carlo(one, two):
+    p, q = hd.Model(P.initial, P.transition, one), hd.Model(Q.initial, Q.transition, two)
+    exact = quadrature_chain(p, q, hd.Tree.chain(15), 1e-3)
+    assert exact.upper - exact.lower < 1e-9
+    drawn = hd.observed_kl(p, q, 15, method="montecarlo", seed=1, max_samples=600)
+    assert abs(drawn.value - exact.value) < 4 * drawn.std_error
+
+
+@pytest.mark.parametrize(("one", "two"), PAIRS[1:], ids=lambda family: family.name)
+def test_points_integrate_divergences(one, two):
+    """sum weight p log p/q is the divergence of the families, as they know it themselves."""
+    for fineness, tolerance in ((FINE, 1e-12), (QUICK, 1e-8)):
+        found = points(one, two, fineness)
+        terms = found.p * (np.log(np.maximum(found.p, 1e-300)) - found.log_q)
+        assert terms @ found.weight == pytest.approx(one.kl(two), rel=tolerance, abs=1e-12)
+
+
+def test_one_state_is_two_equal_ones():
+    p, q = (hd.Model([1.0], [[1.0]], hd.Gaussian([m], std=[1.0])) for m in (0.0, 1.0))
+    assert hd.observed_kl_rate(p, q).value == pytest.approx(0.5, rel=1e-13)
+    assert hd.observed_kl(p, q, 7).value == pytest.approx(3.5, rel=1e-13)
+
+
+def test_steps_aside():
+    p, q = gaussian_pair()
+    three = hd.Model("stationary", np.full((3, 3), 1 / 3), hd.Gaussian([0.0, 1.0, 2.0], std=[1.0, 1.0, 1.0]))
+    with pytest.raises(NotApplicable, match="two states"):
+        quadrature_rate(p, three, 1e-3)
+    stuck = hd.Model([0.5, 0.5], [[1.0, 0.0], [0.5, 0.5]], q.emission)
+    with pytest.raises(NotApplicable, match="probability zero"):
+        quadrature_rate(p, stuck, 1e-3)
+    assert quadrature(p, q, hd.Tree([-1, 0, 0]), 1e-3) is None
+    assert quadrature(p, q, None, 1e-16) is None  # nothing here is as good as that
+    close = hd.Model(p.initial, p.transition, hd.Gaussian([1e-6, 2.0], std=[1.0, 1.0]))
+    found = hd.observed_kl(p, close, 20, seed=1)  # the difference of two entropies has no digits left: drawn instead
+    assert found.n_samples > 0
+    assert found.std_error <= 1e-2 * found.value

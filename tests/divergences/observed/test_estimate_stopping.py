@@ -1,0 +1,131 @@
+"""When drawing ends, what is kept, and that workers change nothing."""
+
+from __future__ import annotations
+
+import io
+import sys
+from itertools import count
+
+import numpy as np
+import pytest
+
+import hidiv as hd
+from hidiv.divergences.observed import sampling
+from hidiv.divergences.observed.parallel import in_order
+from hidiv.divergences.observed.sampling import Draws, stopped_estimate
+from hidiv.errors import HidivError, IncompatibleModels
+from hidiv.progress import Progress
+from tests.divergences.observed.models import P, Q
+
+
+def test_ends_at_the_wanted_error_or_the_number_of_draws():
+    soon = hd.observed_kl(P, Q, 20, method="montecarlo", seed=0)
+    assert soon.std_error <= 1e-3 * soon.value
+    assert "the wanted standard error" in soon.notes[0]
+    absolute = hd.observed_kl(P, Q, 20, method="montecarlo", seed=0, rtol=0, atol=1e-4)
+    assert absolute.std_error <= 1e-4
+    for most in (2, 5, 128, 300, 1000):
+        capped = hd.observed_kl(P, Q, 20, method="montecarlo", seed=0, rtol=0, atol=0, max_samples=most)
+        assert capped.n_samples == most
+        assert "the number of draws" in capped.notes[0]
+
+
+def test_notes_hold_the_uncontrolled_value_and_the_gain():
+    found = hd.observed_kl(P, Q, 50, method="montecarlo", seed=3)
+    assert found.notes[1].startswith("without controls ")
+    assert float(found.notes[1].split()[2]) == pytest.approx(found.value, rel=1e-2)
+    gain = float(found.notes[2].rsplit(" ", 1)[1])
+    plain_error = float(found.notes[2].split("(")[1].split(")")[0])
+    assert gain == pytest.approx((plain_error / found.std_error) ** 2, rel=0.1)  # the notes are rounded
+    assert gain > 1e5
+
+
+def test_ends_with_the_time(monkeypatch):
+    clock = count(0, 0.25)
+    monkeypatch.setattr(sampling, "monotonic", lambda: next(clock))
+    found = hd.observed_kl(P, Q, 20, method="montecarlo", seed=0, rtol=0, atol=0, max_seconds=1)
+    assert "the time" in found.notes[0]
+    assert found.n_samples < 100_000
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_an_interrupt_keeps_what_was_drawn(before):
+    draws = Draws.on_tree(P, Q, hd.Tree.chain(20))
+    calls = count()
+
+    def interrupted(size, rng, lean):
+        if next(calls) >= before:
+            raise KeyboardInterrupt
+        return draws.draw(size, rng, lean)
+
+    stopped = Draws(interrupted, draws.subject, draws.base, draws.at_once)
+    if before == 0:
+        with pytest.raises(KeyboardInterrupt):
+            stopped_estimate(stopped, 0, 0, 1, None, None, workers=1)
+        return
+    found = stopped_estimate(stopped, 0, 0, 1, None, None, workers=1)
+    assert "an interrupt" in found.notes[0]
+    assert found.n_samples == {1: 128, 3: 384}[before]
+    assert abs(found.value - 9.4) < 0.1
+
+
+@pytest.mark.parametrize("tree", [hd.Tree.chain(30), hd.Tree.regular(2, 4)], ids=["chain", "tree"])
+def test_workers_change_nothing(tree):
+    draws = Draws.on_tree(P, Q, tree)
+    results = [stopped_estimate(draws, 0, 0, 11, 1700, None, workers=n).to_dict() for n in (1, 2, 5)]
+    assert results[0] == results[1] == results[2]
+    other = stopped_estimate(draws, 0, 0, 12, 1700, None, workers=1)
+    assert other.value != results[0]["value"]
+    again = stopped_estimate(draws, 0, 0, np.random.default_rng(5), 200, None)
+    assert again.value == stopped_estimate(draws, 0, 0, np.random.default_rng(5), 200, None).value
+
+
+def test_portions_come_in_order():
+    assert list(in_order(lambda n: n * n, range(50), 4)) == [n * n for n in range(50)]
+    endless = in_order(lambda n: n, count(), 3)
+    assert [next(endless) for _ in range(10)] == list(range(10))
+    endless.close()
+
+
+def test_infinite_ones_are_found_without_a_draw(monkeypatch):
+    q = hd.Model([1.0, 0.0], [[0.5, 0.5], [0.5, 0.5]], hd.Categorical([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]))
+    p = hd.Model([1.0, 0.0], [[1 - 1e-12, 1e-12], [0.5, 0.5]], hd.Categorical([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]))
+    assert hd.observed_kl(p, q, 3, method="montecarlo").value < np.inf
+    q = hd.Model([1.0, 0.0], [[1.0, 0.0], [0.5, 0.5]], hd.Categorical([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5]]))
+    for tree in (5, hd.Tree([-1, 0, 0]), hd.Tree.regular(2, 3), hd.Tree([-1, 0, 1, 1])):
+        found = hd.observed_kl(p, q, tree, method="montecarlo")
+        assert found.value == np.inf
+        assert found.status == "exact"
+        assert found.n_samples is None
+    assert "0 1" in hd.observed_kl(p, q, 5, method="montecarlo").infinite[0]
+    assert hd.observed_kl(p, q, 1, method="montecarlo", max_samples=2000).value < np.inf
+    assert hd.observed_kl_rate(p, q, method="montecarlo").value == np.inf
+    one, two = (hd.Model([1.0], [[1.0]], hd.Binomial([n], [0.5])) for n in (6, 5))
+    assert hd.observed_kl(one, two, 3, method="montecarlo").value == np.inf
+    assert hd.observed_kl(two, one, 3, method="montecarlo", seed=0).value < np.inf
+
+
+def test_bad_wishes_are_refused():
+    with pytest.raises(HidivError, match="max_samples"):
+        hd.observed_kl(P, Q, 5, method="montecarlo", max_samples=1)
+    with pytest.raises(HidivError, match="max_samples"):
+        hd.observed_kl_rate(P, Q, method="montecarlo", max_samples=1)
+    four = hd.Model([0.5, 0.5], P.transition, hd.Categorical([[0.1, 0.2, 0.3, 0.4]] * 2))
+    with pytest.raises(IncompatibleModels, match="3 symbols and q has 4"):
+        hd.observed_kl(P, four, 5, method="montecarlo")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_is_shown_on_a_terminal_only_and_not_at_once(monkeypatch):
+    for stream, patience, shown in ((Terminal(), 0.0, True), (io.StringIO(), 0.0, False), (Terminal(), 60.0, False)):
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setattr("hidiv.progress.PATIENCE", patience)
+        with Progress("drawing") as progress:
+            progress.show(0.5, "1000 drawn")
+            progress.show(2.0, "done")
+        assert ("drawing [############------------] 1000 drawn" in stream.getvalue()) == shown
+        assert stream.getvalue().endswith("\r") == shown
