@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
     from hidiv import plots as plots
     from hidiv.adapters.as_model import as_model as as_model
+    from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.comparison.cluster import Clusters as Clusters
     from hidiv.comparison.cluster import cluster as cluster
-    from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.comparison.embed import embed as embed
     from hidiv.comparison.faiss_index import faiss_index as faiss_index

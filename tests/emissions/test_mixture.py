@@ -17,7 +17,7 @@ DRAWS = {
     "exponential": lambda rng, k: hd.Exponential(np.exp(rng.normal(0, 0.5, k))),
     "beta": lambda rng, k: hd.Beta(np.exp(rng.normal(0.5, 0.5, k)), np.exp(rng.normal(0.5, 0.5, k))),
     "poisson": lambda rng, k: hd.Poisson(np.exp(rng.normal(1, 1, k))),
-    "negative_binomial": lambda rng, k: hd.NegativeBinomial(np.exp(rng.normal(1, 1, k)), rng.uniform(0.2, 0.8, k)),
+    "geometric": lambda rng, k: hd.Geometric(rng.uniform(0.1, 0.9, k)),
     "binomial": lambda rng, k: hd.Binomial(np.full(k, 6), rng.uniform(0.1, 0.9, k)),
     "categorical": lambda rng, k: hd.Categorical(rng.dirichlet(np.ones(3), size=k)),
     "von_mises": lambda rng, k: hd.VonMises(rng.normal(size=k), np.exp(rng.normal(1, 0.5, k))),
@@ -101,8 +101,9 @@ def test_draws_come_from_the_components_in_their_shares():
 @pytest.mark.parametrize("family", DRAWS)
 def test_bounds_hold_around_the_integral(family):
     rng = np.random.default_rng([17, len(family)])
-    for parts in ((1, 1), (2, 2), (3, 2)):
-        p, q = (drawn(rng, 2, n, family) for n in parts)
+    slow = family in ("beta", "gamma")  # masses without a closed form
+    for parts in ((2, 2),) if slow else ((1, 1), (2, 2), (3, 2)):
+        p, q = (drawn(rng, 1 if slow else 2, n, family) for n in parts)
         value, found = p.kl(q), p.bounds(q)
         # The integral is good to 1e-12; for symbols and one component bounds meet.
         slack = (1e-8 if family == "beta" else 1e-11) * value + 1e-13

@@ -22,6 +22,7 @@ from hidiv.inference.sampling import BLOCK, Seed, check_size, draw_observations,
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
+from hidiv.progress import Progress
 from hidiv.recursions.posterior import posterior
 from hidiv.recursions.sampling import sample_states
 from hidiv.recursions.terms import log_ratio
@@ -161,6 +162,7 @@ def log_likelihood_or_zero(q: Model, x: Array, tree: Tree) -> float:
 def _blocks(count: int, n_nodes: int) -> Iterator[int]:
     """Draws in portions that fit in memory."""
     at_once = max(1, BLOCK // (4 * n_nodes))
-    while count > 0:
-        yield min(at_once, count)
-        count -= at_once
+    with Progress("drawing") as progress:
+        for done in range(0, count, at_once):
+            progress.show(done / count, f"{done} of {count} draws")
+            yield min(at_once, count - done)

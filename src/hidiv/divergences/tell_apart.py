@@ -82,7 +82,7 @@ def samples_to_tell_apart(
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
     >>> found = hd.samples_to_tell_apart(p, q)
     >>> round(found.under_p.value, 4), 15 < found.under_p.simulated.mean < 17
-    (14.7946, True)
+    (14.7951, True)
     """
     p, q = as_models(p, q)
     if isinstance(error, bool) or not isinstance(error, float | int) or not 0 < error < 0.5:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.parameters import distributions
-from hidiv.emissions.registry import Pair, is_paired, pair, register
+from hidiv.emissions.registry import Pair, comparable, pair, register
 from hidiv.errors import InvalidModel, refuse
 from hidiv.recursions.terms import log_ratio as ratio_of
 
@@ -237,7 +237,7 @@ def known_ratio(p: Mixture, q: Mixture, *knowledge: Any) -> Array:
 
 def _are_paired(p: Mixture, q: Mixture) -> bool:
     """Whether each component of p compares with the one in the same place in q."""
-    return len(p.components) == len(q.components) and all(map(is_paired, p.components, q.components))
+    return len(p.components) == len(q.components) and all(map(comparable, p.components, q.components))
 
 
 register(Mixture, Mixture, Pair(kl, renyi, log_ratio, gaps))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.quadrature import Function, Laws, Over, divergence, integral, log_power, renyi, total
-from hidiv.emissions.registry import is_paired
+from hidiv.emissions.registry import comparable, pair
 from hidiv.emissions.truncated import COUNTS
 from hidiv.errors import IncompatibleModels, refuse
 
@@ -56,7 +56,21 @@ def renyi_divergences(p: Mixture, q: Mixture, alpha: float) -> Array:
 
 def uncovered(p: Mixture, q: Mixture) -> list[str | None]:
     """(K,): a value p shows and q never does, in words; supports are half-lines, segments or symbols."""
+    if p.n_features > 1:
+        return _by_components(p, q)
     return _uncovered(p, q, places_of(p, FLANKS))
+
+
+def _by_components(p: Mixture, q: Mixture) -> list[str | None]:
+    """The same for several columns: what a component of p shows and no component of q does."""
+    found: list[str | None] = [None] * p.n_states
+    for c, member in enumerate(p.components):
+        each = [pair(member, other).gaps(member, other) for other in q.components]
+        for s in range(p.n_states):
+            seen = [gap[s] for gap, weight in zip(each, q.weights[s], strict=True) if weight > 0]
+            if p.weights[s, c] > 0 and all(gap is not None for gap in seen):
+                found[s] = found[s] or f"{seen[0]} of component {c}"
+    return found
 
 
 def _uncovered(p: Mixture, q: Mixture, places: list[Array]) -> list[str | None]:
@@ -224,7 +238,7 @@ def _diverges(p: Mixture, q: Mixture, alpha: float) -> bool:
     """Whether a component of p has an infinite Renyi divergence from every component of q; one state."""
 
     def finite(a: Any, b: Any) -> bool:
-        if not is_paired(a, b):
+        if not comparable(a, b):
             rule = f"{a.name} and {b.name} components have no Renyi divergence of order above 1"
             refuse(IncompatibleModels, "emission", rule, alpha)
         return bool(np.isfinite(a.renyi(b, alpha)[0]))

@@ -71,9 +71,14 @@ def registered() -> list[tuple[type, type]]:
     return list(_PAIRS)
 
 
-def is_paired(p: Family, q: Family) -> bool:
-    """Whether somebody registered how p and q compare."""
+def comparable(p: Family, q: Family) -> bool:
+    """Whether somebody registered the pair."""
     return (type(p), type(q)) in _PAIRS
+
+
+def has_kl(p: Family, q: Family) -> bool:
+    """Whether `p.kl(q)` has a number for an answer; mixtures of several columns are only bounded."""
+    return comparable(p, q) and not (p.name == "mixture" and p.n_features > 1)
 
 
 def pair(p: Family, q: Family) -> Pair:

@@ -56,6 +56,6 @@ def family_symbols(family: Family) -> Array:
         raise NotApplicable(f"{family.name} observations have no finite alphabet")
     if family.name == "mixture":
         weights, members = family.parameters().values()
-        return np.einsum("kc,ckm->km", weights, np.stack([family_symbols(each) for each in members]))
+        return np.asarray(np.einsum("kc,ckm->km", weights, np.stack([family_symbols(each) for each in members])))
     probs = np.asarray(family.parameters()["probs"])
     return probs if family.name == "categorical" else np.column_stack([1.0 - probs.reshape(-1), probs.reshape(-1)])

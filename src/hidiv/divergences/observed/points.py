@@ -14,7 +14,7 @@ from hidiv.divergences.observed.finite import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import COVERED, FINE, Fineness, panel_rule, tail_points
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import is_paired
+from hidiv.emissions.registry import comparable
 from hidiv.errors import IncompatibleModels, refuse
 
 Array = NDArray[np.float64]
@@ -106,7 +106,7 @@ def log_weights(family: Family, x: Array) -> Array:
 
 def differences(p: Family, q: Family, x: Array) -> Array | None:
     """(K, n): q(x) - p(x) state by state without cancellation; None where states are not shared or laws not close."""
-    if p.n_states != q.n_states or not is_paired(p, q):
+    if p.n_states != q.n_states or not comparable(p, q):
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.exp(log_weights(p, x)) * np.expm1(p.log_ratio(q, x))

@@ -11,7 +11,7 @@ from hidiv.divergences.observed.finite import family_symbols, has_symbols
 from hidiv.divergences.observed.points import log_weights
 from hidiv.divergences.observed.weighing import nodes_of
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import is_paired
+from hidiv.emissions.registry import has_kl
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 
@@ -127,7 +127,7 @@ def emission_means(p: Family, q: Family) -> Array | None:
     """(K, M) probabilities of symbols, or (K, L) divergences of all states of p from all of q; None without."""
     if has_symbols(p):
         return family_symbols(p)
-    if not is_paired(p, q):
+    if not has_kl(p, q):
         return None
     left, right = (grid.ravel() for grid in np.indices((p.n_states, q.n_states)))
     found = p.take(left).kl(q.take(right)).reshape(p.n_states, q.n_states)

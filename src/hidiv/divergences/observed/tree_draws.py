@@ -16,7 +16,7 @@ from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.finite import family_symbols, has_symbols
 from hidiv.divergences.observed.tree_counts import TreeCounts, counts_on
 from hidiv.divergences.observed.weighing import weigh, weigh_ratio
-from hidiv.emissions.registry import is_paired
+from hidiv.emissions.registry import has_kl
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -77,7 +77,7 @@ class TreePair:
             if has_symbols(one) and has_symbols(two):
                 if np.abs(family_symbols(one) - family_symbols(two)).max() > CLOSE:
                     return False
-            elif one.n_features and not (is_paired(one, two) and (one.kl(two) < SMALL).all()):
+            elif one.n_features and not (has_kl(one, two) and (one.kl(two) < SMALL).all()):
                 return False
         return True
 

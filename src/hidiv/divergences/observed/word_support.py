@@ -12,7 +12,7 @@ from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
 from hidiv.divergences.observed.points import check_alphabets
 from hidiv.divergences.observed.support import emits_forbidden_tree, forbidden_word
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import is_paired
+from hidiv.emissions.registry import comparable
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 
@@ -79,7 +79,7 @@ def _supports(p: Family, q: Family) -> tuple[Flags, Flags]:
     if p.name == q.name == "binomial" or {p.name, q.name} == {"binomial", "bernoulli"}:
         return _counts(p, q)
     everything = np.ones((p.n_states, 1), dtype=np.bool_), np.ones((q.n_states, 1), dtype=np.bool_)
-    if not p.n_features or not is_paired(p, q):
+    if not p.n_features or not comparable(p, q):
         return everything
     left, right = (grid.ravel() for grid in np.indices((p.n_states, q.n_states)))
     gaps = np.array([gap is not None for gap in p.take(left).gaps(q.take(right))]).reshape(p.n_states, q.n_states)
