@@ -121,7 +121,7 @@ def test_bounds_hold_around_the_integral(family):
 def test_the_integral_is_the_mean_over_draws(family):
     rng = np.random.default_rng(4)
     p, q = drawn(rng, 2, 2, family), drawn(rng, 2, 3, family)
-    mean, std_error = p.estimate(q, 20_000, seed=1)
+    mean, std_error = p.kl_estimate(q, 20_000, seed=1)
     assert (np.abs(mean - p.kl(q)) < 5 * std_error).all()
     assert (std_error < 0.05).all()
 
@@ -130,7 +130,7 @@ def test_two_columns_have_bounds_and_an_estimate():
     rng = np.random.default_rng(6)
     for _ in range(5):
         p, q = wide(rng), wide(rng, parts=3)
-        found, (mean, std_error) = p.bounds(q), p.estimate(q, 5000, seed=2)
+        found, (mean, std_error) = p.bounds(q), p.kl_estimate(q, 5000, seed=2)
         assert (found.lower <= mean + 5 * std_error).all()
         assert (mean - 5 * std_error <= found.upper).all()
         assert (found.lower > 0).all()

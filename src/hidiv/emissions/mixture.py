@@ -143,7 +143,7 @@ class Mixture(Family):
 
         return bounds(self, other)
 
-    def estimate(self, other: Mixture, samples: int = 10_000, seed: Any = None) -> tuple[Array, Array]:
+    def kl_estimate(self, other: Mixture, samples: int = 10_000, seed: Any = None) -> tuple[Array, Array]:
         """(K,) twice: a Monte Carlo estimate of the KL of each state's mixture, and its standard error."""
         from hidiv.emissions.mixture_bounds import estimate
 
