@@ -46,15 +46,20 @@ class Beliefs:
     start_excess: Array
 
     @classmethod
-    def of(cls, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags, cells: int) -> Beliefs | None:
-        """The grid closed under p's symbols from `start` (n, K), states of p `beside` (n, K_p); None if too large."""
+    def of(
+        cls, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags, cells: int, most: float = inf
+    ) -> Beliefs | None:
+        """The grid closed under p's symbols from `start` (n, K), states of p `beside` (n, K_p).
+
+        None if it has more than `most` points, or more than memory is for.
+        """
         if p.n_states > 64:
             raise NotApplicable("p has more than 64 states")
         if (q.moves() & (q.steps() < TINY)).any():
             raise NotApplicable("q has probabilities too small for doubles")
         each = q.n_symbols * (q.n_states * 24.0 + 16.0) + p.n_states * (q.n_states + 4.0) * 24.0
-        flags = np.ascontiguousarray(beside)
-        tables = belief_grid(*p.laws(), *q.laws(), np.ascontiguousarray(start), flags, ticks(cells), int(MEMORY / each))
+        flags, limit = np.ascontiguousarray(beside), int(max(min(MEMORY / each, most), 1000))
+        tables = belief_grid(*p.laws(), *q.laws(), np.ascontiguousarray(start), flags, ticks(cells), limit)
         return None if tables is None else cls(p, q, *tables)
 
     @cached_property

@@ -25,6 +25,7 @@ Flags = NDArray[np.bool_]
 SWEEPS = 20_000
 SOME, LEAST = 8, 24  # sweeps between two looks at the gain, and before it is believed
 CELLS = {1: 1, 2: 64, 3: 24, 4: 12, 5: 10, 6: 8}
+POINTS = 20_000.0  # made in a second, before that is known
 FINER = 1.6  # cells of the next grid for one of the last
 _SETTLED = 1 / 30  # of the width expected is left to the sweeps
 
@@ -35,7 +36,7 @@ def grid_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDAr
     state = _Level(q.n_states)
 
     def step(end: float) -> Interval | None:
-        grid = state.next_grid(p, q, start, beside)
+        grid = state.next_grid(p, q, start, beside, end)
         if grid is None:
             return None
         above = Spread.begin(grid, nearest=False, logarithmic=True)
@@ -63,7 +64,7 @@ def grid_entropy(p: FiniteChain) -> Refiner:
     positive = bool((p.steps() > 0).all())
 
     def step(end: float) -> Interval | None:
-        grid = state.next_grid(p, p, start, beside)
+        grid = state.next_grid(p, p, start, beside, end)
         if grid is None:
             return None
         below = Chances.begin(grid)
@@ -90,7 +91,7 @@ class _Level:
 
     def __init__(self, n_states: int) -> None:
         self.cells = CELLS.get(n_states, 6)
-        self.width = 0.2
+        self.width, self.speed = 0.2, POINTS
         self.variants: tuple[bool, ...] = (True, False)
         self.results: dict[bool, float] = {}
 
@@ -99,8 +100,13 @@ class _Level:
         """Difference of the changes at which sweeps may end."""
         return self.width * _SETTLED
 
-    def next_grid(self, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags) -> Beliefs | None:
-        return Beliefs.of(p, q, start, beside, self.cells)
+    def next_grid(self, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags, end: float) -> Beliefs | None:
+        """The grid of this level, unless it is too large for memory or for the time that is left."""
+        began = monotonic()
+        grid = Beliefs.of(p, q, start, beside, self.cells, self.speed * (end - began))
+        if grid is not None:
+            self.speed = len(grid.points) / max(monotonic() - began, 1e-3)
+        return grid
 
     def found(self, lower: float, upper: float, grid: Beliefs, rounding: float, sweeps: int) -> Interval:
         """The interval of this level; the next one has more cells."""
