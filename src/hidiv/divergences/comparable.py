@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hidiv.emissions.registry import NESTED
 from hidiv.errors import IncompatibleModels, refuse
 
 if TYPE_CHECKING:
+    from hidiv.emissions.family import Family
     from hidiv.models.model import Model
 
 
@@ -19,6 +21,40 @@ def check_same_states(p: Model, q: Model, quantity: str) -> None:
             f"have {p.n_states} and {q.n_states} states, so their {quantity} divergence is not defined",
             remedy="use hd.observed_kl, which does not look at states",
         )
+
+
+def check_observations(p: Model, q: Model) -> None:
+    """Models of the same observations: symbols, counts, numbers, angles, column by column."""
+    for one in p.emissions:
+        for two in q.emissions:
+            if columns(one) != columns(two):
+                refuse(
+                    IncompatibleModels,
+                    "emission",
+                    f"p shows {_said(one)} and q shows {_said(two)}",
+                    remedy="compare models of the same observations",
+                )
+
+
+def columns(family: Family) -> list[str]:
+    """What each column of the observations holds; a bit is a symbol of two, and a mixture shows what its members do."""
+    members = family.parameters().get(NESTED.get(family.name, ""), [family])
+    if family.name == "mixture":
+        return columns(members[0])
+    if family.name == "product":
+        return [column for member in members for column in columns(member)]
+    counts = ("poisson", "geometric", "binomial", "negative_binomial", "multinomial")
+    if family.name == "categorical" or (family.name == "bernoulli" and family.n_features == 1):
+        return ["symbols"]
+    kinds = {"bernoulli": "bits", "von_mises": "angles", **dict.fromkeys(counts, "counts")}
+    return [kinds.get(family.name, "numbers")] * family.n_features
+
+
+def _said(family: Family) -> str:
+    found = columns(family)
+    if len(found) < 2:
+        return found[0] if found else "nothing"
+    return f"{len(found)} columns of {' and '.join(sorted(set(found)))}"
 
 
 def check_length(p: Model, q: Model, until_end: bool) -> None:

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any, Literal, NoReturn
 
 from hidiv.adapters.as_model import as_models
-from hidiv.divergences.comparable import check_length
+from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.observed.cheap import ROOM, cheap, joint_above
 from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.enumeration import enumerate_chain
@@ -64,6 +64,7 @@ def observed_kl(
     """
     p, q = as_models(p, q)
     check_length(p, q, until_end=False)
+    check_observations(p, q)
     on = as_tree(tree)
     check_groups(p, on, "p")
     check_groups(q, on, "q")

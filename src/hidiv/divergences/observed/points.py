@@ -99,8 +99,12 @@ def log_weights(family: Family, x: Array) -> Array:
     try:
         return family.log_weight(x)
     except ValueError:  # outside the sample space of this family: it has no mass there
+        away = np.full_like(x, np.inf)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            terms = family.log_density(x).sum(axis=2)
+            terms = family.log_density(x)
+            # A formula may go on where the law ends: what lies there has no mass on one side of it.
+            inside = (family.log_mass(-away, x) > -np.inf) & (family.log_mass(x, away) > -np.inf)
+            terms = np.where(inside, terms, -np.inf).sum(axis=2)
         return np.where(np.isnan(terms), -np.inf, terms)
 
 

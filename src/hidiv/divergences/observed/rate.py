@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, Literal
 
 from hidiv.adapters.as_model import as_models
-from hidiv.divergences.comparable import check_length
+from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.observed.batch_means import rate_estimate
 from hidiv.divergences.observed.cheap import ROOM, joint_rate_above
 from hidiv.divergences.observed.continuous import quadrature
@@ -54,6 +54,7 @@ def observed_kl_rate(
     """
     p, q = as_models(p, q)
     check_length(p, q, until_end=False)
+    check_observations(p, q)
     if max(p.n_groups, q.n_groups) > 1:
         refuse(
             IncompatibleModels,
