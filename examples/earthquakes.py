@@ -37,7 +37,7 @@ def main(path: str | None = None, starts: int = 10, replicates: int = 100) -> No
     counts = read_counts(path)
     print(f"{len(counts)} years, {counts.mean():.1f} earthquakes a year, variance {counts.var():.1f}")
 
-    choice = hd.choose(counts, None, (1, 2, 3), "poisson", n_init=starts, seed=0)
+    choice = hd.choose(counts, None, (1, 2, 3), "poisson", n_init=starts, seed=0, tol=1e-4)
     print(choice)
     best = choice.best.model
     order = np.argsort(best.emission.rate)
