@@ -20,7 +20,7 @@ def example():
 
 
 def test_runs(example, capsys):
-    example.main()
+    example.main(starts=1, replicates=3)
     said = capsys.readouterr().out
     assert said.startswith("107 years")
     assert "chosen by bic" in said

@@ -18,7 +18,7 @@ def drawn(model, tree, seed, size=None):
 
 def test_the_result_speaks_of_its_model():
     x = drawn(CHAIN, 400, 1)
-    found = hd.fit(x, None, 2, "gaussian", n_init=3, seed=0)
+    found = hd.fit(x, None, 2, "gaussian", n_init=1, seed=0)
     assert found.converged
     assert found.history[-1] == found.log_likelihood
     assert abs(found.log_likelihood - hd.log_likelihood(found.model, x)) < 1e-9
@@ -40,14 +40,14 @@ def test_a_fit_is_no_worse_than_the_truth(name):
     if name == "silent":
         evidence = hd.Evidence(allowed=np.eye(2, dtype=bool)[states])
     emission = name if name in ("gamma", "von_mises", "beta", "laplace", "log_normal") else FAMILIES[name]
-    found = hd.fit(evidence, tree, 2, emission, n_init=3, seed=1, max_iter=60)
+    found = hd.fit(evidence, tree, 2, emission, n_init=1, seed=1, max_iter=60)
     assert found.log_likelihood > hd.log_likelihood(truth, evidence, tree) - 1e-6
 
 
 def test_seeds_decide_and_workers_do_not():
-    x = drawn(CHAIN, 150, 2)
-    one = hd.fit(x, None, 3, "gaussian", n_init=3, seed=5, workers=1)
-    two = hd.fit(x, None, 3, "gaussian", n_init=3, seed=5, workers=3)
+    x = drawn(CHAIN, 40, 2)
+    one = hd.fit(x, None, 3, "gaussian", n_init=2, seed=5, workers=1, tol=1e-4)
+    two = hd.fit(x, None, 3, "gaussian", n_init=2, seed=5, workers=3, tol=1e-4)
     assert one.history == two.history
     assert one.model == two.model
 
@@ -68,18 +68,18 @@ def test_groups_by_level_and_by_label():
     truth = hd.Model([0.5, 0.5], [None, *[[[0.9, 0.1], [0.2, 0.8]]] * 3], parts)
     xs = list(drawn(truth, tree, 3, size=20))
     template = hd.Gaussian([0.0, 0.0], std=[1.0, 1.0])
-    found = hd.fit(xs, tree, 2, template, group="level", fixed="mean", n_init=2, seed=0)
+    found = hd.fit(xs, tree, 2, template, group="level", fixed="mean", n_init=1, seed=0)
     assert found.model.n_groups == 4
     assert not found.model.has_transition[0]
     assert all((family.mean == 0).all() for family in found.model.emissions)
     assert np.allclose(np.sort(found.model.emissions[3].std), [4.0, 24.0], rtol=0.15)
-    labels = hd.fit(xs, tree, 2, template, group=[tree.level] * 20, fixed="mean", n_init=2, seed=0)
+    labels = hd.fit(xs, tree, 2, template, group=[tree.level] * 20, fixed="mean", n_init=1, seed=0)
     assert labels.history == found.history
     listed = [hd.Tree(tree.parent, tree.level)] * 20
-    assert hd.fit(xs, listed, 2, template, fixed="mean", n_init=2, seed=0).history == found.history
-    apart = hd.fit(xs, tree, 2, template, group="level", grouped="emission", fixed="mean", n_init=2, seed=0)
+    assert hd.fit(xs, listed, 2, template, fixed="mean", n_init=1, seed=0).history == found.history
+    apart = hd.fit(xs, tree, 2, template, group="level", grouped="emission", fixed="mean", n_init=1, seed=0)
     assert (len(apart.model.has_transition), len(apart.model.emissions)) == (1, 4)
-    plain = hd.fit(xs, tree, 2, template, fixed="mean", n_init=2, seed=0)
+    plain = hd.fit(xs, tree, 2, template, fixed="mean", n_init=1, seed=0)
     assert plain.model.n_groups == 1
     assert plain.log_likelihood < found.log_likelihood
 
@@ -87,7 +87,7 @@ def test_groups_by_level_and_by_label():
 def test_chains_that_end():
     truth = hd.Model([0.7, 0.3], [[0.7, 0.2], [0.1, 0.6]], hd.Poisson([1.0, 8.0]), end=[0.1, 0.3])
     _, xs = hd.sample(truth, hd.UNTIL_END, size=150, seed=2)
-    found = hd.fit(xs, None, 2, "poisson", end=True, n_init=3, seed=0)
+    found = hd.fit(xs, None, 2, "poisson", end=True, n_init=1, seed=0)
     order = np.argsort(found.model.emission.rate)
     assert np.allclose(found.model.end[order], [0.1, 0.3], atol=0.06)
     assert found.log_likelihood > sum(hd.log_likelihood(truth, x) for x in xs)
@@ -101,11 +101,12 @@ def test_censored_lifetimes():
     rng = np.random.default_rng(1)
     life = rng.exponential(2.0, 500)
     seen = life < 1.5
+    star = hd.Tree([-1] + [0] * 499)
     evidence = hd.Evidence(np.where(seen, life, np.nan), lower=np.where(seen, -np.inf, 1.5))
-    found = hd.fit(evidence, None, 1, "exponential", n_init=1)
+    found = hd.fit(evidence, star, 1, "exponential", n_init=1)
     rate = seen.sum() / np.minimum(life, 1.5).sum()
     assert abs(found.model.emission.rate[0] / rate - 1) < 1e-5  # where Newton's steps on differences end
-    gamma = hd.fit(evidence, None, 1, "gamma", n_init=1)
+    gamma = hd.fit(evidence, star, 1, "gamma", n_init=1)
     assert gamma.log_likelihood >= found.log_likelihood
     assert abs(gamma.model.emission.shape[0] - 1) < 0.2
 
@@ -141,8 +142,8 @@ def test_pseudo_counts_leave_no_zero():
 
 
 def test_warm_start_stays_where_it_is():
-    x = drawn(CHAIN, 200, 5)
-    first = hd.fit(x, None, 2, "gaussian", n_init=2, seed=0)
+    x = drawn(CHAIN, 80, 5)
+    first = hd.fit(x, None, 2, "gaussian", n_init=1, seed=0)
     again = hd.fit(x, start=first.model)
     assert again.n_iter <= 3
     assert abs(again.log_likelihood - first.log_likelihood) < 1e-6

@@ -36,7 +36,9 @@ class BootstrapResult:
     """A divergence with its standard error, an interval, and how often chance alone gives as much.
 
     `value` is D(p || q) of the fitted models; `replicates` (B,) the same after drawing both data sets anew and fitting
-    again; `std_error` their standard deviation, `lower` and `upper` their 2.5 and 97.5 percent quantiles.
+    again; `std_error` their standard deviation. Noise adds to a divergence, so they lie above the value by a `bias` on
+    average, as the value lies above the truth: `lower` and `upper` are the value less what the 97.5 and the 2.5 percent
+    quantiles of the replicates exceed it by, and not below 0 (the basic bootstrap interval).
     `null` (B,) has both data sets drawn from one model fitted to all of the data, and `p_value` is the share of those
     that reach `value`, (1 + count) / (1 + B); both None when that was not asked for. Infinite replicates count as such.
     """
@@ -49,10 +51,15 @@ class BootstrapResult:
     null: Array | None
     p_value: float | None
 
+    @property
+    def bias(self) -> float:
+        """How far the replicates lie above the value, on average."""
+        return float(self.replicates.mean() - self.value)
+
     def __repr__(self) -> str:
         said = (
             f"divergence {self.value:.4g} nats, standard error {self.std_error:.2g}, "
-            f"{LEVEL:.0%} of {len(self.replicates)} replicates in [{self.lower:.4g}, {self.upper:.4g}]"
+            f"{LEVEL:.0%} interval [{self.lower:.4g}, {self.upper:.4g}] by {len(self.replicates)} replicates"
         )
         if self.p_value is None:
             return said
@@ -90,8 +97,8 @@ def bootstrap_divergence(
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 6.0]))
-    >>> q = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.5, 8.0]))
-    >>> x, y = hd.sample(p, 200, seed=1)[1], hd.sample(q, 200, seed=2)[1]
+    >>> q = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([2.5, 12.0]))
+    >>> x, y = list(hd.sample(p, 10, size=10, seed=1)[1]), list(hd.sample(q, 10, size=10, seed=2)[1])
     >>> p, q = hd.fit(x, start=p), hd.fit(y, start=q)
     >>> hd.bootstrap_divergence(p, q, x, y, replicates=20, seed=3).p_value < 0.05
     True
@@ -122,6 +129,7 @@ def bootstrap_divergence(
     error = float(finite.std(ddof=1)) if len(finite) == len(drawn) else np.inf
     low, high = (float(np.quantile(drawn, part, method="lower" if part < 0.5 else "higher")) for part in (0.025, 0.975))
     share = None if chance is None else float((1 + (chance >= value).sum()) / (1 + len(chance)))
+    low, high = max(0.0, 2.0 * value - high), max(0.0, 2.0 * value - low)
     return BootstrapResult(value, error, low, high, drawn, chance, share)
 
 

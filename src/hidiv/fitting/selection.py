@@ -80,8 +80,8 @@ def choose(
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 9.0]))
-    >>> _, x = hd.sample(p, 300, seed=1)
-    >>> hd.choose(x, None, (1, 2, 3), "poisson", n_init=3, seed=0).n_states
+    >>> _, x = hd.sample(p, 12, size=10, seed=1)
+    >>> hd.choose(list(x), None, (1, 2), "poisson", n_init=1, seed=0).n_states
     2
     """
     if by not in ("bic", "aic", "held-out"):

@@ -59,7 +59,10 @@ def expected_counts(start: IntArray, places: Places, law: Law, threads: int = 0)
     for nodes in reversed(lines[1:]):
         own[nodes] = log_weight[rows[nodes]] + message[nodes]
         mass[nodes] = log_sum(log_transition[which[nodes]] + own[nodes][:, None, :])
-        np.add.at(message, up[nodes], mass[nodes])
+        if parent is None:
+            message[up[nodes]] = mass[nodes]
+        else:
+            np.add.at(message, up[nodes], mass[nodes])
     roots = start[:-1]
     own[roots] = log_weight[rows[roots]] + message[roots]
     values = log_sum(log_of(initial) + own[roots])
@@ -72,7 +75,10 @@ def expected_counts(start: IntArray, places: Places, law: Law, threads: int = 0)
             given = np.exp(log_transition[which[nodes]] + own[nodes][:, None, :] - above[:, :, None])
         pairs = marginals[up[nodes]][:, :, None] * np.where(np.isnan(given), 0.0, given)
         marginals[nodes] = pairs.sum(axis=1)
-        np.add.at(counts, which[nodes], pairs)
+        if len(counts) == 1:
+            counts[0] += pairs.sum(axis=0)
+        else:
+            np.add.at(counts, which[nodes], pairs)
     by_row = np.zeros(log_weight.shape)
     np.add.at(by_row, rows, marginals)
     return values, marginals[roots].sum(axis=0), counts, by_row
