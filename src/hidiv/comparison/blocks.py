@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -20,6 +20,10 @@ class Pairs(Protocol):
 
     def part(self, first: slice, second: slice) -> Self:
         """Some p against some q."""
+        ...
+
+    def packed(self) -> Self:
+        """The same pairs, ready to be sent away: no more than they need."""
         ...
 
     def fill(self, out: Array, alike: bool) -> int:
@@ -53,6 +57,14 @@ class Block:
     @property
     def shape(self) -> tuple[int, int]:
         return self.bottom - self.top, self.right - self.left
+
+    def packed(self) -> Block:
+        """The block ready to be sent away."""
+        pieces = tuple(
+            piece._replace(pairs=piece.pairs.packed(), back=None if piece.back is None else piece.back.packed())
+            for piece in self.pieces
+        )
+        return replace(self, pieces=pieces)
 
     def compute(self, out: Array | None = None) -> tuple[Array, int]:
         """The block of the matrix, and how many of its pairs the shorter way could not do."""

@@ -105,7 +105,7 @@ def _sent(
         while True:
             for corner in ahead:
                 block = plan.block(*corner)
-                waiting[submit(compute, block)] = block
+                waiting[submit(compute, block.packed())] = block
                 if len(waiting) >= most:
                     break
             if not waiting:

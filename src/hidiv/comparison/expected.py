@@ -54,9 +54,8 @@ def expected_of(
     return Expected(root, rows, states, *reached)
 
 
-def _laws(models: Collection) -> list[_Law]:
-    ends = [None] * len(models) if models.end is None else list(models.end)
-    return [_Law(*each) for each in zip(models.initial, models.transitions, ends, strict=True)]
+def _law(models: Collection, i: int) -> _Law:
+    return _Law(models.initial[i], models.transitions[i], None if models.end is None else models.end[i])
 
 
 def _visits(models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]) -> tuple[Array, Array]:
@@ -70,9 +69,9 @@ def _visits(models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]) 
             rows = (tree_size(tree) - 1.0) * mean
         return rows[:, None, :], (models.initial + after(rows, transition))[:, None, :]
     found = []
-    for i, law in enumerate(_laws(models)):
+    for i in range(len(models)):
         try:
-            visits = expected_visits(law, tree, *groups)  # type: ignore[arg-type]  # all it reads of a model
+            visits = expected_visits(_law(models, i), tree, *groups)  # type: ignore[arg-type]  # all it reads of a model
         except InvalidModel as error:
             raise InvalidModel(f"{title(i, models.names[i])}: {error}") from None
         rows, states = (
@@ -85,7 +84,7 @@ def _visits(models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]) 
 
 def _weighted_levels(models: Collection, tree: Tree, groups: tuple[int, int], weights: Array) -> tuple[Array, Array]:
     """The same when level l counts weights[l] altogether instead of its number of nodes."""
-    found = [_one_weighted(law, tree, groups, weights) for law in _laws(models)]
+    found = [_one_weighted(_law(models, i), tree, groups, weights) for i in range(len(models))]
     return np.stack([rows for rows, _ in found]), np.stack([states for _, states in found])
 
 
@@ -127,7 +126,6 @@ def _reached(
     else:
         packed = np.packbits(support, axis=1)
         _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    laws = _laws(models)
-    places = [first_places(laws[i], tree, *groups) for i in first]  # type: ignore[arg-type]  # all it reads of a model
+    places = [first_places(_law(models, i), tree, *groups) for i in first]  # type: ignore[arg-type]  # all it reads of a model
     rows, states = np.stack([each.rows < NEVER for each in places]), np.stack([each.states < NEVER for each in places])
     return rows[which.ravel()], states[which.ravel()]

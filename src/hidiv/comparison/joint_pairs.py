@@ -31,7 +31,7 @@ def joint_pairs(
     for a, p in enumerate(ps):
         for b, q in enumerate(qs):
             factors, note = _best(p, q)
-            found[a, b] = JointBlock(p, q, factors)
+            found[a, b] = JointBlock(p, q, factors, (len(p), len(q)))
             notes[note] = None
     return found, [note for note in notes if note]
 

@@ -95,7 +95,7 @@ def _of_some(p: Side, right: Shelves, qs: list[Side], k: int) -> tuple[IntArray,
         places, side, columns = piece
         q = side.take(columns)
         out = np.empty((len(p), len(q)))
-        JointBlock(p, q, factors_of(p, q)).fill(out, False)
+        JointBlock(p, q, factors_of(p, q), out.shape).fill(out, False)
         return _smallest(np.broadcast_to(places[columns], out.shape), out, k)
 
     pieces = [

@@ -60,6 +60,9 @@ class ObservedBlock:
     def part(self, first: slice, second: slice) -> ObservedBlock:
         return replace(self, p=self.p.take(first), q=self.q.take(second))
 
+    def packed(self) -> ObservedBlock:
+        return self
+
     def fill(self, out: Array, alike: bool) -> int:
         m, n = out.shape
         cells = max(len(self.p.families), len(self.q.families)) * self.p.n_states * self.q.n_states * n

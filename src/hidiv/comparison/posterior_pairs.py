@@ -49,6 +49,9 @@ class PosteriorBlock:
     def part(self, first: slice, second: slice) -> PosteriorBlock:
         return replace(self, p=self.p[first], q=self.q[second], factors=self.factors.part(first, second))
 
+    def packed(self) -> PosteriorBlock:
+        return self
+
     def fill(self, out: Array, alike: bool) -> int:
         first, second = multiply(self.factors, out, alike)
         # Where q lacks support that p may have, the recursion decides whether p's posterior has any mass there.
