@@ -50,6 +50,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     made.filters["g"] = shown
+    made.filters["upper_first"] = lambda text: str(text)[:1].upper() + str(text)[1:]
     made.globals["infinity"] = inf
     made.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False, "separators": (",", ":")}
     return made

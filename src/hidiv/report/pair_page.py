@@ -85,9 +85,10 @@ def cards(found: Comparison) -> list[dict[str, Any]]:
 def answer(found: Comparison) -> dict[str, Any]:
     """What the words at the top are made of."""
     joint, observed = found.joint, found.observed
-    said: dict[str, Any] = {"decades": None, "share": None, "largest": None}
+    said: dict[str, Any] = {"decades": None, "share": None, "same": False}
     if observed is not None and not isinf(observed.value):
         said["decades"] = observed.value / log(10)
+        said["same"] = observed.value <= 0 or (observed.lower is not None and observed.lower <= 0)
         if joint is not None:
             said["share"] = share(observed.value, joint.value)
     return said

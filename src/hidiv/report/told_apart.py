@@ -43,7 +43,7 @@ def _whole(found: Comparison) -> dict[str, Any] | None:
     if observed is None or isinf(observed.value) or observed.value <= 0:
         return None
     trees = {error: (1 - 2 * error) * log((1 - error) / error) / observed.value for error in ERRORS}
-    name, last = found.p or "p", shown(max(1.0, trees[ERRORS[-1]]), 2)
+    name, last = found.p or "p", rounded(trees[ERRORS[-1]])
     return {
         "whole": True,
         "words": f"About {last} independent observations of the whole tree tell them apart with one error in a "
@@ -55,7 +55,13 @@ def _whole(found: Comparison) -> dict[str, Any] | None:
 
 def best(side: Needed) -> str:
     """The mean of simulated tests where there is one, Wald's number else."""
-    return shown(max(1.0, side.value if side.simulated is None else side.simulated.mean), 2)
+    return rounded(side.value if side.simulated is None else side.simulated.mean)
+
+
+def rounded(count: float) -> str:
+    """A number of observations in two digits, at least one."""
+    whole = max(1.0, float(f"{count:.2g}"))
+    return f"{whole:.0f}" if whole < 1e6 else shown(whole, 2)
 
 
 def in_words(side: Needed) -> str:
