@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # typing itself costs more to import than all of this fil
 if TYPE_CHECKING:
     from typing import Any
 
+    from hidiv import wavelets as wavelets
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.comparison.collection import Collection as Collection
     from hidiv.comparison.pairwise import pairwise_kl as pairwise_kl
@@ -118,6 +119,7 @@ _HOMES = {
     "save": "files.writing",
     "smooth": "inference.smoothing",
     "viterbi": "inference.decoding",
+    "wavelets": "wavelets",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -127,7 +129,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
     module = import_module(f"hidiv.{_HOMES[name]}")
-    value = module if name == "errors" else getattr(module, name)
+    value = module if name == _HOMES[name] else getattr(module, name)
     globals()[name] = value
     return value
 
