@@ -2,9 +2,9 @@
 
     python examples/wavelets.py [--tiles N] [--side PIXELS]
 
-Tiles of four made-up textures, all with the same mean and variance: noise filtered along one direction or another, noise
-whose strength comes in patches, and the same noise without patches. Each tile gets a model of its own; the nearest
-others by the observed divergence should be of its own kind.
+Tiles of four made-up textures, all with the same mean and variance: noise filtered along one direction or another,
+noise whose strength comes in patches, and the same noise without patches. Each tile gets a model of its own; the
+nearest others by the observed divergence should be of its own kind.
 """
 
 from __future__ import annotations

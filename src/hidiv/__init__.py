@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hidiv import plots as plots
+    from hidiv import wavelets as wavelets
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.comparison.cluster import Clusters as Clusters
@@ -148,6 +149,7 @@ _HOMES = {
     "smooth": "inference.smoothing",
     "to_hmmlearn": "adapters.hmmlearn",
     "viterbi": "inference.decoding",
+    "wavelets": "wavelets",
 }
 
 __all__ = ["__version__", *_HOMES]
@@ -158,6 +160,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
     module = import_module(f"hidiv.{_HOMES[name]}")
     value = module if name in ("errors", "plots") else getattr(module, name)
+    value = module if name == _HOMES[name] else getattr(module, name)
     globals()[name] = value
     return value
 

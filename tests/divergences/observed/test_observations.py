@@ -31,8 +31,16 @@ SWAPPED = model(hd.Product([hd.Poisson([1.0, 2.0]), hd.Gaussian([0.0, 1.0], std=
 
 @pytest.mark.parametrize(
     ("p", "q"),
-    [(SYMBOLS, NUMBERS), (NUMBERS, SYMBOLS), (SYMBOLS, COUNTS), (COUNTS, BITS), (NUMBERS, ANGLES), (PAIRS, SWAPPED), (PAIRS, NUMBERS)],
-)  # fmt: skip
+    [
+        (SYMBOLS, NUMBERS),
+        (NUMBERS, SYMBOLS),
+        (SYMBOLS, COUNTS),
+        (COUNTS, BITS),
+        (NUMBERS, ANGLES),
+        (PAIRS, SWAPPED),
+        (PAIRS, NUMBERS),
+    ],
+)
 def test_different_observations_are_refused(p: hd.Model, q: hd.Model) -> None:
     for call in (lambda: hd.observed_kl(p, q, 3), lambda: hd.observed_kl_rate(p, q)):
         with pytest.raises(hd.errors.IncompatibleModels, match="p shows .* and q shows .*; compare models of the same"):
@@ -48,7 +56,7 @@ def test_families_without_a_closed_form_are_integrated() -> None:
         p = 0.5 * expon.pdf(x) + 0.5 * expon.pdf(x, scale=0.5)
         return float(p * math.log(p / (0.5 * norm.pdf(x) + 0.5 * norm.pdf(x, 1.0))))
 
-    truth = quad(gain, 0.0, 40.0, epsabs=1e-13, limit=200, points=[1.0, 5.0])[0]
+    truth = quad(gain, 0.0, 30.0, epsabs=1e-13, limit=200, points=[1.0, 5.0])[0]
     # quad's own tolerance
     assert np.isclose(hd.observed_kl_rate(POSITIVE, NUMBERS).value, truth, rtol=1e-9)
     assert np.isclose(hd.observed_kl(POSITIVE, NUMBERS, 3).value, 3 * truth, rtol=1e-9)
