@@ -14,9 +14,16 @@ _limit: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS is limited when the first thread of this process comes in, and given back when the last one leaves."""
+    """BLAS is limited when the first thread of this process comes in, and given back when the last one leaves.
+
+    Without threadpoolctl, which the extra dask brings, BLAS keeps its threads: the last bits may then differ.
+    """
     global _inside, _limit
-    from threadpoolctl import threadpool_limits
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        yield
+        return
 
     with _lock:
         if _inside == 0:
