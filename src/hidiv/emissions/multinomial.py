@@ -53,7 +53,10 @@ class Multinomial(Family):
         return {"trials": self.trials, "probs": self.probs}
 
     def select(self, columns: ArrayLike) -> Self:
-        raise NotImplementedError("some counts of a multinomial law, the rest summed over, are no multinomial law")
+        refuse(
+            InvalidEvidence, "x", "some counts of a multinomial row, without the rest, have no law of their own",
+            remedy="show all of a row or none",
+        )  # fmt: skip
 
     def check(self, x: Array) -> None:
         """Whole numbers, and totals that some state has: as many as its trials, or fewer while some are not seen."""
