@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import hidiv as hd
+from hidiv.report.heat_tables import heat_tables
 from hidiv.report.pair_page import pair_page
 from tests.plots.examples import X, drawn, pair
 from tests.report.reading import contrasts, numbers, opened
@@ -236,15 +237,42 @@ def test_infinite_and_undefined_are_said(browser: Browser, tmp_path: Path) -> No
             assert "NaN" not in page.locator("body").inner_text()
 
 
-def test_many_states_and_long_data_stay_small(browser: Browser, tmp_path: Path) -> None:
-    p, q = drawn(45, 1), drawn(45, 2)
-    x = np.random.default_rng(3).integers(0, 5, 6000)
+def test_long_data_are_summed_up(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.write_text(pair_page(p, q, evidence=x).html, encoding="utf-8")
-    assert path.stat().st_size < 1_000_000
+    path.write_text(pair_page(*pair("chain"), evidence=np.tile(X, 20)).html, encoding="utf-8")
+    assert path.stat().st_size < 300_000
     with opened(browser, path) as page:
-        assert page.locator("figure.heat").first.locator("tbody tr").count() == 40
-        assert "40 of 45 rows" in page.locator("figure.heat").first.inner_text()
         svg = page.locator('svg[data-chart="profile"]')
         svg.hover()
         assert page.locator("#tip").inner_text().startswith("nodes ")
+
+
+def test_of_many_states_those_that_add_most_are_shown() -> None:
+    p, q = drawn(45, 1), drawn(45, 2)
+    parts = hd.joint_kl(p, q, 50).parts
+    assert parts is not None
+    (transition, emission), left_out = heat_tables(p, q, parts)
+    assert left_out == ""
+    assert transition.left_out == "40 of 45 rows and 40 of 45 columns, those that differ most."
+    assert emission.columns == [f"symbol {i}" for i in range(5)]
+    dropped = {str(s) for s in np.argsort(parts.rows)[:5]}
+    assert dropped.isdisjoint(transition.rows)
+    assert transition.adds is not None
+    kept = [int(name) for name in transition.rows]
+    assert np.abs(transition.shades).max() == 10
+    assert transition.row_adds == parts.rows[kept].tolist()
+
+
+def test_many_groups_are_cut_to_those_that_add_most() -> None:
+    rng = np.random.default_rng(4)
+    p, q = (
+        hd.Model([0.5, 0.5], rng.dirichlet([1, 1], (60, 2)), [hd.Poisson(1 + rng.random(2)) for _ in range(60)])
+        for _ in range(2)
+    )
+    parts = hd.joint_kl(p, q, hd.Tree.chain(60, group=range(60))).parts
+    assert parts is not None
+    tables, left_out = heat_tables(p, q, parts)
+    assert left_out == f"{len({t.group for t in tables})} of 60 groups are shown, those that add most."
+    shown = {t.group for t in tables}
+    adds = parts.rows.sum(axis=1) + parts.states.sum(axis=1)
+    assert min(adds[g] for g in shown) >= max(adds[g] for g in set(range(60)) - shown)

@@ -34,12 +34,13 @@ def paper(folder: Path, seed: int, trials: int, as_json: bool) -> None:
     from hidiv.report.paper.experiments import run
     from hidiv.report.paper.summary import terminal
     from hidiv.report.paper.verdicts import verdicts
-    from hidiv.report.paper.writing import to_json, write
+    from hidiv.report.paper.writing import make, to_json, write
 
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         refuse(MissingExtra, "paper", "matplotlib is not installed", remedy="pip install 'hidiv[plot]'")
+    make(folder)  # what cannot be written is said before anything is computed
     found = run(seed, trials, tick)
     judged = verdicts(found)
     tick("the figures")

@@ -20,12 +20,16 @@ from hidiv.report.paper.summary import markdown
 from hidiv.report.paper.verdicts import Verdict
 
 
-def write(folder: Path, experiments: Experiments, found: list[Verdict], seed: int, version: str) -> list[Path]:
-    """All files; the folder is made where there is none."""
+def make(folder: Path) -> None:
+    """The folder, where there is none yet."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         refuse(InvalidFile, shown(str(folder)), f"cannot be made, {(error.strerror or type(error).__name__).lower()}")
+
+
+def write(folder: Path, experiments: Experiments, found: list[Verdict], seed: int, version: str) -> list[Path]:
+    """All files, into a folder that is there."""
     how = f"Regenerated from the printed parameters by hidiv {version}, seed {seed}."
     written = [folder / "summary.md", folder / "paper.json"]
     write_text(str(written[0]), markdown(experiments, found, how))
