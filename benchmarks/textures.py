@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 GOAL, PAIRS_GOAL, SPEARMAN_GOAL = 91.0, 1.0, 0.97
 QUERIES = 4  # one tile in so many asks by likelihood, which takes a recursion over the tile for every model
-SAMPLED, DRAWS = 40, 500  # pairs checked by Monte Carlo, draws for each tree of a pair
+SAMPLED, DRAWS = 40, 300  # pairs checked by Monte Carlo, draws for each tree of a pair
 
 
 def main(path: str, workers: int) -> None:
