@@ -29,6 +29,13 @@ CALLS: dict[str, tuple[str, list[list[str]]]] = {
     ),
     "influence": ("hidiv.influence", [["influence", CHAINS[0], "--data", "{x}"]]),
     "sample": ("hidiv.sample", [["sample", CHAINS[0], "--tree", "chain:3"]]),
+    "pairwise": (
+        "hidiv.pairwise",
+        [["pairwise", *CHAINS, "--tree", "chain:3", "--quantity", "observed", "--samples", "20"]],
+    ),
+    "nearest": ("hidiv.nearest", [["nearest", CHAINS[0], *CHAINS, "--tree", "chain:3", "-k", "2", "--index", "faiss"]]),
+    "cluster": ("hidiv.clusters", [["cluster", "{matrix}", "--clusters", "2"]]),
+    "fit": ("hidiv.fit", [["fit", "--data", "{x}", "--states", "1", "--emission", "poisson", "-o", "{fitted}"]]),
     "demo": ("hidiv.demo", [["demo"]]),
     "paper": ("hidiv.paper", [["paper", "--out", "{folder}", "--trials", "100"]]),
     "report": ("hidiv.report", [["report", *CHAINS, "--data", "{x}", "-o", "{page}"]]),
@@ -46,7 +53,16 @@ def files(tmp_path: Path) -> dict[str, str]:
     hd.save(hd.Model([1.0], [[1.0]], third), tmp_path / "one.json")
     narrow = hd.Categorical([[0.5, 0.5, 0.0], [0.2, 0.1, 0.7]])
     hd.save(hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], narrow), tmp_path / "narrow.json")
-    named = {"x": "x.csv", "one": "one.json", "narrow": "narrow.json", "folder": "paper", "page": "page.html"}
+    (tmp_path / "d.csv").write_text(",a,b,c\na,0,1,2\nb,1,0,2\nc,2,2,0\n")
+    named = {
+        "x": "x.csv",
+        "matrix": "d.csv",
+        "fitted": "fitted.json",
+        "one": "one.json",
+        "narrow": "narrow.json",
+        "folder": "paper",
+        "page": "page.html",
+    }
     return {name: str(tmp_path / file) for name, file in named.items()}
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from hidiv.cli.inputs import json_option
+from hidiv.cli.tables import print_json
 from hidiv.errors import InvalidFile, refuse
 
 
@@ -53,13 +53,13 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     members = [[names[i] for i, label in enumerate(found.labels) if label == c] for c in range(found.n_clusters)]
     if as_json:
         described = {
-            "method": method, "silhouette": found.silhouette,
+            "format": "hidiv.clusters", "version": 1, "method": method, "silhouette": found.silhouette,
             "clusters": [
                 {"medoid": names[int(i)], "models": inside} for i, inside in zip(found.medoids, members, strict=True)
             ],
             "map": {name: point.tolist() for name, point in zip(names, points, strict=True)},
         }  # fmt: skip
-        click.echo(json.dumps(described, indent=2))
+        print_json(described)
         return
     click.echo(repr(found))
     for c, (i, inside) in enumerate(zip(found.medoids, members, strict=True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hidiv.cli.inputs import data_option, json_option, read_data, read_model, read_tree, tree_option
+from hidiv.cli.tables import print_json
 
 
 @click.command()
@@ -56,8 +57,6 @@ def fit(
     Example:
       hidiv fit --data x.csv --states 3 --emission gaussian -o A.json
     """
-    import json
-
     from hidiv.errors import HidivError, InvalidModel, refuse
     from hidiv.files.writing import save
     from hidiv.fitting.fit import fit as fitted
@@ -88,7 +87,7 @@ def fit(
     )
     save(found.model, out)
     if as_json:
-        click.echo(json.dumps(found.to_dict()))
+        print_json(found.to_dict())
         return
     click.echo(f"{found.model!r} -> {out}")
     click.echo(f"log-likelihood {found.log_likelihood:.6f}, BIC {found.bic:.3f}, {found.n_parameters} parameters")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from hidiv.cli.collections import read_models
 from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
-from hidiv.cli.tables import table
+from hidiv.cli.tables import print_json, table
 
 
 @click.command()
@@ -47,13 +45,13 @@ def nearest(
         write_text(out, "\n".join([f"model,divergence in {unit}", *lines]) + "\n")
     if as_json:
         described = {
-            "query": first.name or query, "unit": unit, "recall": result.recall, "notes": list(result.notes),
+            "format": "hidiv.nearest", "version": 1, "query": first.name or query, "unit": unit, "recall": result.recall, "notes": list(result.notes),
             "nearest": [
                 {"name": name, "index": i, "divergence": value if value < float("inf") else "inf"}
                 for (name, value), i in zip(listed, result.indices.tolist(), strict=True)
             ],
         }  # fmt: skip
-        click.echo(json.dumps(described, indent=2))
+        print_json(described)
         return
     click.echo(f"joint divergence D({first.name or query} || model), exact\n")
     click.echo(table((name, value, unit) for name, value in listed))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hidiv.cli.collections import read_models
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
+from hidiv.cli.tables import print_json
 from hidiv.errors import HidivError, refuse
+from hidiv.progress import Progress
 
 if TYPE_CHECKING:
     from hidiv.comparison.matrix import PairwiseMatrix
@@ -55,10 +55,10 @@ def pairwise(
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
     values = None if data is None else read_data(data)
     tree = None if tree_text is None and values is not None else read_tree_for(tree_text, found[0])
-    with _Bar() as bar:
+    with Progress("all pairs") as bar:
         matrix = pairwise_kl(
             found, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
-            store=store, executor="processes" if processes else None, progress=bar.show,
+            store=store, executor="processes" if processes else None, progress=lambda done, total: bar.show(done / total, f"{done} of {total} blocks"),
         )  # fmt: skip
     scale = 1.0 / np.log(2.0) if unit == "bits" else 1.0
     table = np.asarray(matrix) * scale
@@ -67,27 +67,9 @@ def pairwise(
     if plot is not None:
         draw(plot, table, names, matrix, unit)
     if as_json:
-        click.echo(json.dumps(to_json(matrix, table, names, unit, whole=out is None), indent=2))
+        print_json(to_json(matrix, table, names, unit, whole=out is None))
     else:
         click.echo(in_words(matrix, table, names, unit, out is None))
-
-
-class _Bar:
-    """A progress bar on a terminal, nothing in a pipe."""
-
-    def __enter__(self) -> _Bar:
-        self.shown = False
-        return self
-
-    def show(self, done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            width = 30 * done // total
-            click.echo(f"\r[{'#' * width}{'.' * (30 - width)}] {done} of {total} blocks", nl=False, err=True)
-            self.shown = True
-
-    def __exit__(self, *_: object) -> None:
-        if self.shown:
-            click.echo("", err=True)
 
 
 def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: str) -> None:
@@ -103,15 +85,12 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
 
 def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> dict[str, Any]:
     """Everything but, where it went to a file, the matrix itself; infinity as a text."""
-    described: dict[str, Any] = {
-        "quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "unit": unit,
-        "names": names, "notes": list(matrix.notes),
+    error = matrix.std_error if whole else None
+    return {
+        "format": "hidiv.pairwise", "version": 1, "quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "unit": unit,
+        "names": names, "notes": list(matrix.notes), "matrix": _plain(table) if whole else None,
+        "std_error": None if error is None else _plain(error),
     }  # fmt: skip
-    if whole:
-        described["matrix"] = _plain(table)
-        if matrix.std_error is not None:
-            described["std_error"] = _plain(matrix.std_error)
-    return described
 
 
 def _plain(table: Any) -> list[list[Any]]:
