@@ -45,7 +45,8 @@ def nearest(
         write_text(out, "\n".join([f"model,divergence in {unit}", *lines]) + "\n")
     if as_json:
         described = {
-            "format": "hidiv.nearest", "version": 1, "query": first.name or query, "unit": unit, "recall": result.recall, "notes": list(result.notes),
+            "format": "hidiv.nearest", "version": 1,
+            "query": first.name or query, "unit": unit, "recall": result.recall, "notes": list(result.notes),
             "nearest": [
                 {"name": name, "index": i, "divergence": value if value < float("inf") else "inf"}
                 for (name, value), i in zip(listed, result.indices.tolist(), strict=True)

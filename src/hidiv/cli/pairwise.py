@@ -58,7 +58,8 @@ def pairwise(
     with Progress("all pairs") as bar:
         matrix = pairwise_kl(
             found, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
-            store=store, executor="processes" if processes else None, progress=lambda done, total: bar.show(done / total, f"{done} of {total} blocks"),
+            store=store, executor="processes" if processes else None,
+            progress=lambda done, total: bar.show(done / total, f"{done} of {total} blocks"),
         )  # fmt: skip
     scale = 1.0 / np.log(2.0) if unit == "bits" else 1.0
     table = np.asarray(matrix) * scale
@@ -87,7 +88,8 @@ def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, who
     """Everything but, where it went to a file, the matrix itself; infinity as a text."""
     error = matrix.std_error if whole else None
     return {
-        "format": "hidiv.pairwise", "version": 1, "quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "unit": unit,
+        "format": "hidiv.pairwise", "version": 1,
+        "quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "unit": unit,
         "names": names, "notes": list(matrix.notes), "matrix": _plain(table) if whole else None,
         "std_error": None if error is None else _plain(error),
     }  # fmt: skip

@@ -44,7 +44,8 @@ class FitResult:
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers, the model as its file holds it."""
         return {
-            "format": "hidiv.fit", "version": 1, "model": self.model.to_dict(), "log_likelihood": self.log_likelihood, "history": list(self.history),
+            "format": "hidiv.fit", "version": 1,
+            "model": self.model.to_dict(), "log_likelihood": self.log_likelihood, "history": list(self.history),
             "converged": self.converged, "n_iter": self.n_iter, "n_parameters": self.n_parameters,
             "n_observations": self.n_observations, "bic": self.bic, "aic": self.aic, "notes": list(self.notes),
             "starts": list(self.starts),
