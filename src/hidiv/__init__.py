@@ -159,7 +159,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
     module = import_module(f"hidiv.{_HOMES[name]}")
-    value = module if name in ("errors", "plots") else getattr(module, name)
     value = module if name == _HOMES[name] else getattr(module, name)
     globals()[name] = value
     return value

@@ -57,7 +57,7 @@ def shown(value: object) -> str:
     """A value as it should stand in a sentence: short, on one line, no control characters."""
     text = value if isinstance(value, str) else _written(value)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= 80 else text[:38] + "..." + text[-39:]  # the end of a path says most
 
 
 def _written(value: object) -> str:

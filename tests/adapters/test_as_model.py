@@ -55,10 +55,14 @@ CALLS = {
     "compare": lambda p, q: float(hd.compare(p, q, 4).joint),
     "pairwise_kl": lambda p, q: np.asarray(hd.pairwise_kl([p, q], 6)),
     "nearest": lambda p, q: hd.nearest([p], [p, q], 6, 1)[1],
+    "faiss_index": lambda p, q: hd.nearest([p], [p, q], 6, 1, index=hd.faiss_index([p, q], 6))[1],
+    "bootstrap_divergence": lambda p, q: (
+        hd.bootstrap_divergence(p, q, X * 4, X * 4, replicates=2, null=False, seed=1).value
+    ),
     "samples_to_tell_apart": lambda p, q: str(hd.samples_to_tell_apart(p, q)),
 }
 # Public functions that take no model.
-OTHERS = ("cluster", "embed", "fit", "load", "save")
+OTHERS = ("choose", "cluster", "embed", "fit", "load", "save")
 THERE = [name for name in hd.__all__ if name == "Collection" or (isfunction(getattr(hd, name)) and name not in OTHERS)]
 
 

@@ -130,6 +130,18 @@ def test_models_that_end() -> None:
     assert set(found.undefined) == {"rates", "observed", "expected_posterior", "do_bound"}
 
 
+GAMMA = hd.Model([0.5, 0.5], P.transition, hd.Gamma([1.0, 2.0], [1.0, 1.0]))
+LOG_NORMAL = hd.Model([0.5, 0.5], Q.transition, hd.LogNormal([0.0, 1.0], [1.0, 1.0]))
+
+
+def test_families_without_a_closed_form() -> None:
+    found = hd.compare(GAMMA, LOG_NORMAL, 3, evidence=[0.5, 1.0, 2.0])
+    assert found.joint is found.do_bound is found.rates.joint is None
+    assert "closed form" in found.undefined["joint"]
+    assert found.observed.value == pytest.approx(hd.observed_kl(GAMMA, LOG_NORMAL, 3).value, rel=1e-9)
+    assert "closed form" in found.undefined["posterior"]
+
+
 def test_trees_of_any_size() -> None:
     found = hd.compare(P, Q, hd.Tree.regular(2, 10_000))
     assert found.joint is found.observed is None
@@ -139,7 +151,10 @@ def test_trees_of_any_size() -> None:
     other = hd.Model([0.5, 0.5], Q.transition, hd.Gaussian([0.0, 1.0], std=[1.0, 1.0]))
     large = hd.compare(gauss, other, hd.Tree.chain(10**12), max_seconds=0.1)
     assert large.joint.value > 1e10
-    assert "nothing is drawn on more than 100000 nodes" in large.undefined["observed"]
+    assert large.observed.status == "certified"
+    assert large.observed.lower <= 1e12 * large.rates.observed.value <= large.observed.upper
+    unbounded = hd.compare(GAMMA, LOG_NORMAL, hd.Tree.chain(10**12), max_seconds=0.1)
+    assert "nothing is drawn on more than 100000 nodes" in unbounded.undefined["observed"]
     long = hd.compare(P, Q, hd.Tree.chain(10**12))
     assert long.observed.status == "certified"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hidiv.emissions.registry import NESTED
+from hidiv.emissions.registry import NESTED, has_kl
 from hidiv.errors import IncompatibleModels, refuse
 
 if TYPE_CHECKING:
@@ -34,6 +34,11 @@ def check_observations(p: Model, q: Model) -> None:
                     f"p shows {_said(one)} and q shows {_said(two)}",
                     remedy="compare models of the same observations",
                 )
+
+
+def closed(p: Model, q: Model) -> bool:
+    """Whether the emissions have divergences in closed form."""
+    return all(has_kl(one, two) for one in p.emissions for two in q.emissions)
 
 
 def columns(family: Family) -> list[str]:

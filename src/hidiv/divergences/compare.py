@@ -7,7 +7,7 @@ from typing import Any
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.align import align
-from hidiv.divergences.comparable import check_length
+from hidiv.divergences.comparable import check_length, closed
 from hidiv.divergences.compared import Comparison, Rates
 from hidiv.divergences.do_bound import do_bound
 from hidiv.divergences.expected_posterior import expected_posterior
@@ -26,6 +26,7 @@ from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
 
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
+OPEN = "these families have no divergence in closed form"
 DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
 
 
@@ -104,6 +105,10 @@ def _beside(joint: Divergence | None, observed: Divergence | None, undefined: di
 
 def _paired(p: Model, q: Model, tree: Tree | UntilEnd, evidence: Any, undefined: dict[str, str]) -> dict[str, Any]:
     """What needs states paired by their labels."""
+    if not closed(p, q):
+        names = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")
+        undefined |= {name: OPEN for name in names if name != "posterior" or evidence is not None}
+        return {}
     found: dict[str, Any] = {"joint_per_node": joint_kl(p, q, tree, per_node=True)}
     try:
         found["joint"] = joint_kl(p, q, tree)
@@ -150,7 +155,7 @@ def _rates(p: Model, q: Model, seed: Seed, seconds: float | None, undefined: dic
     if max(p.n_groups, q.n_groups) > 1:
         undefined["rates"] = "a rate needs one group, the same at every step"
         return Rates()
-    joint = joint_kl_rate(p, q) if p.n_states == q.n_states else None
+    joint = joint_kl_rate(p, q) if p.n_states == q.n_states and closed(p, q) else None
     draws = DRAWN // 1000  # an estimate of a rate draws paths of 1000 nodes
     observed = observed_kl_rate(p, q, seed=seed, max_samples=draws, max_seconds=seconds)
     if joint is None:
@@ -160,6 +165,8 @@ def _rates(p: Model, q: Model, seed: Seed, seconds: float | None, undefined: dic
 
 
 def _unpaired(p: Model, q: Model) -> str:
+    if p.n_states == q.n_states:
+        return OPEN
     return f"the models have {p.n_states} and {q.n_states} states, and states are paired by their labels"
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.align import align
+from hidiv.divergences.comparable import closed
 from hidiv.divergences.joint import joint_kl_rate
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite import finite_chain, symbol_probabilities, tree_law
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.tree_enumeration import enumerate_tree
 from hidiv.divergences.observed.variational import emission_pairs, mixed
-from hidiv.emissions.registry import has_kl
 from hidiv.errors import HidivError
 from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
@@ -81,16 +81,11 @@ def cheap(p: Model, q: Model, tree: Tree, why: str) -> Interval:
     """The block below, the smaller of the two bounds above."""
     ends = {
         "smallest joint divergence over relabellings": joint_above(p, q, tree),
-        "variational recursion": variational_above(p, q, tree) if _closed(p, q) else inf,
+        "variational recursion": variational_above(p, q, tree) if closed(p, q) else inf,
     }
     best = min(ends, key=lambda name: ends[name])
     how = {"method": "cheap bounds", "upper": best, "lower": "divergence of the first nodes", "because": why}
     return Interval(min(block_below(p, q, tree), ends[best]), ends[best], how)
-
-
-def _closed(p: Model, q: Model) -> bool:
-    """Whether the emissions have divergences in closed form."""
-    return all(has_kl(one, two) for one in p.emissions for two in q.emissions)
 
 
 def _alike(p: Model, q: Model) -> bool:

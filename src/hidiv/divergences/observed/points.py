@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.comparable import columns
 from hidiv.divergences.observed.finite import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import COVERED, FINE, Fineness, panel_rule, tail_points
@@ -19,7 +20,6 @@ from hidiv.errors import IncompatibleModels, refuse
 
 Array = NDArray[np.float64]
 
-COUNTS = ("poisson", "geometric", "negative_binomial", "binomial")
 MOST_POINTS = 4096
 
 
@@ -79,9 +79,9 @@ def _points(
 
 def _numbers(p: Family, q: Family, fineness: Fineness) -> tuple[Array, Array]:
     """Points and weights for scalar counts and scalar continuous observations."""
-    if not (p.n_features == q.n_features == 1 and p.is_scalar and q.is_scalar):
+    if not p.n_features == q.n_features == 1 or "product" in (p.name, q.name):
         raise NotApplicable("an integral over several columns is no sum over few points")
-    counts = p.name in COUNTS, q.name in COUNTS
+    counts = tuple(columns(family) == ["counts"] for family in (p, q))
     if counts[0] != counts[1] or {"categorical", "bernoulli"} & {p.name, q.name}:
         raise NotApplicable(f"{p.name} and {q.name} observations are not of one kind")
     if all(counts):
