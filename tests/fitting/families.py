@@ -23,4 +23,8 @@ FAMILIES = {
     "beta": hd.Beta([2.0, 8.0], [5.0, 2.0]),
     "silent": hd.Silent(2),
     "product": hd.Product([hd.Gaussian([0.0, 4.0], std=[1.0, 2.0]), hd.Poisson([1.0, 6.0])]),
+    "mixture": hd.Mixture(
+        [[0.3, 0.7], [0.6, 0.4]],
+        [hd.Gaussian([0.0, 4.0], std=[1.0, 2.0]), hd.Gaussian([-4.0, 9.0], std=[0.5, 1.0])],
+    ),
 }

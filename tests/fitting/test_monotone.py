@@ -20,6 +20,7 @@ ROUNDING = 1e-12
 
 KNOWLEDGE = ["seen", "missing", "states", "interval"]
 NUMERIC = {"beta", "gamma", "generalized_gaussian", "negative_binomial", "von_mises"}  # one safeguarded step at a time
+REPEATS = {**dict.fromkeys(NUMERIC, 30), "mixture": 400}  # a mixture has an expectation step of its own
 SLOW = {"beta", "gamma", "negative_binomial", "binomial", "generalized_gaussian", "von_mises", "poisson"}  # masses
 
 
@@ -89,7 +90,7 @@ def test_maximise_is_the_maximum(name):
     x = family.draw(rng.integers(0, 2, 80), rng)
     known = Weighted(x, rng.dirichlet([1, 1], size=80))
     found = family
-    for _ in range(30 if name in NUMERIC else 1):
+    for _ in range(REPEATS.get(name, 1)):
         found = found.maximise(known)
 
     def value(law):
@@ -106,6 +107,12 @@ def nearby(family, rng):
     if family.name == "product":
         for member in nearby(family.families[0], rng):
             yield hd.Product([member, family.families[1]])
+        return
+    if family.name == "mixture":
+        for member in nearby(family.components[0], rng):
+            yield hd.Mixture(family.weights, [member, family.components[1]])
+            weights = family.weights * (1 + 1e-3 * rng.normal(size=family.weights.shape))
+            yield hd.Mixture(weights / weights.sum(axis=1, keepdims=True), family.components)
         return
     for _ in range(20):
         parameters = {}

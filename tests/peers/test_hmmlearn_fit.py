@@ -13,7 +13,7 @@ from tests.peers.drawn import covariances, laws
 K = 3
 LENGTHS = [60, 1, 45, 80]
 ITERATIONS = 12
-STARTS = 4
+STARTS = 10
 # hmmlearn reads the parameters back as float64 after normalising them; iterations carry its rounding on.
 TOLERANCE = 1e-8  # of the log-likelihood itself, in nats: the issue's
 
@@ -86,18 +86,29 @@ def test_every_iteration(name, seed):
 
 
 @pytest.mark.parametrize("name", ["categorical", "diagonal", "poisson"])
-def test_restarts_come_as_far(name):
-    """States that last for some nodes, as models are made for; from as many starts."""
-    rng = np.random.default_rng(7)
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_restarts_come_as_far(name, seed):
+    """Few observations of states that do not last, so that there are many tops; from as many starts.
+
+    The mark is hmmlearn's best, and what that leads to when climbed to its end. Its priors are as they come for normal
+    laws: without them it follows states that collapse onto one value, to any likelihood one likes.
+    """
+    rng = np.random.default_rng(seed)
     _, truth = FAMILIES[name](rng)
-    lengths = [20] * 12
-    xs = drawn_from(truth, rng, lengths, 0.7)
+    lengths = [40, 40]
+    xs = drawn_from(truth, rng, lengths)
     stacked = np.concatenate([x.reshape(len(x), -1) for x in xs])
     stacked = stacked.astype(int) if name in ("categorical", "poisson") else stacked
-    best = -np.inf
-    for seed in range(STARTS):
-        peer, _ = FAMILIES[name](rng, random_state=seed, n_iter=500, tol=1e-7)
-        peer.fit(stacked, lengths)
-        best = max(best, peer.score(stacked, lengths))
-    found = hd.fit(xs, None, K, truth, n_init=STARTS, seed=0)
-    assert found.log_likelihood > best - 1e-6
+    peers = []
+    for start in range(STARTS):
+        plain = {"n_iter": 200, "tol": 1e-4, "random_state": start}
+        peer = GaussianHMM(K, "diag", **plain) if name == "diagonal" else FAMILIES[name](rng, **plain)[0]
+        peers.append(peer.fit(stacked, lengths))
+    best = max(peers, key=lambda peer: peer.score(stacked, lengths))
+    marks = [best.score(stacked, lengths)]
+    on = hd.fit(xs, start=best)
+    if not on.notes:  # a state that collapses without the prior is no mark
+        marks.append(on.log_likelihood)
+    found = hd.fit(xs, None, K, truth, n_init=STARTS, seed=seed)
+    assert found.notes == ()
+    assert found.log_likelihood > max(marks) - 1e-6

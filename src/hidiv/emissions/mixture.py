@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from hidiv.recursions.terms import log_ratio as ratio_of
 if TYPE_CHECKING:
     from hidiv.emissions.mixture_bounds import Bounds
     from hidiv.emissions.mixture_marked import Marked
+    from hidiv.emissions.weighted import Weighted
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -107,6 +108,16 @@ class Mixture(Family):
         share = np.exp(terms - np.where(np.isfinite(top), top, 0.0))
         total = share.sum(axis=2, keepdims=True)
         return np.where(total > 0, share / np.where(total > 0, total, 1.0), self.weights)
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        """Responsibilities of the components given the state, then weights and components as they ask for.
+
+        An expectation step inside the maximisation: the sum over u of weight[u, s] log w_u(s) never falls.
+        """
+        from hidiv.emissions.mixture_fit import maximised
+
+        laws = self.component_laws(known.x, known.lower, known.upper)
+        return cast(Self, maximised(self, known, laws, fixed))
 
     @property
     def _log_weights(self) -> Array:

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hidiv.errors import ImpossibleEvidence, sentence
+from hidiv.fitting.acceleration import Steps, farther
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem, expectation
 from hidiv.fitting.maximisation import log_prior, maximisation
 from hidiv.recursions.expectation import Counts
 
+LATELY = 12  # iterations, four of them longer steps
 ROUNDING = 1e-12  # of the log-likelihood: a fall by less is rounding, and the end
 
 
@@ -43,6 +45,12 @@ class Run:
     def log_likelihood(self) -> float:
         return self.history[-1]
 
+    def add(self, model: Draft, counts: Counts, value: float, objective: float) -> None:
+        """One iteration more."""
+        self.model, self.counts = model, counts
+        self.history.append(value)
+        self.objective.append(objective)
+
 
 def begin(model: Draft, problem: Problem, options: Options) -> Run:
     """The expectation step of the start; impossible evidence is an error that names the tree."""
@@ -53,19 +61,50 @@ def begin(model: Draft, problem: Problem, options: Options) -> Run:
     return Run(model, counts, [value], [value + log_prior(model, problem, options.pseudo_count)])
 
 
+def _step(
+    model: Draft, counts: Counts, problem: Problem, options: Options
+) -> tuple[Draft, Counts, float, float]:
+    """The next model from counts under this one; its own counts, log-likelihood, and that with pseudo-counts."""
+    found = maximisation(model, problem, counts, options.pseudo_count, options.fixed)
+    met = expectation(found, problem, options.threads)
+    value = float(met.log_likelihoods.sum())
+    return found, met, value, value + log_prior(found, problem, options.pseudo_count)
+
+
+def _leap(run: Run, steps: Steps, problem: Problem, options: Options) -> bool:
+    """Take a longer step if there is one that gains."""
+    counts = farther(steps)
+    if counts is None:
+        return False
+    found = _step(run.model, counts, problem, options)
+    if not found[3] > run.objective[-1]:
+        return False
+    run.add(*found)
+    return True
+
+
 def _iterate(
     run: Run, problem: Problem, options: Options, tell: Callable[[Run], None] | None = None, to_the_end: bool = False
 ) -> Run:
     """Iterate until a gain is at most tol times the log-likelihood, or for `max_iter` iterations in all.
 
     to_the_end: until the gain still to be expected from all further iterations, which shrink by a steady factor, is at
-    most tol itself. A log-likelihood that would fall (by more than rounding) ends the climb where it was, with a note.
+    most tol itself; once gains are small every third iteration is a longer step, where that gains more. A
+    log-likelihood that would fall (by more than rounding) ends the climb where it was, with a note.
     """
+    path: list[Counts] = []  # of plain iterations in a row
+    gains: list[float] = []
+    small = run.converged
     while len(run.history) - 1 < options.max_iter:
-        model = maximisation(run.model, problem, run.counts, options.pseudo_count, options.fixed)
-        counts = expectation(model, problem, options.threads)
-        value = float(counts.log_likelihoods.sum())
-        objective = value + log_prior(model, problem, options.pseudo_count)
+        if to_the_end and small and len(path) == 2:
+            if _leap(run, Steps(path[0], path[1], run.counts), problem, options):
+                path, gains = [], []
+                if tell is not None:
+                    tell(run)
+                continue
+            path = path[1:]
+        previous = run.counts
+        model, counts, value, objective = _step(run.model, run.counts, problem, options)
         gain = objective - run.objective[-1]
         if not gain >= 0.0:
             if gain >= -ROUNDING * max(1.0, abs(objective)):
@@ -73,14 +112,14 @@ def _iterate(
             else:
                 run.notes.append(f"stopped where the next iteration would have lost {-gain:.3g} in log-likelihood")
             break
-        run.model, run.counts = model, counts
-        run.history.append(value)
-        run.objective.append(objective)
+        run.add(model, counts, value, objective)
+        path = [*path[-1:], previous]
+        gains.append(gain)
         if tell is not None:
             tell(run)
         small = gain <= options.tol * max(1.0, abs(objective))
         run.converged = run.converged or small
-        if small and (not to_the_end or (gain <= options.tol and _still_to_come(run.objective) <= options.tol)):
+        if small and (not to_the_end or _at_the_end(run.objective, gains, options.tol)):
             break
     return run
 
@@ -97,11 +136,19 @@ def climb(
         return run
 
 
-def _still_to_come(values: list[float]) -> float:
+def _at_the_end(values: list[float], gains: list[float], tol: float) -> bool:
+    """Whether iterations gain next to nothing, the longer steps among the last of them included."""
+    if gains[-1] <= ROUNDING * max(1.0, abs(values[-1])):
+        return True
+    lately = values[-1] - values[max(0, len(values) - 1 - LATELY)]
+    return lately <= tol and _still_to_come(gains) <= tol
+
+
+def _still_to_come(gains: list[float]) -> float:
     """The sum of all further gains if they go on shrinking by the factor of the last two (Aitken's estimate)."""
-    if len(values) < 3:
+    if len(gains) < 2:
         return np.inf
-    last, before = values[-1] - values[-2], values[-2] - values[-3]
+    before, last = gains[-2:]
     if last <= 0.0:
         return 0.0
     ratio = last / before if before > 0 else 1.0

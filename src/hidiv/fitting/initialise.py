@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.family import Family
+from hidiv.emissions.mixture import Mixture
+from hidiv.emissions.mixture_fit import maximised
 from hidiv.emissions.weighted import Weighted, spread
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem
@@ -33,7 +35,7 @@ def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: fro
     emissions, share = [], np.full((problem.rows.n_rows, k), 1.0 / k)
     for family, sample, where in zip(shape.emissions, problem.samples, problem.places, strict=True):
         own = _shares(family, sample, problem.uses[where], k, rng, scattered, fixed)
-        emissions.append(_estimated(family, sample, own * problem.uses[where][:, None], fixed))
+        emissions.append(_estimated(family, sample, own * problem.uses[where][:, None], fixed, rng))
         share[where] = own
     if "emission" in fixed:
         emissions = list(shape.emissions)
@@ -47,10 +49,14 @@ def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: fro
     return Draft(initial, transitions, shape.has_transition, tuple(emissions), end)
 
 
-def _estimated(family: Family, sample: Weighted, weight: Array, fixed: frozenset[str]) -> Family:
+def _estimated(
+    family: Family, sample: Weighted, weight: Array, fixed: frozenset[str], rng: np.random.Generator
+) -> Family:
     """The family of these weights; steps of a numeric maximisation are repeated, for the prototype may be far away."""
     known = sample.weighing(weight)
     found = family
+    if isinstance(family, Mixture) and len(sample.x):
+        found = maximised(family, known, _components(family, known, fixed, rng), fixed)
     for _ in range(3):
         found = found.maximise(known, fixed)
     return found
@@ -82,6 +88,19 @@ def _shares(
     return share
 
 
+def _components(family: Mixture, known: Weighted, fixed: frozenset[str], rng: np.random.Generator) -> Array:
+    """(r, K, C): each state's observations shared out among its components, by heaps of its own."""
+    points, count = _points(family, known, fixed), len(family.components)
+    share = np.full((len(points), known.weight.shape[1], count), (1.0 - PURE) / count)
+    for s, weight in enumerate(known.weight.T):
+        if weight.sum() > 0:
+            heap = _nearest(points, heaps(points, weight, count, rng))
+            share[np.arange(len(points)), s, heap] += PURE
+        else:
+            share[:, s] = 1.0 / count
+    return share
+
+
 def _points(family: Family, sample: Weighted, fixed: frozenset[str]) -> Array:
     """(r, F'): coordinates for the heaps, in units of their spread; what is not seen lies in the middle."""
     x = np.where(sample.seen, sample.x, np.nan)
@@ -101,6 +120,8 @@ def features_of(family: Family, x: Array, fixed: frozenset[str]) -> Array:
     if family.name == "product":
         split: Any = family
         return np.hstack([features_of(member, columns, fixed) for member, (columns,) in split.split(x)])
+    if isinstance(family, Mixture):
+        return features_of(family.components[0], x, fixed)
     return features(family, fixed)(x)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -16,14 +16,19 @@ from hidiv.fitting.degenerate import is_degenerate, notes_on
 from hidiv.fitting.em import Options, Run, begin, climb
 from hidiv.fitting.expectation import Problem, problem_of
 from hidiv.fitting.forest import Forest
+from hidiv.fitting.hops import hop
 from hidiv.fitting.initialise import started
 from hidiv.fitting.parameters import count_parameters
 from hidiv.fitting.result import FitResult
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
-TRIES = 4  # for every start that is climbed to the end, so many are climbed
+TRIES = 3  # for every start that is climbed to the end, so many are climbed
 SHORT = 30  # iterations, and the best are taken
+NEAR = 1000.0  # times the tolerance: how near to their tops climbs are compared
+SAME = 1e-2  # difference of log-likelihoods of two climbs to one top, at most
+TOPS = 4
+HOPS = 6  # rounds of climbs from beside the best
 
 Result = TypeVar("Result")
 
@@ -55,13 +60,53 @@ def best_of(
         climbs = [partial(_climb, run, problem, each, board) for run in taken]
         runs = taken if board.stopped.is_set() else _all(climbs, at_once, board)
         if not runs:
+            if board.stopped.is_set():
+                raise KeyboardInterrupt
             begin(started(shape, problem, np.random.default_rng(0), options.fixed, 0), problem, options)  # says why
             refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
+        runs = _hopped(runs, seeds, problem, each, at_once, board)
         best = max(runs, key=lambda run: (not is_degenerate(run, problem), run.objective[-1]))
         starts = tuple(run.log_likelihood for run in runs)
-        if (polish or not best.converged) and not board.stopped.is_set():
+        if not board.stopped.is_set():
             climb(best, problem, options, board.tell_last, polish)
+        elif not best.interrupted:
+            best.notes.append("interrupted before all starts were climbed")
     return finished(best, problem, shape, options, starts)
+
+
+def _hopped(
+    runs: list[Run], seeds: list[np.random.Generator], problem: Problem, options: Options, workers: int, board: Board
+) -> list[Run]:
+    """The runs and what was reached from beside the best of them, in rounds of as many climbs as there are runs."""
+    if len(runs) < 2 or runs[0].model.n_states < 2:
+        return runs
+    size = len(runs)
+    board.expect(HOPS * size)
+    for _ in range(HOPS):
+        if board.stopped.is_set():
+            break
+        top = _tops(runs, problem)
+        jobs = [partial(_hop, top[i % len(top)], problem, options, rng, board) for i, rng in enumerate(seeds[:size])]
+        runs = runs + [run for run in _all(jobs, workers, board) if run is not None]
+    return runs
+
+
+def _tops(runs: list[Run], problem: Problem) -> list[Run]:
+    """The best few that are not one and the same top."""
+    found: list[Run] = []
+    for run in sorted(runs, key=lambda run: (is_degenerate(run, problem), -run.objective[-1])):
+        if all(abs(run.objective[-1] - other.objective[-1]) > SAME for other in found):
+            found.append(run)
+    return found[:TOPS]
+
+
+def _hop(top: Run, problem: Problem, options: Options, rng: np.random.Generator, board: Board) -> Run | None:
+    """A climb from beside a top."""
+    try:
+        run = begin(hop(top, problem, options, rng), problem, options)
+    except ImpossibleEvidence:
+        return None
+    return _climb(run, problem, options, board)
 
 
 def _taken(ranked: list[Run], count: int) -> list[Run]:
@@ -95,6 +140,11 @@ class Board:
         made = len(run.history) - 1
         self.progress.show(made / self.max_iter, f"the best start, log-likelihood {run.log_likelihood:.6g}")
 
+    def expect(self, more: int) -> None:
+        """More climbs are to come."""
+        with self.lock:
+            self.count += more
+
     def finish(self) -> None:
         """A start has come to its end."""
         with self.lock:
@@ -102,16 +152,27 @@ class Board:
 
 
 def _all(jobs: Sequence[Callable[[], Result]], workers: int, board: Board) -> list[Result]:
-    """Every job done, or stopped."""
+    """Every job done; at Ctrl-C those that were begun, stopped where they are."""
     if workers == 1:
-        return [job() for job in jobs if not board.stopped.is_set()]
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(job) for job in jobs]
+        done: list[Result] = []
         try:
-            return [future.result() for future in futures]
+            for job in jobs:
+                if not board.stopped.is_set():
+                    done.append(job())
         except KeyboardInterrupt:
             board.stopped.set()
-            return [future.result() for future in futures if not future.cancel()]
+        return done
+    pool = ThreadPoolExecutor(workers)
+    futures: list[Future[Result]] = []
+    try:
+        for job in jobs:
+            futures.append(pool.submit(job))
+        wait(futures)
+        pool.shutdown()
+    except KeyboardInterrupt:
+        board.stopped.set()
+        pool.shutdown(cancel_futures=True)
+    return [future.result() for future in futures if not future.cancelled()]
 
 
 def _attempt(
@@ -127,8 +188,8 @@ def _attempt(
 
 def _climb(run: Run, problem: Problem, options: Options, board: Board) -> Run:
     """The rest of a climb."""
-    if not run.converged:
-        climb(run, problem, options, board.tell)
+    climb(run, problem, replace(options, tol=NEAR * options.tol), board.tell, True)
+    run.converged = False  # the last climb, of the best, says whether it is
     board.finish()
     return _stopping(run, board)
 
