@@ -9,11 +9,19 @@ from importlib import import_module
 from benchmarks.timing import HEADER
 from hidiv.recursions.kernels import description
 
-TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc")
-TABLES = ("joint", "start", "posterior", "trees", "memory", "certify")
-TABLES = ("joint", "start", "posterior", "trees", "memory", "fit")
-TABLES = ("joint", "start", "posterior", "trees", "memory", "pairwise", "nearest", "observed_mc")
-TABLES = ("joint", "start", "posterior", "trees", "memory", "observed_mc", "paper")
+TABLES = (
+    "joint",
+    "start",
+    "posterior",
+    "trees",
+    "memory",
+    "observed_mc",
+    "certify",
+    "pairwise",
+    "nearest",
+    "fit",
+    "paper",
+)
 
 
 def main(names: list[str]) -> None:
