@@ -61,3 +61,11 @@ def test_one_command_feeds_the_next() -> None:
     drawn = hidiv("sample", CHAINS[0], "--tree", "chain:5", "--seed", "3").stdout
     found = told("posterior", *CHAINS, "--data", "-", stdin=drawn)
     assert found["value"] == hd.posterior_kl(P, Q, hd.sample(P, 5, seed=3)[1]).value
+
+
+def test_many_models() -> None:
+    text, words = Path(CHAINS[0]).read_text(), ("--tree", "chain:3")
+    found = told("pairwise", "-", CHAINS[1], *words, stdin=text)
+    assert found["matrix"][0][1] == pytest.approx(hd.joint_kl(P, Q, 3).value, rel=1e-11)
+    assert told("nearest", "-", *CHAINS, *words, "-k", "1", stdin=text)["nearest"][0]["index"] == 0
+    assert len(told("cluster", "-", "--clusters", "2", stdin=",a,b\na,0,1\nb,1,0\n")["clusters"]) == 2

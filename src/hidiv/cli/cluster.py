@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from hidiv.cli.inputs import json_option
+from hidiv.cli.inputs import json_option, standard_input
 from hidiv.cli.tables import print_json
 from hidiv.errors import InvalidFile, refuse
 
@@ -35,9 +35,10 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     from hidiv.comparison.cluster import jeffreys
     from hidiv.comparison.embed import embed
     from hidiv.files.disk import write_text
-    from hidiv.files.matrices import read_matrix
+    from hidiv.files.matrices import matrix_from_text, read_matrix
 
-    values, names, columns = read_matrix(matrix)
+    table = matrix_from_text(standard_input("the matrix"), "standard input") if matrix == "-" else read_matrix(matrix)
+    values, names, columns = table
     if names != columns:
         refuse(InvalidFile, matrix, "must have the same models in its rows and columns")
     found = group(values, clusters, method=method)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hidiv.cli.inputs import read_model
 from hidiv.errors import InvalidFile, refuse
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_models(paths: tuple[str, ...]) -> tuple[list[Model] | Collection, list[str]]:
-    """Model files (JSON) and collections (NPZ) in order; one collection alone stays stacked."""
+    """Model files (JSON; - is standard input) and collections (NPZ) in order; one collection alone stays stacked."""
     from hidiv.comparison.collection import Collection
     from hidiv.files.reading import load
     from hidiv.models.model import Model
@@ -21,8 +22,8 @@ def read_models(paths: tuple[str, ...]) -> tuple[list[Model] | Collection, list[
     models: list[Model] = []
     names: list[str] = []
     for path in paths:
-        found: Any = load(path)
-        stem = Path(path).stem
+        found: Any = read_model(path) if path == "-" else load(path)
+        stem = "standard input" if path == "-" else Path(path).stem
         if isinstance(found, Collection):
             new = [name or f"{stem}[{i}]" for i, name in enumerate(found.names)]
             if len(paths) == 1:

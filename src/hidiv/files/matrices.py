@@ -58,7 +58,7 @@ def read_matrix(path: Path) -> Matrix:
             except HidivError as error:
                 raise placed(error, place) from None
         data = read_limited(file, target, JSON_LIMIT)
-    return _from_text(decoded(data, place), place)
+    return matrix_from_text(decoded(data, place), place)
 
 
 def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
@@ -73,7 +73,8 @@ def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
     return Matrix(values.astype(np.float64), tuple(rows.astype(str)), tuple(columns.astype(str)))
 
 
-def _from_text(text: str, place: str) -> Matrix:
+def matrix_from_text(text: str, place: str) -> Matrix:
+    """The CSV form."""
     try:
         lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
     except csv.Error as error:

@@ -26,7 +26,9 @@ def hop(run: Run, problem: Problem, options: Options, rng: np.random.Generator) 
     k = run.model.n_states
     given_up, heir = rng.choice(k, size=2, replace=False).tolist()
     split = int(rng.choice([s for s in range(k) if s != given_up]))
-    rows, initial, transition = (np.array(part) for part in (run.counts.rows, run.counts.initial, run.counts.transition))
+    rows, initial, transition = (
+        np.array(part) for part in (run.counts.rows, run.counts.initial, run.counts.transition)
+    )
     from_rows, into = transition.swapaxes(0, 1), transition.transpose(2, 0, 1)  # views, states first
     for table in (rows.T, initial, from_rows, into):
         table[heir] += table[given_up]
