@@ -28,6 +28,7 @@ CALLS: dict[str, tuple[str, list[list[str]]]] = {
         [["posterior", *CHAINS, "--data", "{x}"], ["posterior", *CHAINS, "--data", "{x}", "--montecarlo", "20"]],
     ),
     "influence": ("hidiv.influence", [["influence", CHAINS[0], "--data", "{x}"]]),
+    "fit": ("hidiv.fit", [["fit", "--data", "{x}", "--states", "1", "--emission", "poisson", "-o", "{fitted}"]]),
     "sample": ("hidiv.sample", [["sample", CHAINS[0], "--tree", "chain:3"]]),
     "demo": ("hidiv.demo", [["demo"]]),
     "paper": ("hidiv.paper", [["paper", "--out", "{folder}", "--trials", "100"]]),
@@ -47,6 +48,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     narrow = hd.Categorical([[0.5, 0.5, 0.0], [0.2, 0.1, 0.7]])
     hd.save(hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], narrow), tmp_path / "narrow.json")
     named = {"x": "x.csv", "one": "one.json", "narrow": "narrow.json", "folder": "paper", "page": "page.html"}
+    named["fitted"] = "fitted.json"
     return {name: str(tmp_path / file) for name, file in named.items()}
 
 

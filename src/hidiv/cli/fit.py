@@ -11,7 +11,11 @@ from hidiv.cli.inputs import data_option, json_option, read_data, read_model, re
 @data_option
 @click.option("--states", type=click.IntRange(min=1), metavar="K", help="Number of hidden states.")
 @click.option(
-    "--emission", default="gaussian", show_default=True, metavar="FAMILY", help="Emission family, by its name in files."
+    "--emission",
+    default="gaussian",
+    show_default=True,
+    metavar="FAMILY",
+    help="Emission family, by its name in files; binomial, product and mixture need --start.",
 )
 @tree_option
 @click.option("--lengths", metavar="N,N,...", help="Cuts the rows into chains of these lengths.")

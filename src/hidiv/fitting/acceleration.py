@@ -29,9 +29,7 @@ def farther(steps: Steps) -> Counts | None:
     With r = second - first and v = (third - second) - r the counts are first + 2 a r + a^2 v, a = |r| / |v|: the limit
     itself where all errors shrink by one factor. Any counts make a model, so parameters stay where they belong.
     """
-    parts = [
-        [np.asarray(getattr(counts, part)) for counts in steps] for part in ("initial", "transition", "rows")
-    ]
+    parts = [[np.asarray(getattr(counts, part)) for counts in steps] for part in ("initial", "transition", "rows")]
     r = [second - first for first, second, _ in parts]
     v = [(third - second) - each for (_, second, third), each in zip(parts, r, strict=True)]
     length, bend = (float(np.sqrt(sum(float(np.vdot(each, each)) for each in side))) for side in (r, v))

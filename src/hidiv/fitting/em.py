@@ -61,9 +61,7 @@ def begin(model: Draft, problem: Problem, options: Options) -> Run:
     return Run(model, counts, [value], [value + log_prior(model, problem, options.pseudo_count)])
 
 
-def _step(
-    model: Draft, counts: Counts, problem: Problem, options: Options
-) -> tuple[Draft, Counts, float, float]:
+def _step(model: Draft, counts: Counts, problem: Problem, options: Options) -> tuple[Draft, Counts, float, float]:
     """The next model from counts under this one; its own counts, log-likelihood, and that with pseudo-counts."""
     found = maximisation(model, problem, counts, options.pseudo_count, options.fixed)
     met = expectation(found, problem, options.threads)

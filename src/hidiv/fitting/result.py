@@ -24,7 +24,7 @@ class FitResult:
     n_parameters: int
     n_observations: int  # nodes of which anything is known
     notes: tuple[str, ...] = ()
-    starts: tuple[float, ...] = ()  # log-likelihood each start came to
+    starts: tuple[float, ...] = ()  # log-likelihood each climb came to, the last of the best one not included
 
     @property
     def n_iter(self) -> int:
@@ -44,6 +44,7 @@ class FitResult:
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers, the model as its file holds it."""
         return {
+            "format": "hidiv.fit", "version": 1,
             "model": self.model.to_dict(), "log_likelihood": self.log_likelihood, "history": list(self.history),
             "converged": self.converged, "n_iter": self.n_iter, "n_parameters": self.n_parameters,
             "n_observations": self.n_observations, "bic": self.bic, "aic": self.aic, "notes": list(self.notes),
