@@ -86,7 +86,7 @@ def test_every_iteration(name, seed):
 
 
 @pytest.mark.parametrize("name", ["categorical", "diagonal", "poisson"])
-@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_restarts_come_as_far(name, seed):
     """Few observations of states that do not last, so that there are many tops; from as many starts.
 
@@ -95,7 +95,7 @@ def test_restarts_come_as_far(name, seed):
     """
     rng = np.random.default_rng(seed)
     _, truth = FAMILIES[name](rng)
-    lengths = [40, 40]
+    lengths = [10] * 8  # short: without compiled kernels every level costs
     xs = drawn_from(truth, rng, lengths)
     stacked = np.concatenate([x.reshape(len(x), -1) for x in xs])
     stacked = stacked.astype(int) if name in ("categorical", "poisson") else stacked

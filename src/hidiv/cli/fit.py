@@ -12,7 +12,11 @@ from hidiv.cli.tables import print_json
 @data_option
 @click.option("--states", type=click.IntRange(min=1), metavar="K", help="Number of hidden states.")
 @click.option(
-    "--emission", default="gaussian", show_default=True, metavar="FAMILY", help="Emission family, by its name in files."
+    "--emission",
+    default="gaussian",
+    show_default=True,
+    metavar="FAMILY",
+    help="Emission family, by its name in files; binomial, product and mixture need --start.",
 )
 @tree_option
 @click.option("--lengths", metavar="N,N,...", help="Cuts the rows into chains of these lengths.")

@@ -98,7 +98,7 @@ def bootstrap_divergence(
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 6.0]))
     >>> q = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([2.5, 12.0]))
-    >>> x, y = list(hd.sample(p, 10, size=10, seed=1)[1]), list(hd.sample(q, 10, size=10, seed=2)[1])
+    >>> x, y = list(hd.sample(p, 20, size=10, seed=1)[1]), list(hd.sample(q, 20, size=10, seed=2)[1])
     >>> p, q = hd.fit(x, start=p), hd.fit(y, start=q)
     >>> hd.bootstrap_divergence(p, q, x, y, replicates=20, seed=3).p_value < 0.05
     True

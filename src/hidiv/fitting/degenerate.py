@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from hidiv.fitting.em import Run
 from hidiv.fitting.expectation import Problem
+
+Array = NDArray[np.float64]
 
 FEWEST = 1.0  # expected nodes of a state, below which it is called empty
 SPREADS = ("std", "scale")
@@ -23,14 +29,33 @@ def notes_on(run: Run, problem: Problem) -> list[str]:
     for g, (family, sample) in enumerate(zip(run.model.emissions, problem.samples, strict=True)):
         if family.n_features == 0 or not len(sample.x):
             continue
-        width = getattr(family, "deviation", None)
-        for key in SPREADS:
-            found = getattr(family, key, None)
-            width = found if width is None and family.name != "log_normal" else width
-        if width is None:
-            continue
-        width = np.asarray(width).reshape(family.n_states, -1)
         where = f" of group {g}" if len(run.model.emissions) > 1 else ""
-        for s in np.flatnonzero((width <= 1.001 * sample.smallest).any(axis=1)):
+        narrow = np.zeros(family.n_states, dtype=np.bool_)
+        for member, least in _members(family, sample.smallest):
+            narrow |= _narrow(member, least)
+        for s in np.flatnonzero(narrow):
             notes.append(f"state {s}{where} has shrunk onto one value: its spread is held at its least")
     return notes
+
+
+def _members(family: Any, least: Array) -> Iterator[tuple[Any, Array]]:
+    """The families a product or a mixture is made of, each with the least spreads of its columns."""
+    if family.name == "product":
+        for member, (columns,) in family.split(least[None, :]):
+            yield from _members(member, columns[0])
+    elif family.name == "mixture":
+        for member in family.components:
+            yield from _members(member, least)
+    else:
+        yield family, least
+
+
+def _narrow(family: Any, least: Array) -> NDArray[np.bool_]:
+    """(K,): states whose spread is the least in a column."""
+    width = getattr(family, "deviation", None)
+    for key in SPREADS:
+        found = getattr(family, key, None)
+        width = found if width is None and family.name != "log_normal" else width
+    if width is None:
+        return np.zeros(family.n_states, dtype=np.bool_)
+    return np.asarray((np.asarray(width).reshape(family.n_states, -1) <= 1.001 * least).any(axis=1))

@@ -50,9 +50,9 @@ def fit(
     each node (a list of them for several trees) may be given instead. `grouped` says which parts have parameters by
     group. `end` fits the probabilities of stopping too. Parameters and parts named in `fixed` (initial, transition,
     emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many observations more for every
-    state, against collapse. Every start stops when an iteration gains at most tol times the log-likelihood; the best
-    one is then continued until all that is still to be expected is at most tol (unless `polish` is False). Evidence
-    that no start can produce is an error.
+    state, against collapse. From two starts on, climbs from beside the best tops follow. A climb is at its end when an
+    iteration gains at most tol times the log-likelihood, the best one when all that is still to be expected is at most
+    tol (unless `polish` is False). Evidence that no start can produce is an error.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 4.0], std=[1.0, 1.0]))

@@ -14,6 +14,7 @@ from hidiv.fitting.maximisation import maximisation
 
 Array = NDArray[np.float64]
 
+LITTLE = 0.02  # of a count, that no share falls below
 UNEVEN = 0.3  # of the beta law of shares: most of them are near 0 or 1
 
 
@@ -32,12 +33,11 @@ def hop(run: Run, problem: Problem, options: Options, rng: np.random.Generator) 
     from_rows, into = transition.swapaxes(0, 1), transition.transpose(2, 0, 1)  # views, states first
     for table in (rows.T, initial, from_rows, into):
         table[heir] += table[given_up]
-        share = rng.beta(UNEVEN, UNEVEN, size=table[split].shape)
-        share = np.clip(share, 0.02, 0.98)
+        share = np.clip(rng.beta(UNEVEN, UNEVEN, size=table[split].shape), LITTLE, 1.0 - LITTLE)
         table[given_up] = share * table[split]
         table[split] *= 1.0 - share
-    # Laws of the two with every transition possible again: those of a top have zeros.
-    mass = from_rows.sum(axis=2, keepdims=True)
-    transition += 0.02 * mass.swapaxes(0, 1) / k
-    counts = replace(run.counts, rows=rows, initial=initial + 0.02 * initial.sum() / k, transition=transition)
+    # Every root and transition is possible again: tops have zeros, and what is zero stays it.
+    transition += LITTLE * transition.sum(axis=2, keepdims=True) / k
+    initial += LITTLE * initial.sum() / k
+    counts = replace(run.counts, rows=rows, initial=initial, transition=transition)
     return maximisation(run.model, problem, counts, options.pseudo_count, options.fixed)

@@ -42,10 +42,10 @@ def best_of(
     workers: int,
     polish: bool,
 ) -> FitResult:
-    """The best of `count` starts, themselves the best of more after a few iterations; degenerate ones come last.
+    """The best of `count` starts, themselves the best of more after a few iterations, and of climbs from beside them.
 
-    Every start has random numbers of its own, so that the number of workers does not show in the result. Ctrl-C ends
-    all climbs where they are, and the best of them is given back with a note.
+    Degenerate ones come last. Every start has random numbers of its own, so that the number of workers does not show
+    in the result. Ctrl-C ends all climbs where they are, and the best of them is given back with a note.
     """
     problem = problem_of(forest, shape)
     seeds = np.random.default_rng(seed).spawn(1 if count == 1 else TRIES * count)

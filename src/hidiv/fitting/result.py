@@ -24,7 +24,7 @@ class FitResult:
     n_parameters: int
     n_observations: int  # nodes of which anything is known
     notes: tuple[str, ...] = ()
-    starts: tuple[float, ...] = ()  # log-likelihood each start came to
+    starts: tuple[float, ...] = ()  # log-likelihood each climb came to, the last of the best one not included
 
     @property
     def n_iter(self) -> int:
