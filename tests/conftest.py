@@ -1,13 +1,19 @@
-"""Tests in a browser: without Chromium they fail in CI, and elsewhere the last line says that they did not run."""
+"""What holds for all tests.
+
+Tests in a browser: without Chromium they fail in CI, and elsewhere the last line says that they did not run.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# A shell starts background jobs deaf to Ctrl-C, and commands started from there would be too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 NOT_RUN = CHROMIUM is None and not os.environ.get("CI")
 
 
