@@ -132,9 +132,11 @@ def capped(found: Interval, above: float) -> Interval:
 def _choice(parts: list[Part], left: float) -> tuple[Part, Refiner] | None:
     """The method expected to narrow the sum most for its time, some steps ahead; one never tried comes first.
 
-    One whose next step would not end in the seconds that are left is passed over.
+    One whose next step would not end in the seconds that are left is passed over. Where the last steps went astray and
+    none is expected to help, the one with most to narrow for its time goes on: a finer grid may yet.
     """
     best: tuple[float, Part, Refiner] | None = None
+    other: tuple[float, Part, Refiner] | None = None
     everything = sum(part.weight * min(part.interval.width, 64.0) for part in parts)
     for part in parts:
         for each in part.refiners:
@@ -146,12 +148,14 @@ def _choice(parts: list[Part], left: float) -> tuple[Part, Refiner] | None:
                 seconds, width = each.ahead(count)
                 if count == 1 and seconds > 2.0 * left:
                     break
+                hope = part.weight * min(part.interval.width, 64.0) / seconds
+                if count == 1 and hope > 0 and (other is None or hope > other[0]):
+                    other = hope, part, each
                 saved = part.weight * (min(part.interval.width, 64.0) - width)
                 if saved <= 0:
                     continue
                 score = -log(max(1.0 - saved / everything, 1e-6)) / seconds
                 if best is None or score > best[0]:
                     best = score, part, each
-    if best is not None:
-        return best[1], best[2]
-    return None
+    best = best or other
+    return None if best is None else (best[1], best[2])
