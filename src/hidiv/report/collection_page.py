@@ -17,6 +17,7 @@ from hidiv.divergences.subject import on as on_tree
 from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
+from hidiv.progress import Progress
 from hidiv.report.dendrograms import dendrogram
 from hidiv.report.page import Page, render, short
 from hidiv.report.pair_page import listed_tree
@@ -47,7 +48,13 @@ def collection_page(
     """One self-contained HTML page about all pairs of these models on a tree."""
     if not FEWEST <= len(models) <= MOST:
         refuse(HidivError, "models", f"a page about a collection has {FEWEST} to {MOST} models", len(models))
-    matrix = pairwise_kl(models, tree, quantity=quantity)
+    with Progress("all pairs") as progress:
+        matrix = pairwise_kl(
+            models,
+            tree,
+            quantity=quantity,
+            progress=lambda done, total: progress.show(done / total, f"{done} of {total} blocks"),
+        )
     where = tree if isinstance(tree, UntilEnd) else as_tree(tree)
     called = names if names is not None else [name or f"model {i}" for i, name in enumerate(matrix.names)]
     values = np.asarray(matrix)

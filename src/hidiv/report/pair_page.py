@@ -18,6 +18,7 @@ from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
+from hidiv.progress import Progress
 from hidiv.report.charts import Chart, TreeChart, node_chart
 from hidiv.report.heat_tables import HeatTable, heat_tables, share
 from hidiv.report.page import Page, render
@@ -38,7 +39,8 @@ def pair_page(p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: i
         ([], "") if found.joint is None or found.joint.parts is None else heat_tables(p, q, found.joint.parts)
     )
     charts = _charts(p, q, found, where, evidence)
-    apart = told_apart(p, q, found)
+    with Progress("telling them apart") as progress:
+        apart = told_apart(p, q, found, progress)
     data = _data(p, q, found, where, charts, apart)
     names = _names(p, q)
     return render(

@@ -8,19 +8,23 @@ from typing import Any
 from hidiv.divergences.compared import Comparison
 from hidiv.divergences.tell_apart import Needed, samples_to_tell_apart
 from hidiv.models.model import Model
+from hidiv.progress import Progress
 from hidiv.report.page import shown
 
 ERRORS = (0.05, 0.01, 0.001)
 SECONDS = 2.0  # for a rate that is searched for, and for the tests of one row
 
 
-def told_apart(p: Model, q: Model, found: Comparison) -> dict[str, Any] | None:
+def told_apart(p: Model, q: Model, found: Comparison, progress: Progress) -> dict[str, Any] | None:
     """Rows of (error rate, observations when p is true, when q is true); of whole trees where there is no rate."""
     if found.rates.observed is None:
         return _whole(found)
     # A rate that has to be estimated takes its time: then the strictest error rate has to do.
     errors = ERRORS[-1:] if found.rates.observed.status == "estimate" else ERRORS
-    needed = [samples_to_tell_apart(p, q, error, max_seconds=SECONDS) for error in errors]
+    needed = []
+    for i, error in enumerate(errors):
+        progress.show(i / len(errors), f"with error {error:g}")
+        needed.append(samples_to_tell_apart(p, q, error, max_seconds=SECONDS))
     strict = needed[-1]
     if any(isinf(side.value) for side in (strict.under_p, strict.under_q)):
         words = "No number of observations of a chain tells them apart: nothing that is seen differs."

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
+from hidiv.progress import Progress
 
 Step = Callable[[float], Interval | None]  # until when -> a narrower interval, or None: nothing more to gain
 _AHEAD = 8  # steps of one method looked ahead
@@ -102,19 +103,21 @@ def narrowed(
     `above` bounds the difference by other means.
     """
     parts = [*cross, *entropy]
-    why = ""
+    why, allowed = "", max(end - monotonic(), 1e-9)
     try:
-        while True:
-            now = capped(total(cross, entropy, why), above)
-            if enough(now):
-                why = "the wanted width"
-                break
-            left = end - monotonic()
-            choice = _choice(parts, left)
-            if choice is None or left <= 0:
-                why = "nothing more to gain" if all(r.done for part in parts for r in part.refiners) else "the time"
-                break
-            choice[0].refine(choice[1], end)
+        with Progress("bounding") as progress:
+            while True:
+                now = capped(total(cross, entropy, why), above)
+                if enough(now):
+                    why = "the wanted width"
+                    break
+                left = end - monotonic()
+                progress.show(1.0 - left / allowed if isfinite(allowed) else 0.0, f"within {0.5 * now.width:.2g}")
+                choice = _choice(parts, left)
+                if choice is None or left <= 0:
+                    why = "nothing more to gain" if all(r.done for part in parts for r in part.refiners) else "the time"
+                    break
+                choice[0].refine(choice[1], end)
     except KeyboardInterrupt:
         why = "an interrupt"
     return capped(total(cross, entropy, why), above)
