@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.product import Product as Product
     from hidiv.emissions.silent import Silent as Silent
     from hidiv.emissions.von_mises import VonMises as VonMises
+    from hidiv.errors import HidivError as HidivError
     from hidiv.files.reading import load as load
     from hidiv.files.writing import save as save
     from hidiv.fitting.bootstrap import BootstrapResult as BootstrapResult
@@ -99,6 +100,7 @@ _HOMES = {
     "Gaussian": "emissions.gaussian",
     "GeneralizedGaussian": "emissions.generalized_gaussian",
     "Geometric": "emissions.geometric",
+    "HidivError": "errors",
     "Laplace": "emissions.laplace",
     "LogNormal": "emissions.log_normal",
     "Mixture": "emissions.mixture",

@@ -109,5 +109,5 @@ def test_what_is_refused():
         with pytest.raises(error) as caught:
             hd.nearest(*arguments, **options)
         assert str(caught.value).startswith(sentence)
-    with pytest.raises(HidivError, match="lists: must be a number from 1 to the 1 models, got 3"):
+    with pytest.raises(HidivError, match="lists: must be a whole number from 1 to the 1 models, got 3"):
         hd.faiss_index([two], 5, lists=3)

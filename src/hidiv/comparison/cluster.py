@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.arguments import whole
 from hidiv.comparison.medoids import medoids_of, pam
 from hidiv.errors import HidivError, refuse
 
@@ -54,8 +55,8 @@ def cluster(matrix: Any, n_clusters: int | None = None, *, method: Method = "ave
     m = len(table)
     if method not in ("average", "complete", "single", "medoids"):
         refuse(HidivError, "method", 'must be "average", "complete", "single" or "medoids"', method)
-    if n_clusters is not None and (isinstance(n_clusters, bool) or not 1 <= n_clusters <= m):
-        refuse(HidivError, "n_clusters", f"must be a whole number from 1 to the {m} models", n_clusters)
+    if n_clusters is not None:
+        n_clusters = whole("n_clusters", n_clusters, 1, m, of="models")
     tree = None if method == "medoids" or m < 2 else _linkage(table, method)
 
     def cut(count: int) -> IntArray:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.arguments import whole
 from hidiv.comparison.cluster import jeffreys
-from hidiv.errors import HidivError, refuse
 
 Array = NDArray[np.float64]
 
@@ -27,8 +27,7 @@ def embed(matrix: Any, dimensions: int = 2) -> Array:
     """
     table = jeffreys(matrix)
     m = len(table)
-    if isinstance(dimensions, bool) or not isinstance(dimensions, int | np.integer) or not 1 <= dimensions <= m:
-        refuse(HidivError, "dimensions", f"must be a whole number from 1 to the {m} models", dimensions)
+    dimensions = whole("dimensions", dimensions, 1, m, of="models")
     centred = table - table.mean(axis=0) - table.mean(axis=1)[:, None] + table.mean()
     values, vectors = np.linalg.eigh(-0.5 * centred)
     order = np.argsort(values)[::-1][:dimensions]

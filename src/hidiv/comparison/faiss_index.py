@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.arguments import whole
 from hidiv.comparison.factors import counts_of, logs_of
 from hidiv.comparison.joint_pairs import joint_sides
 from hidiv.comparison.shelves import checked_tree, shelves_of
@@ -41,8 +42,8 @@ def faiss_index(models: Any, tree: Any, *, lists: int | None = None, probes: int
     shelves = shelves_of(models)
     if len(shelves.shelves) > 1:
         refuse(HidivError, "models", "an index needs models of one shape")
-    if lists is not None and not 1 <= lists <= len(shelves):
-        refuse(HidivError, "lists", f"must be a number from 1 to the {len(shelves)} models", lists)
+    if lists is not None:
+        lists = whole("lists", lists, 1, len(shelves), of="models")
     side = joint_sides(shelves, shelves, checked_tree(shelves, shelves, tree))[1][0]
     return build_index(side, side, lists, probes)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.arguments import whole
 from hidiv.comparison.blas import one_blas_thread
 from hidiv.comparison.direct import direct_joint
 from hidiv.comparison.execution import processors
@@ -63,15 +64,14 @@ def nearest(queries: Any, models: Any, tree: Any, k: int, *, index: Any = "exact
     """
     single = isinstance(queries, Model)
     left, right = shelves_of([queries] if single else queries, "queries"), shelves_of(models)
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(right):
-        refuse(HidivError, "k", f"must be a whole number from 1 to the {len(right)} models", k)
+    k, sampled = whole("k", k, 1, len(right), of="models"), whole("sampled", sampled, 0)
     check_states(right, left, "joint", ("models", "queries"))
     on = checked_tree(left, right, tree, ("queries", "models"))
     sides = joint_sides(left, right, on)
     if index == "exact":
-        found = _exact(left, right, *sides, int(k))
+        found = _exact(left, right, *sides, k)
     elif index == "faiss" or isinstance(index, FaissIndex):
-        found = _by_index(right, *sides, int(k), index, sampled)
+        found = _by_index(right, *sides, k, index, sampled)
     else:
         refuse(HidivError, "index", 'must be "exact", "faiss" or an index made by faiss_index', index)
     if single:

@@ -6,6 +6,7 @@ from math import isinf
 from typing import Any
 
 from hidiv.adapters.as_model import as_models
+from hidiv.arguments import Seed, number
 from hidiv.divergences.align import align
 from hidiv.divergences.comparable import check_length, closed
 from hidiv.divergences.compared import Comparison, Rates
@@ -20,7 +21,6 @@ from hidiv.divergences.subject import subject
 from hidiv.divergences.visits import tree_size
 from hidiv.errors import IncompatibleModels, InvalidTree, OutOfRange, refuse
 from hidiv.inference.rows import evidence_and_tree
-from hidiv.inference.sampling import Seed
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
@@ -52,6 +52,8 @@ def compare(
     >>> found.alignment.permutation
     (0, 1)
     """
+    if max_seconds is not None:
+        number("max_seconds", max_seconds, endless=True)
     p, q = as_models(p, q)
     on = _tree(p, q, tree, evidence)
     check_length(p, q, until_end=isinstance(on, UntilEnd))

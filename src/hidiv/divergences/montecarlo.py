@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_models
+from hidiv.arguments import Seed, generator
 from hidiv.divergences.comparable import check_length
 from hidiv.divergences.joint import check_joint
 from hidiv.divergences.posterior import check_posterior, pair_tables, refuse_if_impossible
@@ -18,7 +19,7 @@ from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, ImpossibleEvidence, IncompatibleModels, refuse
 from hidiv.inference.likelihood import log_likelihood
 from hidiv.inference.many_likelihoods import log_likelihoods
-from hidiv.inference.sampling import BLOCK, Seed, check_size, draw_observations, draw_states
+from hidiv.inference.sampling import BLOCK, check_size, draw_observations, draw_states
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
@@ -51,7 +52,7 @@ def montecarlo(
     """
     p, q = as_models(p, q)
     count = check_size(samples)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     if quantity != "posterior" and evidence is not None:
         refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
     if quantity == "joint":

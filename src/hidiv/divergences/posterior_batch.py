@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.adapters.as_model import as_models
+from hidiv.arguments import whole
 from hidiv.divergences.posterior import check_posterior, pair_tables, refuse_if_impossible
-from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, refuse
+from hidiv.errors import IncompatibleModels, InvalidEvidence, refuse
 from hidiv.recursions.posterior_batch import posterior_batch
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ def posterior_kl_batch(
     values, start = stacked(x, lengths)
     # Laid out as one chain, which `start` cuts.
     pair, layout, _ = pair_tables(p, q, values, None, "states", None, start[1:] - 1)
-    found = posterior_batch(pair, layout, start, 0 if threads is None else _checked_threads(threads))
+    found = posterior_batch(pair, layout, start, 0 if threads is None else whole("threads", threads))
     if found.impossible.any():
         first = int(np.argmax(found.impossible))
         refuse_if_impossible(p, q, found.one(first), f"sequence {first}")
@@ -70,9 +71,3 @@ def stacked(x: Any, lengths: ArrayLike | None) -> tuple[Any, IntArray]:
                 InvalidEvidence, f"x[{i}]" if lengths is None else f"lengths[{i}]", "a sequence has at least one row", n
             )
     return values, np.concatenate([[0], np.cumsum(counts)])
-
-
-def _checked_threads(threads: int) -> int:
-    if not isinstance(threads, int | np.integer) or isinstance(threads, bool) or threads < 1:
-        refuse(HidivError, "threads", "must be a whole number from 1", threads)
-    return int(threads)

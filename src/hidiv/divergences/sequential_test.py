@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.inference.sampling import Seed
+from hidiv.arguments import Seed, generator
 from hidiv.models.model import Model
 
 Array = NDArray[np.float64]
@@ -36,7 +36,7 @@ def run_tests(true: Model, other: Model, error: float, paths: int, seed: Seed, m
 
     None where some test has not ended within the time or LONGEST steps: a mean without them would be too small.
     """
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     limit, end = log((1.0 - error) / error), monotonic() + max_seconds
     laws = [_Filter(true, paths), _Filter(other, paths)]
     states = _chosen(np.broadcast_to(np.cumsum(true.initial), (paths, true.n_states)), rng)

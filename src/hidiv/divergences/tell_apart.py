@@ -8,11 +8,11 @@ from math import inf, isinf, log
 from typing import Any
 
 from hidiv.adapters.as_model import as_models
+from hidiv.arguments import Seed, number
 from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.result import Divergence, plain
 from hidiv.divergences.sequential_test import LONGEST, Simulated, run_tests
 from hidiv.errors import HidivError, refuse
-from hidiv.inference.sampling import Seed
 from hidiv.models.model import Model
 
 PATHS, STEPS = 2000, 2_000_000  # tests run on draws, and steps of all of them together
@@ -84,6 +84,7 @@ def samples_to_tell_apart(
     >>> round(found.under_p.value, 4), 15 < found.under_p.simulated.mean < 17
     (14.7951, True)
     """
+    number("max_seconds", max_seconds, endless=True)
     p, q = as_models(p, q)
     if isinstance(error, bool) or not isinstance(error, float | int) or not 0 < error < 0.5:
         refuse(HidivError, "error", "must be a number between 0 and 0.5", error)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
+from hidiv.arguments import generator, whole
 from hidiv.divergences.align import align
 from hidiv.divergences.joint import joint_kl
 from hidiv.errors import HidivError, refuse
@@ -104,8 +105,7 @@ def bootstrap_divergence(
     True
     """
     first, second = (as_model(fit.model if isinstance(fit, FitResult) else fit) for fit in (p, q))
-    if not isinstance(replicates, int) or isinstance(replicates, bool) or replicates < 2:
-        refuse(HidivError, "replicates", "must be a whole number from 2", replicates)
+    replicates = whole("replicates", replicates, 2)
     known_p, known_q = (
         forest_of(evidence, tree, None, group) for evidence, tree in ((evidence_p, tree_p), (evidence_q, tree_q))
     )
@@ -114,7 +114,7 @@ def bootstrap_divergence(
     both = None
     if null:
         both = refit(first, joined(known_p, known_q), Options(tol, max_iter, pseudo_count, frozenset(fixed))).model
-    seeds = np.random.default_rng(seed).spawn(2 * replicates)
+    seeds = generator(seed).spawn(2 * replicates)
     work = partial(_replicate, options=options, measure=measure)
     jobs = [(first, second, known_p, known_q, each) for each in seeds[:replicates]]
     jobs += [(both, both, known_p, known_q, each) for each in seeds[replicates:]] if both is not None else []

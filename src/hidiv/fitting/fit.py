@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.adapters.as_model import as_model
-from hidiv.errors import HidivError, refuse
+from hidiv.arguments import number, whole
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.em import Options, Run, begin, climb
 from hidiv.fitting.expectation import problem_of
 from hidiv.fitting.forest import Forest, forest_of
 from hidiv.fitting.restarts import best_of, finished
 from hidiv.fitting.result import FitResult
-from hidiv.fitting.shapes import PARTS, check_start, shape_of, whole
+from hidiv.fitting.shapes import PARTS, check_start, shape_of
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
@@ -115,9 +115,5 @@ def _teller(progress: Progress, options: Options) -> Callable[[Run], None]:
 
 def read_options(tol: Any, max_iter: Any, pseudo_count: Any, fixed: str | Iterable[str]) -> Options:
     """Checked."""
-    if not isinstance(tol, int | float) or not 0 <= tol < np.inf:
-        refuse(HidivError, "tol", "must be a number from 0", tol)
-    if not isinstance(pseudo_count, int | float) or not 0 <= pseudo_count < np.inf:
-        refuse(HidivError, "pseudo_count", "must be a number from 0", pseudo_count)
     held = frozenset([fixed] if isinstance(fixed, str) else fixed)
-    return Options(float(tol), whole("max_iter", max_iter, 0), float(pseudo_count), held)
+    return Options(number("tol", tol), whole("max_iter", max_iter, 0), number("pseudo_count", pseudo_count), held)

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hidiv.arguments import generator
 from hidiv.errors import HidivError, ImpossibleEvidence, refuse
 from hidiv.fitting.degenerate import is_degenerate, notes_on
 from hidiv.fitting.em import Options, Run, begin, climb
@@ -48,7 +49,7 @@ def best_of(
     in the result. Ctrl-C ends all climbs where they are, and the best of them is given back with a note.
     """
     problem = problem_of(forest, shape)
-    seeds = np.random.default_rng(seed).spawn(1 if count == 1 else TRIES * count)
+    seeds = generator(seed).spawn(1 if count == 1 else TRIES * count)
     at_once = min(count, workers)
     each = replace(options, threads=1 if at_once > 1 else options.threads)
     with Progress("fitting") as progress:

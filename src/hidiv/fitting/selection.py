@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.arguments import generator, whole
 from hidiv.errors import HidivError, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.expectation import expectation, problem_of
@@ -94,12 +95,12 @@ def choose(
     found = []
     for title, kind in kinds.items():
         for k in counts:
-            whole = fit_forest(forest, k, kind, seed=seed, **settings)
+            fitted = fit_forest(forest, k, kind, seed=seed, **settings)
             if by == "held-out":
                 score = _held_out(forest, k, kind, folds, seed, settings)
             else:
-                score = -(whole.bic if by == "bic" else whole.aic)
-            found.append(Candidate(k, title, whole, score))
+                score = -(fitted.bic if by == "bic" else fitted.aic)
+            found.append(Candidate(k, title, fitted, score))
     return Choice(tuple(sorted(found, key=lambda each: -each.score)), by)
 
 
@@ -113,9 +114,8 @@ def _title(emission: Any) -> str:
 
 def _held_out(forest: Forest, k: int, kind: Any, folds: int, seed: int | None, settings: dict[str, Any]) -> float:
     """The log-likelihood of every part given a model fitted to the others."""
-    if not isinstance(folds, int) or isinstance(folds, bool) or folds < 2:
-        refuse(HidivError, "folds", "must be a whole number from 2", folds)
-    rng = np.random.default_rng(0 if seed is None else seed)
+    folds = whole("folds", folds, 2)
+    rng = generator(0 if seed is None else seed)
     total = 0.0
     by_tree = forest.n_trees >= folds
     place = rng.permutation(forest.n_trees if by_tree else forest.n_nodes) % folds

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from hidiv.arguments import whole
 from hidiv.emissions.family import Family
-from hidiv.errors import HidivError, IncompatibleModels, InvalidModel, refuse
+from hidiv.errors import IncompatibleModels, InvalidModel, refuse
 from hidiv.fitting.forest import Forest
 from hidiv.fitting.prototypes import prototype
 from hidiv.models.model import Model
@@ -78,10 +79,3 @@ def check_start(model: Model, forest: Forest, n_states: int | None) -> None:
                 f"start.transition[{int(lacking[0])}]",
                 "is null but nodes other than roots are in this group",
             )
-
-
-def whole(place: str, value: Any, least: int = 1) -> int:
-    """A whole number, checked."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        refuse(HidivError, place, f"must be a whole number from {least}", value)
-    return int(value)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.arguments import Seed, generator, whole
+from hidiv.errors import IncompatibleModels, refuse
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.weights import tables_of
 from hidiv.models.groups import check_groups
@@ -21,7 +22,6 @@ from hidiv.recursions.tables import Tables
 
 IntArray = NDArray[np.int64]
 Array = NDArray[np.float64]
-Seed = int | np.random.Generator | None
 
 BLOCK = 1 << 22  # uniforms drawn at once
 
@@ -32,7 +32,7 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
     With tree=hd.UNTIL_END and a model with `end` the chains have random lengths, and `size` gives lists of them.
     """
     model = as_model(model)
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     count = check_size(size)
     if isinstance(tree, UntilEnd):
         drawn = [_until_end(model, rng) for _ in range(count)]
@@ -57,9 +57,7 @@ def sample_posterior(
     """States drawn given the evidence: (n,), or (size, n)."""
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
-    states, impossible = sample_states(
-        tables, layout, np.random.default_rng(seed).random((check_size(size), layout.n_nodes))
-    )
+    states, impossible = sample_states(tables, layout, generator(seed).random((check_size(size), layout.n_nodes)))
     if impossible is not None:
         refuse_impossible(model, impossible)
     return states[0] if size is None else states
@@ -98,9 +96,7 @@ def draw_observations(model: Model, tree: Tree, states: IntArray, rng: np.random
 
 def check_size(size: int | None) -> int:
     """How many to draw; None is one."""
-    if size is not None and (not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1):
-        refuse(HidivError, "size", "must be a whole number from 1, or None", size)
-    return 1 if size is None else int(size)
+    return 1 if size is None else whole("size", size)
 
 
 def _until_end(model: Model, rng: np.random.Generator) -> tuple[IntArray, Array]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.arguments import whole
 from hidiv.errors import InvalidEvidence, MissingExtra, refuse
 
 Array = NDArray[np.float64]
@@ -54,8 +55,7 @@ BOUNDARIES = ("reflect", "periodic")
 
 def read_values(values: ArrayLike, levels: int, boundary: str) -> Array:
     """A signal (n,) or image (n, m) as floats, with sides that can be halved `levels` times."""
-    if not isinstance(levels, int | np.integer) or isinstance(levels, bool) or levels < 1:
-        refuse(InvalidEvidence, "levels", "must be a whole number from 1", levels)
+    levels = whole("levels", levels, error=InvalidEvidence)
     if boundary not in BOUNDARIES:
         refuse(InvalidEvidence, "boundary", f"is one of {' and '.join(BOUNDARIES)}", boundary)
     read = np.asarray(values)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.arguments import whole
 from hidiv.emissions.family import Family
 from hidiv.emissions.product import Product
 from hidiv.errors import InvalidModel, refuse
@@ -60,8 +61,7 @@ def fit_bands(
     >>> fit_bands(dual_tree(image, levels=2), max_iter=5)
     WaveletModel: 6 tree models of 2 scales, 2 states
     """
-    if not isinstance(n_states, int | np.integer) or isinstance(n_states, bool) or n_states < 1:
-        refuse(InvalidModel, "n_states", "must be a whole number from 1", n_states)
+    n_states = whole("n_states", n_states, error=InvalidModel)
     ways = range(len(bands.orientations))
     trees = [coefficient_trees(bands, way) for way in ways]
     tree = trees[0][0]

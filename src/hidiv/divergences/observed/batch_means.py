@@ -9,6 +9,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.arguments import Seed
 from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.cross_fitting import Mean, controlled_mean, plain_mean
 from hidiv.divergences.observed.parallel import Streams
@@ -16,8 +17,6 @@ from hidiv.divergences.observed.paths import BATCH, BLOCK, Path, classes_of, pat
 from hidiv.divergences.observed.word_support import forbidden
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
-from hidiv.errors import HidivError, refuse
-from hidiv.inference.sampling import Seed
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 from hidiv.recursions.gth import closed_classes
@@ -38,8 +37,6 @@ def rate_estimate(
     `max_samples` counts the steps of all paths; FEWEST batches are always taken.
     """
     about = f"{subject(p, q)} rate"
-    if max_samples is not None and max_samples < 2:
-        refuse(HidivError, "max_samples", "must be at least 2", max_samples)
     reason = forbidden(p, q, None)
     if reason is not None:
         return Divergence(

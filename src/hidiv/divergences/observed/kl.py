@@ -7,6 +7,7 @@ from math import inf
 from typing import Any, Literal, NoReturn
 
 from hidiv.adapters.as_model import as_models
+from hidiv.arguments import Seed
 from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.observed.cheap import ROOM, cheap, joint_above
 from hidiv.divergences.observed.continuous import quadrature
@@ -14,6 +15,7 @@ from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite import finite_chain, tree_law
 from hidiv.divergences.observed.finite_chain import observed_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
+from hidiv.divergences.observed.limits import check_limits
 from hidiv.divergences.observed.rates import SECONDS
 from hidiv.divergences.observed.refining import capped
 from hidiv.divergences.observed.sampling import Draws, stopped_estimate
@@ -25,7 +27,6 @@ from hidiv.divergences.observed.variational import variational
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, IncompatibleModels, OutOfRange, refuse
-from hidiv.inference.sampling import Seed
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
@@ -62,6 +63,7 @@ def observed_kl(
     >>> hd.observed_kl(p, p.relabel([1, 0]), 5).value < 1e-15 < hd.joint_kl(p, p.relabel([1, 0]), 5).value
     True
     """
+    check_limits(rtol, atol, max_samples, max_seconds)
     p, q = as_models(p, q)
     check_length(p, q, until_end=False)
     check_observations(p, q)

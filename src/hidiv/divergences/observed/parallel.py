@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hidiv.inference.sampling import Seed
+from hidiv.arguments import Seed, seed_number
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")
@@ -51,7 +51,7 @@ class Streams:
         if isinstance(seed, np.random.Generator):
             self.entropy: object = seed.integers(2**63, size=4).tolist()
         else:
-            self.entropy = np.random.SeedSequence(seed).entropy
+            self.entropy = np.random.SeedSequence(seed_number(seed)).entropy
 
     def __call__(self, number: int) -> np.random.Generator:
         """The generator of a portion."""

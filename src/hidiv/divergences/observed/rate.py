@@ -6,6 +6,7 @@ from math import inf
 from typing import Any, Literal
 
 from hidiv.adapters.as_model import as_models
+from hidiv.arguments import Seed, number
 from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.observed.batch_means import rate_estimate
 from hidiv.divergences.observed.cheap import ROOM, joint_rate_above
@@ -20,11 +21,11 @@ from hidiv.divergences.observed.kl import (
     not_applicable,
     sufficient,
 )
+from hidiv.divergences.observed.limits import check_limits
 from hidiv.divergences.observed.rates import SECONDS, observed_rate
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, IncompatibleModels, refuse
-from hidiv.inference.sampling import Seed
 from hidiv.models.model import Model
 
 
@@ -52,6 +53,8 @@ def observed_kl_rate(
     >>> round(hd.observed_kl_rate(p, q).value, 10)
     0.4658941425
     """
+    check_limits(rtol, atol, max_samples, max_seconds)
+    number("width", width)
     p, q = as_models(p, q)
     check_length(p, q, until_end=False)
     check_observations(p, q)

@@ -11,6 +11,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.arguments import Seed
 from hidiv.divergences.observed.batch import Batch, joined
 from hidiv.divergences.observed.chain_draws import ChainPair
 from hidiv.divergences.observed.cross_fitting import Mean, controlled_mean, plain_mean
@@ -21,7 +22,6 @@ from hidiv.divergences.observed.word_support import forbidden
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, OutOfRange, refuse
-from hidiv.inference.sampling import Seed
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.progress import Progress
@@ -72,8 +72,6 @@ def stopped_estimate(
 
     The result depends on the seed and the number of draws, not on the workers.
     """
-    if max_samples is not None and max_samples < 2:
-        refuse(HidivError, "max_samples", "must be at least 2", max_samples)
     if draws.infinite is not None:
         return Divergence(
             inf, "observed", infinite=[draws.infinite], notes=["decided by what q can emit, nothing drawn"],

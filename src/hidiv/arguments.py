@@ -1,0 +1,49 @@
+"""Numbers that callers hand in: whole numbers, tolerances and seeds, each checked in one way."""
+
+from __future__ import annotations
+
+from math import inf, isfinite, isnan
+from typing import Any
+
+import numpy as np
+
+from hidiv.errors import HidivError, refuse
+
+Seed = int | np.random.Generator | None
+
+
+def whole(
+    place: str,
+    value: Any,
+    least: int = 1,
+    most: float = inf,
+    *,
+    of: str = "",
+    error: type[HidivError] = HidivError,
+) -> int:
+    """A whole number from `least`, to `most` where that is said; `of` names what there are `most` of."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
+        upto = "" if most == inf else f" to the {most} {of}"
+        refuse(error, place, f"must be a whole number from {least}{upto}", value)
+    return int(value)
+
+
+def number(place: str, value: Any, *, endless: bool = False) -> float:
+    """A number from 0; infinite only where that has a meaning."""
+    if not isinstance(value, int | float | np.floating) or isinstance(value, bool) or isnan(value) or value < 0:
+        refuse(HidivError, place, "must be a number from 0", value)
+    if not endless and not isfinite(value):
+        refuse(HidivError, place, "must be finite", value)
+    return float(value)
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """The random numbers of a seed; a generator goes on where it is, None starts anywhere."""
+    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_number(seed))
+
+
+def seed_number(seed: Any) -> int | None:
+    """A seed that is not a generator."""
+    if seed is not None and (not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0):
+        refuse(HidivError, "seed", "must be a whole number from 0, a numpy Generator or None", seed)
+    return None if seed is None else int(seed)
