@@ -183,12 +183,15 @@ def sufficient(found: Divergence, rtol: float, atol: float) -> Divergence:
 def _variational(p: Model, q: Model, tree: Tree) -> Divergence:
     value = variational(p, q, tree)
     infinite = ["p has observations that no state of q explains"] if value == inf else []
+    notes = ["variational recursion: deterministic, no bound"]
+    if value < 0:
+        notes.append("below 0, where no divergence can be: the approximation fails for this pair")
     return Divergence(
         value,
         "observed",
         "approximation",
         infinite=infinite,
-        notes=["variational recursion: deterministic, no bound"],
+        notes=notes,
         subject=subject(p, q, tree),
     )
 
