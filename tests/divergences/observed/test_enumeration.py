@@ -7,6 +7,7 @@ from math import fsum, inf, log
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
@@ -127,6 +128,42 @@ def test_close_models_keep_their_digits(eps):
         ),
     ):
         assert one.value / two.value == pytest.approx(4.0, rel=tolerance)
+
+
+def dyadic(rng, *shape):
+    """Rows that sum to one exactly, in steps of 2^-12."""
+    rows = np.floor(rng.dirichlet(np.ones(shape[-1]), size=shape[:-1]) * 2**12) / 2**12 + 2.0**-12
+    rows[..., -1] += 1.0 - rows.sum(axis=-1)
+    return rows
+
+
+def moved(rng, rows, step):
+    """Rows a few steps away, which sum to one exactly too."""
+    change = rng.integers(-5, 6, size=rows.shape) * step
+    change[..., -1] -= change.sum(axis=-1)
+    return rows + change
+
+
+@pytest.mark.parametrize("power", [10, 20, 30])
+@pytest.mark.parametrize("n_states", [2, 3])
+def test_close_models_in_fifty_digits(power, n_states):
+    """Relative error 1e-13 for parameters 2^-30 apart, whatever the labels."""
+    rng = np.random.default_rng([n_states, power])
+    p = FiniteChain(dyadic(rng, 1, n_states)[0], dyadic(rng, n_states, n_states), dyadic(rng, n_states, 2))
+    q = FiniteChain(*(moved(rng, part, 2.0**-power) for part in p))
+    order = np.roll(np.arange(n_states), 1)
+    turned = FiniteChain(q.initial[order], q.transition[np.ix_(order, order)], q.probabilities[order])
+    for parent in (np.arange(5) - 1, np.array([-1, 0, 0, 1, 1])):
+        with mp.workdps(50):
+            true = [FiniteChain(*(np.vectorize(mpf)(part) for part in law)) for law in (p, q)]
+            words = product(range(2), repeat=5)
+            terms = [[probability(at_nodes(law, 5), parent, word) for law in true] for word in words]
+            value = float(sum(a * mp.log(a / b) for a, b in terms))
+        for other in (q, turned):
+            found = enumerate_tree(at_nodes(p, 5), at_nodes(other, 5), parent).value
+            assert found == pytest.approx(value, rel=1e-13, abs=0)
+            if (parent == np.arange(5) - 1).all():
+                assert enumerate_chain(p, other, 5).value == pytest.approx(value, rel=1e-13, abs=0)
 
 
 @pytest.mark.parametrize("rare", [1e-6, 1e-12, 1e-15, 1e-100])

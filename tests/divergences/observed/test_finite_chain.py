@@ -94,3 +94,10 @@ def entropy(p, length):
     chances = front.sum(axis=1)
     chances = chances[chances > 0]
     return float(-chances @ np.log(chances))
+
+
+def test_a_width_that_doubles_do_not_have_ends_with_what_there_is():
+    """A short chain visits few filters: its grid can be made finer for ever, and must not be."""
+    p, q = pair("dirichlet", 3, 2, (3, 3))
+    found = observed_chain(p, q, 3, lambda interval: interval.width <= 0.0, 20.0)
+    assert contains(found, enumerate_chain(p, q, 3).value)

@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 MEMORY = 6e8  # bytes of all tables of a grid
+FINEST = 1 << 16  # cells of an edge; a short chain visits few filters however fine they are
 _BATCH = 0.2  # seconds of sweeps between two looks at the clock
 
 
@@ -51,8 +52,10 @@ class Beliefs:
     ) -> Beliefs | None:
         """The grid closed under p's symbols from `start` (n, K), states of p `beside` (n, K_p).
 
-        None if it has more than `most` points, or more than memory is for.
+        None if it has more than `most` points, or more than memory is for, or cells finer than doubles tell apart.
         """
+        if cells > FINEST:
+            return None
         if p.n_states > 64:
             raise NotApplicable("p has more than 64 states")
         if (q.moves() & (q.steps() < TINY)).any():

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from hidiv.divergences.observed.interval import FiniteChain
 from hidiv.divergences.observed.support import Word, forbidden_word
@@ -14,6 +15,7 @@ from hidiv.errors import OutOfRange, refuse
 from hidiv.recursions.terms import h
 
 Array = NDArray[np.float64]
+Law = tuple[Array, Array, Array]
 
 WORD_LIMIT = 2 * 10**7
 CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
@@ -48,10 +50,12 @@ def enumerate_chain(p: FiniteChain, q: FiniteChain, length: int, limit: int = WO
     word = forbidden_word(p, q, length)
     if word is not None:
         return Enumerated(inf, words, word)
-    close = p.n_states == q.n_states and all(np.abs(a - b).max() <= CLOSE for a, b in zip(p, q, strict=True))
+    q = FiniteChain(*in_the_order_of(p, q))
+    close = is_close(p, q)
     apart = (q.initial - p.initial)[None, :] if close else None
     root = _Front(np.ones(1), p.initial[None, :], q.initial[None, :], apart)
-    first, later = (p.first(), q.first()), (p.steps(), q.steps())
+    unlike = _steps_apart(p, q) if close else (None, None)
+    first, later = (p.first(), q.first(), unlike[0]), (p.steps(), q.steps(), unlike[1])
     totals: list[float] = []
     stack = [(root, 1)]
     while stack:
@@ -73,15 +77,44 @@ def check_words(n_symbols: int, n_nodes: int, limit: int) -> int:
     return words
 
 
-def _advance(front: _Front, steps_p: Array, steps_q: Array, last: bool) -> tuple[float, _Front | None]:
+def is_close(p: Law, q: Law) -> bool:
+    """Whether all parameters nearly agree."""
+    return len(p[0]) == len(q[0]) and all(np.abs(a - b).max(initial=0.0) <= CLOSE for a, b in zip(p, q, strict=True))
+
+
+def in_the_order_of(p: Law, q: Law) -> Law:
+    """initial (K,), transition (..., K, K) and probabilities (..., K, M) of q, its states in the order of those of p.
+
+    Labels mean nothing here, but differences keep their digits only between states that belong together: those whose
+    symbols are the most alike.
+    """
+    if len(p[0]) != len(q[0]):
+        return q
+    each = [np.moveaxis(law[2], -2, 0).reshape(len(law[0]), -1) for law in (p, q)]
+    order = linear_sum_assignment(np.abs(each[0][:, None] - each[1][None]).sum(axis=2))[1]
+    turned = q[0][order], q[1][..., order[:, None], order], q[2][..., order, :]
+    return turned if is_close(p, turned) else q
+
+
+def _steps_apart(p: FiniteChain, q: FiniteChain) -> tuple[Array, Array]:
+    """Those of q less those of p, by the differences of the parameters: products would have lost their digits."""
+    moved = FiniteChain(q.initial, q.transition - p.transition, q.probabilities)
+    emitted = FiniteChain(p.initial, p.transition, q.probabilities - p.probabilities)
+    return emitted.first(), moved.steps() + emitted.steps()
+
+
+def _advance(
+    front: _Front, steps_p: Array, steps_q: Array, unlike: Array | None, last: bool
+) -> tuple[float, _Front | None]:
     """One symbol more: the expected divergence of its two predictive laws, and the words that go on.
 
-    steps (M, K, K); a product with all symbols side by side is one large matrix product.
+    steps (M, K, K), `unlike` being q's less p's where that is carried; a product with all symbols side by side is one
+    large matrix product.
     """
     next_p, next_q = front.p @ steps_p.sum(axis=2).T, front.q @ steps_q.sum(axis=2).T  # (B, M)
     apart = None
-    if front.apart is not None:
-        apart = front.apart @ steps_q.sum(axis=2).T + front.p @ (steps_q - steps_p).sum(axis=2).T
+    if front.apart is not None and unlike is not None:
+        apart = front.apart @ steps_q.sum(axis=2).T + front.p @ unlike.sum(axis=2).T
     local = row_divergences(next_p, next_q, next_q - next_p if apart is None else apart)
     if not np.isfinite(local).all():
         refuse(OutOfRange, "q", "gives a word a probability that no double can hold")
@@ -92,8 +125,8 @@ def _advance(front: _Front, steps_p: Array, steps_q: Array, last: bool) -> tuple
     over_p, over_q = next_p.reshape(-1, 1), next_q.reshape(-1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):  # words p cannot emit are dropped below
         filter_p, filter_q = _all_symbols(front.p, steps_p) / over_p, _all_symbols(front.q, steps_q) / over_q
-        if front.apart is not None:
-            change = _all_symbols(front.apart, steps_q) + _all_symbols(front.p, steps_q - steps_p)
+        if front.apart is not None and unlike is not None:
+            change = _all_symbols(front.apart, steps_q) + _all_symbols(front.p, unlike)
             apart = (change - filter_p * change.sum(axis=1, keepdims=True)) / over_q
     following = _Front(weight, filter_p, filter_q, apart)
     return divergence, following if (weight > 0).all() else _taken(following, np.flatnonzero(weight > 0))

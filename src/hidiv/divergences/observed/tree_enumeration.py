@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.enumeration import CLOSE, Enumerated, check_words
+from hidiv.divergences.observed.enumeration import Enumerated, check_words, in_the_order_of, is_close
 from hidiv.divergences.observed.interval import TreeLaw
 from hidiv.divergences.observed.support import Word
 from hidiv.errors import OutOfRange, refuse
@@ -39,10 +39,8 @@ def enumerate_tree(p: TreeLaw, q: TreeLaw, parent: IntArray, limit: int = CONFIG
         word = _forbidden(p.support(), q.support(), parent)
         if word is not None:
             return Enumerated(inf, words, word)
-    close = len(p.initial) == len(q.initial) and all(
-        np.abs(a - b).max(initial=0.0) <= CLOSE for a, b in zip(p, q, strict=True)
-    )
-    own, last, _ = _root_tables(p, q, parent, close)
+    q = TreeLaw(*in_the_order_of(p, q))
+    own, last, _ = _root_tables(p, q, parent, is_close(p, q))
     totals = []
     for i, rows in _blocks(own, last):
         at_p, at_q = _joined(own.p[i:rows], last.p) @ p.initial, _joined(own.q[i:rows], last.q) @ q.initial
