@@ -91,8 +91,20 @@ def variational_pairs(
     threads: int = 0,
 ) -> NDArray[np.float64]: ...
 def elementary(which: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """0 exp, 1 to 3 log1p for x >= 0, 4 to 6 phi within 2^-6, 2^-3, 1, as the vector code computes them (for tests)."""
+    """0 exp, 1 to 3 log1p for x >= 0, 4 to 6 phi within 2^-6, 2^-3, 1, 7 log, as vectors have them (for tests)."""
 
+def chain_sums(
+    p: Law,
+    q: Law,
+    row_of: NDArray[np.int64],
+    points: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    following: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    logs: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    symbols: bool,
+    products: bool,
+    last: int,
+    threads: int = 0,
+) -> NDArray[np.float64] | None: ...
 def belief_grid(
     transition_p: NDArray[np.float64],
     probabilities_p: NDArray[np.float64],

@@ -15,6 +15,8 @@ RANGES = {
     "log1p up to 0.0085": (3, 0.0, 0.0085, mp.log1p, 2.0),
     "phi within 2^-6": (4, -(2.0**-6), 2.0**-6, lambda t: mp.expm1(t) - t, 3.0),
     "phi within 2^-3": (5, -(2.0**-3), 2.0**-3, lambda t: mp.expm1(t) - t, 3.0),
+    "log": (7, 1e-3, 1e6, mp.log, 3.0),
+    "log near 1": (7, 0.9, 1.1, mp.log, 3.0),
     "phi within 1": (6, -1.0, 1.0, lambda t: mp.expm1(t) - t, 3.0),
 }
 

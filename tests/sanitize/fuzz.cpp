@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "belief_grid.hpp"
+#include "chain_sums.hpp"
 #include "one_model.hpp"
 #include "posterior_batch.hpp"
 #include "table.hpp"
@@ -267,6 +268,38 @@ void comparison_kernels(int round) {
     for (double each : out) check_number(each, "variational_pairs", round);
 }
 
+// A few sequences, symbols or densities of very different sizes, with and without the dearer columns.
+void estimate_kernels(int round) {
+    const int64_t n = whole(1, 40), length = whole(1, 12), kp = whole(1, 4), kq = whole(1, 4), points = whole(1, 5);
+    const double zeros = whole(0, 1) ? 0.0 : 0.3;
+    const bool symbols = whole(0, 1) == 0, counted = whole(0, 3) > 0;
+    const Doubles initial_p = rows(1, kp, zeros), transition_p = rows(kp, kp, zeros), at_p = rows(kp, points, zeros),
+                  initial_q = rows(1, kq, zeros), transition_q = rows(kq, kq, zeros), at_q = rows(kq, points, zeros),
+                  scale(static_cast<size_t>(points)), mass(static_cast<size_t>(points), 1.0);
+    const int64_t count = symbols ? points : n * length;
+    Doubles weight_p(size_t(count * kp)), weight_q(size_t(count * kq)), log_p(weight_p.size()), log_q(weight_q.size());
+    for (double &each : weight_p) each = uniform() < zeros ? 0.0 : exp(-100.0 * uniform());
+    for (double &each : weight_q) each = uniform() < zeros ? 0.0 : exp(-100.0 * uniform());
+    for (size_t i = 0; i < log_p.size(); ++i) log_p[i] = log(weight_p[i] + 1e-9);
+    for (size_t i = 0; i < log_q.size(); ++i) log_q[i] = log(weight_q[i] + 1e-9);
+    Ints row_of(size_t(n * length));
+    for (int64_t &each : row_of) each = whole(0, count - 1);
+    ChainSums task{};
+    task.n = n, task.length = length, task.states_p = kp, task.states_q = kq, task.rows = count, task.points = points;
+    task.last = whole(0, 9);
+    task.initial_p = initial_p.data(), task.transition_p = transition_p.data(), task.weight_p = weight_p.data();
+    task.initial_q = initial_q.data(), task.transition_q = transition_q.data(), task.weight_q = weight_q.data();
+    task.row_of = row_of.data(), task.at_p = at_p.data(), task.at_q = at_q.data(), task.scale = scale.data(), task.mass = mass.data();
+    if (whole(0, 1)) task.next_p = at_p.data(), task.next_q = at_q.data();
+    if (counted && !symbols) task.log_p = log_p.data(), task.log_q = log_q.data();
+    task.symbols = counted && symbols, task.products = whole(0, 1), task.cubes = whole(0, 1);
+    Doubles out(size_t(n * task.columns()), NAN);
+    bool sound = true;
+    chain_sums(task, whole(1, 3), out.data(), sound);
+    if (sound)
+        for (double each : out) check_number(each, "chain_sums", round);
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -280,6 +313,7 @@ int main(int argc, char **argv) {
             posterior_kernels(c, round);
             if (round % 4 == 0) certificate_kernels(round);
             comparison_kernels(round);
+            estimate_kernels(round);
         }
         printf("fuzz: %d rounds on %s\n", rounds, name.c_str());
     }

@@ -18,6 +18,8 @@ from hidiv.recursions.terms import log_ratio, row_divergence, row_renyi
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+FEW = 8  # symbols that are quicker compared one by one than searched
+
 
 @dataclass(frozen=True, eq=False)
 class Categorical(Family):
@@ -69,8 +71,16 @@ class Categorical(Family):
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         # Searching the cumulative rows for a uniform; the last positive symbol takes what rounding leaves over.
         cumulative = np.cumsum(self.probs, axis=1)
-        u = rng.random((states.shape[0], 1)) * cumulative[states, -1:]
-        return np.asarray((u >= cumulative[states]).sum(axis=1, keepdims=True), dtype=np.float64)
+        u = rng.random(states.shape[0]) * cumulative[:, -1][states]
+        found = np.zeros(states.shape[0])
+        if self.n_symbols <= FEW:
+            for passed in cumulative.T[:-1]:
+                found += u >= passed[states]
+        else:
+            for s, row in enumerate(cumulative):
+                mine = np.flatnonzero(states == s)
+                found[mine] = np.searchsorted(row, u[mine], side="right")
+        return found[:, None]
 
     def ranges(self) -> dict[str, str]:
         return {"probs": "fixed"}  # rows sum to one: `maximise` has its own step, intervals included

@@ -13,6 +13,7 @@
 
 #include "bindings_certificates.hpp"
 #include "bindings_comparison.hpp"
+#include "bindings_estimates.hpp"
 #include "bindings_inference.hpp"
 #include "targets.hpp"
 
@@ -174,4 +175,5 @@ NB_MODULE(_kernels, m) {
     hidiv::bind_inference(m);
     hidiv::bind_comparison(m);
     hidiv::bind_certificates(m);
+    hidiv::bind_estimates(m);
 }

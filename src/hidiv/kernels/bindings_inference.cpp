@@ -268,7 +268,7 @@ nb::tuple drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law
 
 nb::object elementary(int which, const Vector &x) {
     Filled<double> out({x.shape(0)});
-    require(table().elementary(which, x.data(), int64_t(x.shape(0)), out.data()), "which must be 0..6");
+    require(table().elementary(which, x.data(), int64_t(x.shape(0)), out.data()), "which must be 0..7");
     return out.array();
 }
 

@@ -29,6 +29,7 @@ bool elementary(int which, const double *x, int64_t n, double *out) {
         case 4: each(x, n, out, [](Vec v) { return v * v * phi_over_square_0<native>(v, v * v); }); return true;
         case 5: each(x, n, out, [](Vec v) { return v * v * phi_over_square_1<native>(v, v * v); }); return true;
         case 6: each(x, n, out, [](Vec v) { return v * v * phi_over_square_2<native>(v, v * v); }); return true;
+        case 7: each(x, n, out, [](Vec v) { return log_of<native>(v); }); return true;
         default: return false;
     }
 }

@@ -158,6 +158,18 @@ HIDIV_INLINE V<W> exp_of(V<W> x) {
     return (V<W>)((U<W>)value + ((U<W>)rounded << 52));
 }
 
+// k log 2 + log(1 + f), f between sqrt(1/2) - 1 and sqrt(2) - 1.
+template <int W>
+HIDIV_INLINE V<W> log_parts(V<W> k, V<W> f) {
+    const V<W> s = f / (2.0 + f), z = s * s;
+    const V<W> r = 0x1.5555555555555p-1 +
+                   z * (0x1.9999999999a3ap-2 +
+                        z * (0x1.249249247670ap-2 +
+                             z * (0x1.c71c7201fc0e6p-3 +
+                                  z * (0x1.745cf8c09a9d4p-3 + z * (0x1.3b1c43c68eb6dp-3 + z * (0x1.0fbd140544b63p-3 + z * 0x1.0c135adcf3011p-3))))));
+    return k * 0x1.62e42fee00000p-1 + (f + (k * 0x1.a39ef35793c76p-33 - s * (f - z * r)));
+}
+
 // log(1 + x) for x >= 0, within 3 ulp.
 template <int W>
 HIDIV_INLINE V<W> log1p_of(V<W> x) {
@@ -166,14 +178,15 @@ HIDIV_INLINE V<W> log1p_of(V<W> x) {
     const U<W> moved = (U<W>)u + (0x3ff0000000000000ULL - half);
     const V<W> k = (V<W>)(((moved >> 52) & 0xfffULL) | 0x4330000000000000ULL) - (0x1p52 + 1023.0);
     const V<W> m = (V<W>)((moved & 0xfffffffffffffULL) + half);
-    const V<W> f = k == 0.0 ? x : m - 1.0;
-    const V<W> s = f / (2.0 + f), z = s * s;
-    const V<W> r = 0x1.5555555555555p-1 +
-                   z * (0x1.9999999999a3ap-2 +
-                        z * (0x1.249249247670ap-2 +
-                             z * (0x1.c71c7201fc0e6p-3 +
-                                  z * (0x1.745cf8c09a9d4p-3 + z * (0x1.3b1c43c68eb6dp-3 + z * (0x1.0fbd140544b63p-3 + z * 0x1.0c135adcf3011p-3))))));
-    return k * 0x1.62e42fee00000p-1 + (f + (k * 0x1.a39ef35793c76p-33 - s * (f - z * r)));
+    return log_parts<W>(k, k == 0.0 ? x : m - 1.0);
+}
+// log(x) for normal x > 0, within 3 ulp; of x itself, whose own rounding shows where x is near one.
+template <int W>
+HIDIV_INLINE V<W> log_of(V<W> x) {
+    const unsigned long long half = 0x3fe6a09e667f3bcdULL;  // sqrt(1/2)
+    const U<W> moved = (U<W>)x + (0x3ff0000000000000ULL - half);
+    const V<W> k = (V<W>)(((moved >> 52) & 0xfffULL) | 0x4330000000000000ULL) - (0x1p52 + 1023.0);
+    return log_parts<W>(k, (V<W>)((moved & 0xfffffffffffffULL) + half) - 1.0);
 }
 // log(1 + x) for 0 <= x <= 2^-12 and for 0 <= x <= 0.0085, within 2 ulp.
 template <int W>

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "chain_sums.hpp"
 #include "expectation.hpp"
 #include "posterior_steps.hpp"
 #include "variational.hpp"
@@ -49,7 +50,7 @@ using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
 #define HIDIV_KERNEL_LIST(X) \
-    X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
+    X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) X(chain_block) \
     HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
 
 struct Table {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.filters import Weights, run_backward, run_both, run_filters
 from hidiv.divergences.observed.weighing import weigh
+from hidiv.recursions.filters import Weights, run_backward, run_both, run_filters
 from tests.divergences.observed.models import models
 
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.filters import Filters, Weights, run_backward
-from hidiv.divergences.observed.points import Points
 from hidiv.divergences.observed.tree_counts import ROUNDING, emission_means
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.filters import Filters, Weights, run_backward
 from hidiv.recursions.levels import level_laws
+from hidiv.recursions.predictive import Points
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -26,6 +26,10 @@ class Counts(NamedTuple):
     initial: Array
     pairs: Array
     emissions: list[tuple[IntArray, bool, Array]]
+
+    def means(self) -> Array:
+        """(F,): of the counts, in their order, on a chain with one kind of nodes."""
+        return np.concatenate([self.initial, self.pairs.ravel(), *(means.ravel() for _, _, means in self.emissions)])
 
     def along(self, filters: Filters, x: Array, weights_p: Weights, weights_q: Weights) -> Array:
         """(F, n): expected counts given x (n, N, F), less their means."""

@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.chain_counts import Counts, counts_of
-from hidiv.divergences.observed.filters import Filters, Weights, carried_difference, run_both
+from hidiv.divergences.observed.finite import family_symbols
 from hidiv.divergences.observed.panels import QUICK
-from hidiv.divergences.observed.points import Points, points
-from hidiv.divergences.observed.predictive import Following, Past, Wanted, steps_ahead
+from hidiv.divergences.observed.points import points
+from hidiv.divergences.observed.tree_counts import ROUNDING
 from hidiv.divergences.observed.weighing import weigh, weigh_ratio
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.chain_sums import chain_sums, node_sums
+from hidiv.recursions.filters import Filters, Weights, carried_difference, run_both
+from hidiv.recursions.predictive import Following, Past, Points, Wanted
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -107,40 +110,71 @@ class ChainPair:
         """
         x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
         x = x.reshape(size, self.tree.n_nodes, -1)
+        found = self._by_kernel(x, lean) if self.is_plain else None
+        return self._by_node(x, lean) if found is None else found
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the laws are the same at every node, and not so close that differences must be carried."""
+        alike = len(self.spaces) == 1 and len(self.moves[0]) == len(self.moves[1]) == 1
+        return alike and not self.close and len(self.spaces[0].weight) > 0
+
+    def _by_node(self, x: Array, lean: bool) -> Batch:
         past, one, two, weights_p, weights_q = self.past(x)
-        base = np.zeros(size)
         wanted = Wanted(not lean, None if lean else self.following)
-        sums: list[Array] = []
-        for kind, space in enumerate(self.spaces):
-            nodes = np.flatnonzero(self.space_of == kind)
-            for start, step in steps_ahead(space, _taken(past, nodes), wanted):
-                base += step.divergence.sum(axis=0)
-                early, late = self._sets(nodes[start : start + len(step.divergence)])
-                parts = [
-                    part[:, here].sum(axis=1)
-                    for part, here in (
-                        (step.linear, early), (step.linear, late), (step.quadratic, early), (step.quadratic, late),
-                        (step.cubic, early | late),
-                    )
-                ]  # fmt: skip
-                sums = [a + b for a, b in zip(sums, parts, strict=True)] if sums else parts
+        base, sums = node_sums(self.spaces, self.space_of, past, wanted, LAST)
         plain = (one.log_prob - two.log_prob).sum(axis=0)
         counted = self.counts.along(one, x, weights_p, weights_q)
         return Batch(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T)
 
-    def _sets(self, nodes: IntArray) -> list[NDArray[np.bool_]]:
-        """Which nodes have the common coefficients, which those of the end; the last node tells of no later one."""
-        last = self.tree.n_nodes - 1
-        early = nodes < last - LAST
-        return [early, ~early & (nodes < last)]
+    def _by_kernel(self, x: Array, lean: bool) -> Batch | None:
+        """All sums in one go; None where probabilities are too small for it."""
+        space, models = self.spaces[0], (self.p, self.q)
+        counted = bool(self.counts.emissions)
+        shift: Array | float = 0.0
+        if space.symbols:
+            row_of = x[:, :, 0].astype(np.int64)
+            tables, logs = self.symbol_rows, None
+        else:
+            row_of = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
+            weights = [weigh(model, self.tree, x) for model in models]
+            scales = [0.0 if w.scale is None else w.scale.sum(axis=0) for w in weights]
+            shift = scales[0] - scales[1]
+            tables = [_by_row(w.value) for w in weights]
+            logs = (_by_row(weights[0].logs()), _by_row(weights[1].logs())) if counted else None
+        following = None if lean or self.following is None else (self.following.p, self.following.q)
+        laws = [(m.initial, m.transitions[0], table) for m, table in zip(models, tables, strict=True)]
+        symbols = space.symbols and counted
+        found = chain_sums(*laws, row_of, self.point_tables, following, logs, symbols, not lean, LAST)
+        if found is None:
+            return None
+        controls = found[:, 2:]
+        means = self.counts.means()
+        first = 2 * (self.p.n_states + self.q.n_states - 2 + (following is not None))
+        mine = controls[:, first : first + len(means)]
+        mine -= means
+        if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
+            shown = self.counts.emissions[0][2].ravel()
+            mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
+        return Batch(found[:, 0] + shift, found[:, 1], controls)
+
+    @cached_property
+    def symbol_rows(self) -> list[Array]:
+        """(M, K) for p and (M, L) for q: the probabilities of each symbol."""
+        return [np.ascontiguousarray(family_symbols(m.emissions[0]).T) for m in (self.p, self.q)]
+
+    @cached_property
+    def point_tables(self) -> tuple[Array, Array, Array, Array]:
+        """The points as the kernel reads them."""
+        space = self.spaces[0]
+        return (np.ascontiguousarray(space.p), np.ascontiguousarray(space.q_scaled), space.scale, space.weight)
+
+
+def _by_row(values: Array) -> Array:
+    """(n N, K) of values (N, K, n)."""
+    return np.ascontiguousarray(values.transpose(2, 0, 1)).reshape(-1, values.shape[1])
 
 
 def moves_of(model: Model, tree: Tree) -> Array:
     """(1, K, K), or (N, K, K) for a model whose transitions have groups."""
     return model.transitions if len(model.transitions) == 1 else model.transitions[tree.group]
-
-
-def _taken(past: Past, nodes: IntArray) -> Past:
-    if len(nodes) == len(past.p_before):
-        return past
-    return Past(*(None if part is None else part[nodes] for part in past))  # type: ignore[arg-type]

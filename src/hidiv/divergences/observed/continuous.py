@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from hidiv.divergences.observed.chebyshev import values, zeros
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import FINE, Fineness
-from hidiv.divergences.observed.points import Points, points
+from hidiv.divergences.observed.points import points
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.predictive import Points
 
 Array = NDArray[np.float64]
 

@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.batch import Batch, joined
-from hidiv.divergences.observed.filters import Filters, Weights, run_backward, run_both
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import QUICK
-from hidiv.divergences.observed.points import Points, points
-from hidiv.divergences.observed.predictive import Past, Wanted, steps_ahead
+from hidiv.divergences.observed.points import points
 from hidiv.divergences.observed.tree_counts import ROUNDING, emission_means
 from hidiv.divergences.observed.weighing import weigh
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.filters import Filters, Weights, run_backward, run_both
 from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
+from hidiv.recursions.predictive import Past, Points, Wanted, steps_ahead
 
 Array = NDArray[np.float64]
 

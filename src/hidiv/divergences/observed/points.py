@@ -5,8 +5,6 @@ With them an expectation given the past is a sum: E_p[f(X) | past] = sum_j weigh
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,27 +15,11 @@ from hidiv.divergences.observed.panels import COVERED, FINE, Fineness, panel_rul
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable
 from hidiv.errors import IncompatibleModels, refuse
+from hidiv.recursions.predictive import Points
 
 Array = NDArray[np.float64]
 
 MOST_POINTS = 4096
-
-
-class Points(NamedTuple):
-    """p (K, J): probabilities or densities; log_q (L, J); weight (J,); apart (K, J): q - p, where states are shared.
-
-    q_scaled = exp(log_q - scale), scale (J,): the largest of q's states is 1 at each point, however far out.
-    `symbols`: the points are all there is, and an observation is the index of its point.
-    """
-
-    p: Array
-    q: Array
-    log_q: Array
-    q_scaled: Array
-    scale: Array
-    weight: Array
-    apart: Array | None
-    symbols: bool
 
 
 def points(p: Family, q: Family, fineness: Fineness = FINE) -> Points:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.filters import Weights
 from hidiv.divergences.observed.finite import family_symbols, has_symbols
 from hidiv.divergences.observed.points import log_weights
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.filters import Weights
 from hidiv.recursions.terms import log_ratio
 
 Array = NDArray[np.float64]

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.points import Points
 from hidiv.recursions.terms import h
 
 Array = NDArray[np.float64]
@@ -20,6 +19,23 @@ NEAR = 0.05  # relative differences below this are summed to second order, witho
 FEW = 6  # the number of free filter probabilities for which products of three are worth their cost
 DELICATE = 1e-7  # divergences of one step below this are summed from second-order terms
 CELLS = 1 << 13  # numbers handled at once: a few arrays of it stay in the cache
+
+
+class Points(NamedTuple):
+    """p (K, J): probabilities or densities; log_q (L, J); weight (J,); apart (K, J): q - p, where states are shared.
+
+    q_scaled = exp(log_q - scale), scale (J,): the largest of q's states is 1 at each point, however far out.
+    `symbols`: the points are all there is, and an observation is the index of its point.
+    """
+
+    p: Array
+    q: Array
+    log_q: Array
+    q_scaled: Array
+    scale: Array
+    weight: Array
+    apart: Array | None
+    symbols: bool
 
 
 class Past(NamedTuple):
@@ -35,6 +51,10 @@ class Past(NamedTuple):
     def rows(self, start: int, stop: int) -> Past:
         """Some of the nodes."""
         return Past(*(None if part is None else part[start:stop] for part in self))  # type: ignore[arg-type]
+
+    def nodes(self, at: NDArray[np.int64]) -> Past:
+        """Nodes by number."""
+        return Past(*(None if part is None else part[at] for part in self))  # type: ignore[arg-type]
 
 
 class Step(NamedTuple):
@@ -97,19 +117,18 @@ def step_ahead(points: Points, past: Past, wanted: Wanted) -> Step:
     products: list[Array] = []
     cubes: list[Array] = []
     if wanted.products:
-        both = (
-            (0, 0, _products(p, p, points.weight) @ over_p),
-            (1, 0, _products(q, p, points.weight) @ over_q),
-            (1, 1, _products(q, q, points.weight) @ (ratio * over_q)),
+        means = (
+            _products(p, p, points.weight) @ over_p,
+            _products(q, p, points.weight) @ over_q,
+            _products(q, q, points.weight) @ (ratio * over_q),
         )
         before, after = (p_before, q_before), (past.p_after[:, :-1], past.q_after[:, :-1])
-        sizes = len(p), len(q)
-        for one, two, means in both:
-            for k in range(sizes[one]):
-                for m in range(k + 1 if one == two else sizes[two]):
-                    expected = means[:, k * sizes[two] + m] * before[one][:, k] * before[two][:, m]
-                    products.append(after[one][:, k] * after[two][:, m] - expected)
-        if sum(sizes) <= FEW:
+        places = [(0, k) for k in range(len(p))] + [(1, k) for k in range(len(q))]
+        for a, (one, k) in enumerate(places):
+            for two, m in places[: a + 1]:
+                mean = means[one + two][:, k * (len(p), len(q))[two] + m]
+                products.append(after[one][:, k] * after[two][:, m] - mean * before[one][:, k] * before[two][:, m])
+        if len(places) <= FEW:
             ahead = [p_before[:, None, k] * p[k][:, None] * over_p for k in range(len(p))]
             ahead += [q_before[:, None, k] * q[k][:, None] * over_q for k in range(len(q))]
             cubes = _cubes(ahead, [*np.moveaxis(after[0], 1, 0), *np.moveaxis(after[1], 1, 0)], weight * at_p)
