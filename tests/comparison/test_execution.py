@@ -182,3 +182,48 @@ def test_blas_is_limited_while_anybody_is_inside():
             assert threads() == {1}
         assert threads() == outside
     assert len(models()) == 150
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("executor", [None, "serial", "processes"])
+def test_an_interrupt_keeps_finished_blocks(executor, symmetric):
+    rng = np.random.default_rng(3)
+    many = [model(rng, "gaussian", 2) for _ in range(6)]
+    whole = np.asarray(hd.pairwise_kl(many, 5, symmetric=symmetric))
+
+    def stop(done, total):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    options = {"symmetric": symmetric, "executor": executor, "memory": 256, "progress": stop}  # blocks of two models
+    with pytest.raises(KeyboardInterrupt):
+        hd.pairwise_kl(many, 5, **options)
+    found = hd.pairwise_kl(many, 5, **options, keep_finished=True)
+    assert 8 <= found.finished.sum() < 36
+    assert (np.isnan(np.asarray(found)) == ~found.finished).all()
+    assert np.asarray(found)[found.finished].tolist() == whole[found.finished].tolist()
+    assert found.notes[-1].startswith(f"interrupted: {found.finished.sum()} of 36 pairs are finished")
+    if symmetric:
+        assert (found.finished == found.finished.T).all()
+
+
+def test_blocks_that_were_being_computed_are_kept_too():
+    from concurrent.futures import Future
+
+    from hidiv.comparison.execution import _in_turn
+
+    class Stopped(Future):
+        def result(self, timeout=None):
+            del Stopped.result  # once
+            raise KeyboardInterrupt
+
+    first, second, third = Stopped(), Future(), Future()
+    for future, value in ((first, "one"), (second, "two")):
+        future.set_running_or_notify_cancel()
+        future.set_result(value)
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        for value in _in_turn([first, second, third]):
+            seen.append(value)
+    assert seen == ["one", "two"]
+    assert third.cancelled()

@@ -276,3 +276,24 @@ def test_many_groups_are_cut_to_those_that_add_most() -> None:
     shown = {t.group for t in tables}
     adds = parts.rows.sum(axis=1) + parts.states.sum(axis=1)
     assert min(adds[g] for g in shown) >= max(adds[g] for g in set(range(60)) - shown)
+
+
+def test_an_interrupt_leaves_the_page_of_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hidiv.report.pair_page.told_apart", stop)
+        made = pair_page(*pair("chain"), evidence=X[:10])
+        assert made.data["missing"] == ["how many observations would tell them apart"]
+        assert "interrupted before it had how many observations would tell them apart." in made.html
+        assert len(made.data["influence"]) == 2
+        patch.setattr("hidiv.report.pair_page.influence", stop)
+        made = pair_page(*pair("chain"), evidence=X[:10])
+        assert made.data["missing"][0] == "influence of observations"
+        assert made.data["profile"]["quantity"] == "posterior"
+        patch.setattr("hidiv.divergences.compare.observed_kl", stop)
+        made = pair_page(*pair("chain"), evidence=X[:10])
+        assert made.data["missing"][:2] == ["observed", "expected posterior"]
+        assert made.data["comparison"]["joint"]["value"] > 0
+    assert pair_page(*pair("chain"), evidence=X[:10]).data["missing"] == []

@@ -121,7 +121,9 @@ def test_command(tmp_path: Path) -> None:
             assert len(picture.convert("L").getcolors()) > 10
     words = " ".join((folder / "figure-1.svg").read_text().split())
     assert "Hidden states (circles)" in words
-    assert described["trees"]["estimates"] == [one.to_dict() for one in table_1(3, 1000).estimates]
+    assert described["trees"]["estimates"] == [one.to_dict() for one in list(table_1(3, 1000))[-1].estimates]
+    assert described["missing"] == []
+    assert "Not finished" not in summary
 
 
 def test_refused(tmp_path: Path) -> None:

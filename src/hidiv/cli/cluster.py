@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -42,7 +43,9 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     if names != columns:
         refuse(InvalidFile, matrix, "must have the same models in its rows and columns")
     found = group(values, clusters, method=method)  # type: ignore[arg-type]
-    points = embed(values, min(2, len(names)))
+    points = None
+    with suppress(KeyboardInterrupt):  # the clusters are there already
+        points = embed(values, min(2, len(names)))
     if out is not None:
         write_text(out, _csv(names, found, points))
     if plot is not None:
@@ -58,7 +61,9 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
             "clusters": [
                 {"medoid": names[int(i)], "models": inside} for i, inside in zip(found.medoids, members, strict=True)
             ],
-            "map": {name: point.tolist() for name, point in zip(names, points, strict=True)},
+            "map": None
+            if points is None
+            else {name: point.tolist() for name, point in zip(names, points, strict=True)},
         }  # fmt: skip
         print_json(described)
         return
@@ -76,7 +81,7 @@ def _csv(names, found, points) -> str:  # type: ignore[no-untyped-def]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["model", "cluster", "medoid", "silhouette", "x", "y"])
-    for name, label, share, point in zip(names, found.labels, found.silhouettes, points, strict=True):
-        x, y = (*point.tolist(), 0.0)[:2]
-        writer.writerow([name, int(label), names[int(found.medoids[label])], repr(float(share)), repr(x), repr(y)])
+    for i, (name, label, share) in enumerate(zip(names, found.labels, found.silhouettes, strict=True)):
+        place = ("", "") if points is None else (*map(repr, points[i].tolist()), "0.0")[:2]
+        writer.writerow([name, int(label), names[int(found.medoids[label])], repr(float(share)), *place])
     return text.getvalue()

@@ -20,6 +20,7 @@ from hidiv.cli.inputs import (
     tree_option,
     unit_option,
 )
+from hidiv.cli.interrupts import was_interrupted
 from hidiv.cli.tables import print_json
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def compare(
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, first, second)
     found = compare_models(first, second, tree, evidence=values).to(unit)
-    beside = {} if montecarlo is None else estimates(first, second, tree, values, found, montecarlo)
+    beside = (
+        {} if montecarlo is None or was_interrupted() else estimates(first, second, tree, values, found, montecarlo)
+    )
     if as_json:
         print_json(found.to_dict() | {f"{name}_montecarlo": result.to_dict() for name, result in beside.items()})
     else:
@@ -74,7 +77,7 @@ def compare(
 
 
 def estimates(p: Model, q: Model, tree: Any, values: Any, found: Comparison, samples: int) -> dict[str, Divergence]:
-    """The paper's plain Monte Carlo for each quantity there is a value of; those finished at an interrupt."""
+    """The paper's plain Monte Carlo for each quantity there is a value of; at an interrupt, of the draws so far."""
     from hidiv.divergences.montecarlo import Quantity, montecarlo
 
     results: dict[str, Divergence] = {}
@@ -84,8 +87,12 @@ def estimates(p: Model, q: Model, tree: Any, values: Any, found: Comparison, sam
         for quantity in quantities:
             if getattr(found, quantity) is not None:
                 evidence = values if quantity == "posterior" else None
-                result = montecarlo(p, q, on, quantity=quantity, evidence=evidence, samples=samples, seed=0)
+                result = montecarlo(
+                    p, q, on, quantity=quantity, evidence=evidence, samples=samples, seed=0, keep_finished=True
+                )
                 results[quantity] = result.to(found.unit)
+            if was_interrupted():
+                break
     return results
 
 

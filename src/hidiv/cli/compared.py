@@ -93,7 +93,8 @@ def estimate_rows(beside: Beside, name: str) -> list[Row]:
     if found is None:
         return []
     error = "" if found.std_error is None else f"+- {found.std_error:.2g} standard error, "
-    return [("  by Monte Carlo", found.value, f"{error}{found.n_samples} draws, {found.status}")]
+    said = [f"{error}{found.n_samples} draws", found.status, *found.notes]
+    return [("  by Monte Carlo", found.value, ", ".join(said))]
 
 
 def part_rows(p: Model, parts: Parts) -> list[Row]:

@@ -9,11 +9,19 @@ from types import FrameType
 
 EXIT_CODE = 130  # what shells give a command that was stopped by SIGINT
 
+_noted: list[int] = []
+
+
+def was_interrupted() -> bool:
+    """Whether Ctrl-C came, though what was running then may have kept what it had and gone on."""
+    return bool(_noted)
+
 
 @contextmanager
 def noted_interrupts() -> Iterator[list[int]]:
     """KeyboardInterrupt as usual, and a list that grows by one at each, so that a caller who went on still knows."""
-    noted: list[int] = []
+    noted = _noted
+    noted.clear()
 
     def note(number: int, frame: FrameType | None) -> None:
         noted.append(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,6 +42,8 @@ def pairwise(
 ) -> None:  # fmt: skip
     """D of every model from every other, rows from columns; MODELS are model files and collections (.npz).
 
+    Ctrl-C keeps the pairs that are finished: the cells of the others stay empty. With --store a second run goes on.
+
     \b
     Example:
       hidiv pairwise a.json b.json c.json --tree chain:100 --out d.csv
@@ -55,22 +58,25 @@ def pairwise(
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
     values = None if data is None else read_data(data)
     tree = None if tree_text is None and values is not None else read_tree_for(tree_text, found[0])
+    pieces = "blocks" if samples is None else "rows"
     with Progress("all pairs") as bar:
         matrix = pairwise_kl(
             found, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
             store=store, executor="processes" if processes else None,
-            progress=lambda done, total: bar.show(done / total, f"{done} of {total} blocks"),
+            progress=lambda done, total: bar.show(done / total, f"{done} of {total} {pieces}"), keep_finished=True,
         )  # fmt: skip
     scale = 1.0 / np.log(2.0) if unit == "bits" else 1.0
     table = np.asarray(matrix) * scale
     if out is not None:
         write_matrix(out, table, names, names)
-    if plot is not None:
+    if plot is not None and matrix.finished is None:
         draw(plot, table, names, matrix, unit)
     if as_json:
         print_json(to_json(matrix, table, names, unit, whole=out is None))
     else:
         click.echo(in_words(matrix, table, names, unit, out is None))
+    if matrix.finished is not None:
+        click.echo(matrix.notes[-1] + (", and there is no picture" if plot is not None else ""), err=True)
 
 
 def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: str) -> None:
@@ -85,7 +91,7 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
 
 
 def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> dict[str, Any]:
-    """Everything but, where it went to a file, the matrix itself; infinity as a text."""
+    """Everything but, where it went to a file, the matrix itself; infinity as a text, a missing pair as null."""
     error = matrix.std_error if whole else None
     return {
         "format": "hidiv.pairwise", "version": 1,
@@ -96,7 +102,7 @@ def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, who
 
 
 def _plain(table: Any) -> list[list[Any]]:
-    return [[float(x) if x < float("inf") else "inf" for x in row] for row in table.tolist()]
+    return [[None if isnan(x) else x if x < inf else "inf" for x in row] for row in table.tolist()]
 
 
 def in_words(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> str:
@@ -107,7 +113,7 @@ def in_words(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, wh
         width = max(10, *(len(name) for name in names))
         lines += ["", " " * width + "".join(f"  {name:>{width}}" for name in names)]
         lines += [
-            f"{name:<{width}}" + "".join(f"  {x:>{width}.6g}" for x in row)
+            f"{name:<{width}}" + "".join(f"  {'' if isnan(x) else f'{x:.6g}':>{width}}" for x in row)
             for name, row in zip(names, table.tolist(), strict=True)
         ]
     return "\n".join(lines)

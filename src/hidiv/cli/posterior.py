@@ -56,9 +56,9 @@ def posterior(
     if montecarlo is not None:
         with suppress(KeyboardInterrupt):  # the exact value is there already
             on = tree if tree is not None else len(values)
-            beside = estimate(first, second, on, quantity="posterior", evidence=values, samples=montecarlo, seed=0).to(
-                unit
-            )
+            beside = estimate(
+                first, second, on, quantity="posterior", evidence=values, samples=montecarlo, seed=0, keep_finished=True
+            ).to(unit)
     if as_json:
         described = result.to_dict() | {"by_node": None if result.by_node is None else plain(result.by_node)}
         print_json(described if beside is None else described | {"montecarlo": beside.to_dict()})

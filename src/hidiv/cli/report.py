@@ -38,6 +38,8 @@ def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out
     write_text(out, page.html)
     if as_json:
         print_json(page.data)
+    if page.data.get("missing"):
+        click.echo(f"not finished: {', '.join(page.data['missing'])}", err=True)
 
 
 def of_two(first: str, second: str, tree_text: str | None, data: str | None) -> Page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
@@ -54,7 +55,7 @@ def _computed(
         yield from _here(corners, plan, sheet, 1 if executor == "serial" else processors())
     elif executor == "processes":
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processors(), mp_context=context) as pool:
+        with ProcessPoolExecutor(processors(), context, _deaf) as pool:
             yield from _sent(corners, plan, pool.submit, _any_done, IN_FLIGHT * processors())
     elif hasattr(executor, "submit") and hasattr(executor, "scheduler_info"):
         workers = max(1, len(executor.scheduler_info(n_workers=-1)["workers"]))
@@ -92,7 +93,24 @@ def _here(
         with ThreadPoolExecutor(threads) as pool:
             # Never more blocks waiting than threads: values on their way to a store are memory too.
             for start in range(0, len(corners), 4 * threads):
-                yield from pool.map(one, corners[start : start + 4 * threads])
+                yield from _in_turn([pool.submit(one, corner) for corner in corners[start : start + 4 * threads]])
+
+
+def _in_turn(futures: list[Any]) -> Iterator[Any]:
+    """What the futures give, in their order; after an interrupt what is being computed comes too, no more is begun."""
+    for i, future in enumerate(futures):
+        try:
+            found = future.result()
+        except KeyboardInterrupt:
+            begun = [other for other in futures[i:] if not other.cancel()]
+            yield from (other.result() for other in begun)
+            raise
+        yield found
+
+
+def _deaf() -> None:
+    """Ctrl-C reaches every process of a terminal: the one that waits for the others decides."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _sent(

@@ -28,6 +28,7 @@ class PairwiseMatrix:
     std_error: Array | None = None  # of every entry, where the status is "estimate"
     names: tuple[str | None, ...] = ()  # of the rows
     other_names: tuple[str | None, ...] = ()  # of the columns
+    finished: NDArray[np.bool_] | None = None  # after an interrupt: the pairs that are there, NaN marks the others
 
     @property
     def shape(self) -> tuple[int, int]:

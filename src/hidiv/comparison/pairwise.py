@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isqrt
 from typing import Any, Literal, NamedTuple
 
@@ -53,6 +54,7 @@ def pairwise_kl(
     store: Any = None,
     memory: int = MEMORY,
     progress: Progress = None,
+    keep_finished: bool = False,
 ) -> PairwiseMatrix:
     """D of every model from every other, (M, M), or from each of `others`, (M, M').
 
@@ -66,7 +68,8 @@ def pairwise_kl(
 
     executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
     gives the same bits. `store` is the path of a zarr store: blocks are written once, and a second run does what is
-    left.
+    left. Ctrl-C raises KeyboardInterrupt; with keep_finished=True, if any pairs are finished, it returns the matrix of
+    those, and `.finished` (M, M') says which they are.
 
     >>> import hidiv as hd
     >>> one = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
@@ -90,9 +93,10 @@ def pairwise_kl(
         if executor is not None or store is not None or level_weights is not None:
             refuse(HidivError, "samples", "Monte Carlo takes no executor, no store and no level_weights")
         on = _plain_tree(left, right, tree)
-        values, errors = observed_estimates(left, right, on, samples, seed, symmetric)
+        values, errors, done = observed_estimates(left, right, on, samples, seed, symmetric, keep_finished, progress)
         notes = (f"plain Monte Carlo of the log-ratio, {samples} draws from each p",)
-        return PairwiseMatrix(values, "observed", "estimate", symmetric, notes, errors, *names)
+        found = PairwiseMatrix(values, "observed", "estimate", symmetric, notes, errors, *names)
+        return found if done.all() else replace(found, notes=(*notes, _said_of_missing(done)), finished=done)
     there = _way(left, right, tree, quantity, evidence, level_weights)
     back = None
     if symmetric:
@@ -108,15 +112,31 @@ def pairwise_kl(
             "level_weights": None if level_weights is None else np.asarray(level_weights).tolist(),
         }  # fmt: skip
         sheet = in_store(plan, store, fingerprint(left, right, described, evidence), described)
-    fill(sheet, plan, executor, progress)
-    return PairwiseMatrix(
+    stopped = False
+    try:
+        fill(sheet, plan, executor, progress)
+    except KeyboardInterrupt:
+        stopped = bool(sheet.todo(plan))
+        if stopped and not (keep_finished and np.any(sheet.written[...])):
+            raise
+    found = PairwiseMatrix(
         sheet.values, quantity, there.status, symmetric,
         tuple(there.notes + _said_of_direct(int(np.sum(sheet.direct[...])))), None, *names,
     )  # fmt: skip
+    if not stopped:
+        return found
+    done = sheet.finished(plan)
+    return replace(
+        found, values=np.where(done, found, np.nan), notes=(*found.notes, _said_of_missing(done)), finished=done
+    )
 
 
 def _said_of_direct(count: int) -> list[str]:
     return [f"{count} pairs too close for the product, computed directly"] if count else []
+
+
+def _said_of_missing(done: NDArray[np.bool_]) -> str:
+    return f"interrupted: {np.sum(done)} of {done.size} pairs are finished, the others are missing"
 
 
 def _way(left: Shelves, right: Shelves, tree: Any, quantity: str, evidence: Any, level_weights: Any) -> Way:

@@ -46,6 +46,14 @@ class Sheet(NamedTuple):
         self.direct[at] = direct
         self.written[at] = 1
 
+    def finished(self, plan: Plan) -> NDArray[np.bool_]:
+        """(M, M'): whether a pair is in its place."""
+        rows, columns = plan.shape
+        written = np.asarray(self.written[...]) > 0
+        if self.is_mirrored:
+            written = written | written.T
+        return np.repeat(np.repeat(written, self.edge, axis=0)[:rows], self.edge, axis=1)[:, :columns]
+
 
 def in_memory(plan: Plan) -> Sheet:
     """An empty matrix in this process."""

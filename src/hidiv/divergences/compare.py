@@ -26,6 +26,7 @@ from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
 
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
+INTERRUPTED = "it was interrupted"
 OPEN = "these families have no divergence in closed form"
 DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
 
@@ -75,7 +76,7 @@ def compare(
     except KeyboardInterrupt:
         for name in ("observed", "expected_posterior", "rates"):
             if name not in found and (on is not None or name == "rates"):
-                undefined.setdefault(name, "it was interrupted")
+                undefined.setdefault(name, INTERRUPTED)
     return Comparison(about, p.name, q.name, undefined=undefined, **found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import inf, sqrt
 from typing import Any, Literal
 
@@ -44,11 +45,13 @@ def montecarlo(
     evidence: Any = None,
     samples: int = 1000,
     seed: Seed = None,
+    keep_finished: bool = False,
 ) -> Divergence:
     """Mean of log p/q over draws from p, with standard error and 95 % interval; always an estimate.
 
     joint: states and observations drawn together; posterior: states drawn given `evidence`; observed: observations
-    drawn, states summed out. +inf as soon as one draw is impossible under q.
+    drawn, states summed out. +inf as soon as one draw is impossible under q. Ctrl-C raises KeyboardInterrupt; with
+    keep_finished=True it ends the drawing, and the estimate is that of the draws so far.
     """
     p, q = as_models(p, q)
     count = check_size(samples)
@@ -72,7 +75,17 @@ def montecarlo(
         draws = _observed(p, q, on, count, rng)
     else:
         refuse(HidivError, "quantity", 'must be "joint", "posterior" or "observed"', quantity)
-    return estimate(quantity, np.concatenate(list(draws)), subject(p, q, on))
+    drawn: list[Array] = []
+    notes: list[str] = []
+    try:
+        for block in draws:
+            drawn.append(block)  # not a list at once: an interrupt keeps these
+    except KeyboardInterrupt:
+        done = sum(len(block) for block in drawn)
+        if not keep_finished or done < 2:
+            raise
+        notes = [f"interrupted after {done} of {count} draws"]
+    return replace(estimate(quantity, np.concatenate(drawn), subject(p, q, on)), notes=notes)
 
 
 def estimate(quantity: Quantity, draws: Array, about: str) -> Divergence:

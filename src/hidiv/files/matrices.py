@@ -19,6 +19,7 @@ from hidiv.files.reading import JSON_LIMIT, decoded
 Array = NDArray[np.float64]
 
 FORMAT = "hidiv.matrix"
+AGAIN = "run hidiv pairwise again, with --store to go on where it stopped"
 
 
 class Matrix(NamedTuple):
@@ -30,10 +31,16 @@ class Matrix(NamedTuple):
 
 
 def write_matrix(path: Path, values: Array, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """NPZ where the name ends so, else CSV with a line and a column of names; every number comes back bit for bit."""
+    """NPZ where the name ends so, else CSV with a line and a column of names; every number comes back bit for bit.
+
+    NaN is a pair that was never computed: an empty cell of the CSV; in the NPZ, `finished` says which pairs are there.
+    """
     target = checked_path(path)
+    missing = np.isnan(values)
     if target.lower().endswith(".npz"):
         arrays = {"format": np.array(FORMAT), "matrix": values, "rows": np.array(rows), "columns": np.array(columns)}
+        if missing.any():
+            arrays["finished"] = (~missing).astype(np.int64)
 
         def write(out: IO[bytes]) -> None:
             write_arrays(out, arrays)
@@ -43,7 +50,8 @@ def write_matrix(path: Path, values: Array, rows: Sequence[str], columns: Sequen
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["", *columns])
-    writer.writerows([name, *(repr(float(x)) for x in row)] for name, row in zip(rows, values, strict=True))
+    for name, row, gaps in zip(rows, values.tolist(), missing.tolist(), strict=True):
+        writer.writerow([name, *("" if gap else repr(x) for x, gap in zip(row, gaps, strict=True))])
     write_text(target, text.getvalue())
 
 
@@ -70,6 +78,10 @@ def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
     values, rows, columns = arrays["matrix"], arrays["rows"], arrays["columns"]
     if values.dtype != np.float64 or values.shape != (rows.size, columns.size):
         refuse(InvalidFile, "matrix", "must have a row and a column for every name", f"shape {values.shape}")
+    missing = int(np.isnan(values).sum())
+    if missing:
+        rule = f"{missing} of {values.size} pairs are missing: the run that wrote it was interrupted"
+        refuse(InvalidFile, "matrix", rule, remedy=AGAIN)
     return Matrix(values.astype(np.float64), tuple(rows.astype(str)), tuple(columns.astype(str)))
 
 
@@ -87,6 +99,9 @@ def matrix_from_text(text: str, place: str) -> Matrix:
         if len(line) != len(columns) + 1:
             rule = f"must have a name and {len(columns)} numbers"
             refuse(InvalidFile, f"{place}: line {number}", rule, f"{len(line)} entries")
+        if "" in line[1:]:
+            rule = "has empty cells: the run that wrote it was interrupted, pairs are missing"
+            refuse(InvalidFile, f"{place}: line {number}", rule, remedy=AGAIN)
         try:
             values.append([float(x) for x in line[1:]])
         except ValueError as error:

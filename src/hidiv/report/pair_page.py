@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.adapters.as_model import as_models
-from hidiv.divergences.compare import compare
+from hidiv.divergences.compare import INTERRUPTED, compare
 from hidiv.divergences.compared import MEANINGS, Comparison, spoken
 from hidiv.divergences.local import local_divergences
 from hidiv.divergences.result import Divergence, plain
@@ -38,10 +38,16 @@ def pair_page(p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: i
     tables, left_out = (
         ([], "") if found.joint is None or found.joint.parts is None else heat_tables(p, q, found.joint.parts)
     )
-    charts = _charts(p, q, found, where, evidence)
-    with Progress("telling them apart") as progress:
-        apart = told_apart(p, q, found, progress)
-    data = _data(p, q, found, where, charts, apart)
+    missing = [spoken(name) for name, why in found.undefined.items() if why == INTERRUPTED]
+    charts: dict[str, Any] = {"profile": None, "profiled": None, "influence": []}
+    apart = None
+    try:
+        _charts(charts, p, q, found, where, evidence)
+        with Progress("telling them apart") as progress:
+            apart = told_apart(p, q, found, progress)
+    except KeyboardInterrupt:  # the page of what is finished
+        missing += _unfinished(charts, evidence)
+    data = _data(p, q, found, where, charts, apart, missing)
     names = _names(p, q)
     return render(
         "pair.html.j2",
@@ -57,6 +63,7 @@ def pair_page(p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: i
             "tables_left_out": left_out,
             "charts": charts,
             "apart": apart,
+            "missing": missing,
             "alignment": alignment_rows(p, q, found),
             "methods": methods(found),
             "models": [_described(model, name) for model, name in zip((p, q), names, strict=True)],
@@ -136,11 +143,16 @@ def _tree(tree: Any, evidence: Any) -> Tree | UntilEnd | None:
     return tree if isinstance(tree, UntilEnd) or tree is None else as_tree(tree)
 
 
-def _charts(p: Model, q: Model, found: Comparison, tree: Any, evidence: Any) -> dict[str, Any]:
+def _unfinished(charts: dict[str, Any], evidence: Any) -> list[str]:
+    """What an interrupt left out."""
+    lacks = ["influence of observations"] if evidence is not None and len(charts["influence"]) < 2 else []
+    return [*lacks, "how many observations would tell them apart"]
+
+
+def _charts(charts: dict[str, Any], p: Model, q: Model, found: Comparison, tree: Any, evidence: Any) -> None:
     """The profile of the posterior divergence and influences where there are data, of the joint one else."""
-    charts: dict[str, Any] = {"profile": None, "profiled": None, "influence": []}
     if not isinstance(tree, Tree):
-        return charts
+        return
     result = found.posterior if found.posterior is not None else found.joint
     if result is not None and result.by_node is not None and np.isfinite(result.by_node).all():
         charts |= {"profile": node_chart("profile", result.by_node, tree), "profiled": result}
@@ -155,14 +167,16 @@ def _charts(p: Model, q: Model, found: Comparison, tree: Any, evidence: Any) -> 
                     "values": values, "strongest": [(int(u), float(values[u])) for u in order if values[u] > 0],
                 }
             )  # fmt: skip
-    return charts
 
 
-def _data(p: Model, q: Model, found: Comparison, tree: Any, charts: dict[str, Any], apart: Any) -> dict[str, Any]:
+def _data(
+    p: Model, q: Model, found: Comparison, tree: Any, charts: dict[str, Any], apart: Any, missing: list[str]
+) -> dict[str, Any]:
     """The JSON to download: format "hidiv.report", version 1."""
     profile = None if charts["profiled"] is None else charts["profiled"].by_node
     return {
         "format": "hidiv.report", "version": 1, "unit": "nats", "versions": versions(),
+        "missing": missing,
         "comparison": found.to_dict(),
         "tree": listed_tree(tree),
         "models": [_small(model) for model in (p, q)],

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from math import exp
 
@@ -32,8 +32,9 @@ class Trees:
 
     joint: Divergence
     do: Divergence
-    estimates: list[Divergence]
-    observed: list[Divergence]  # the same numbers of trials, states summed out
+    estimates: list[Divergence] = field(default_factory=list)
+    observed: list[Divergence] = field(default_factory=list)  # the same numbers of trials, states summed out
+    asked: list[int] = field(default_factory=list)  # numbers of trials; a run that was interrupted has drawn fewer
 
     @property
     def best_observed(self) -> Divergence:
@@ -80,38 +81,61 @@ class Supplement:
 
 @dataclass(frozen=True, eq=False)
 class Experiments:
-    """Everything the paper computes."""
+    """Everything the paper computes; what is not finished is None."""
 
-    trees: Trees
-    lengths: Lengths
-    given: Given
-    supplement: Supplement
+    trees: Trees | None = None
+    lengths: Lengths | None = None
+    given: Given | None = None
+    supplement: Supplement | None = None
+
+    @property
+    def missing(self) -> list[str]:
+        """What is not finished, by its place in the paper."""
+        parts = {"Figure 2": self.lengths, "Figure 3": self.given, "the supplement's example": self.supplement}
+        if self.trees is None:
+            return ["Table I", *(place for place, part in parts.items() if part is None)]
+        undrawn = self.trees.asked[len(self.trees.estimates) :]
+        rows = [f"Table I, 10^{len(str(n)) - 1} trials" for n in undrawn]
+        return rows + [place for place, part in parts.items() if part is None]
 
 
 def run(seed: int = 0, most_trials: int = 10**6, tick: Tick = lambda _: None) -> Experiments:
     """All experiments; `tick` is told what comes next."""
-    tick("Table I")
-    trees = table_1(seed, most_trials)
-    tick("Figure 2")
-    lengths = figure_2(seed)
-    tick("Figure 3")
-    given = figure_3(seed, lengths)
+    *_, last = steps(seed, most_trials, tick)
+    return last
+
+
+def steps(seed: int = 0, most_trials: int = 10**6, tick: Tick = lambda _: None) -> Iterator[Experiments]:
+    """What is finished so far, after every experiment and every row of Table I; the longest come last."""
     tick("the supplement")
-    return Experiments(trees, lengths, given, supplement())
+    found = Experiments(supplement=supplement())
+    yield found
+    tick("Figure 2")
+    chains = figure_2(seed)
+    found = replace(found, lengths=chains)
+    yield found
+    tick("Figure 3")
+    found = replace(found, given=figure_3(seed, chains))
+    yield found
+    for trees in table_1(seed, most_trials, tick):
+        found = replace(found, trees=trees)
+        yield found
 
 
-def table_1(seed: int, most_trials: int) -> Trees:
-    """10^2 up to `most_trials` trees, each number of trials drawn afresh."""
+def table_1(seed: int, most_trials: int, tick: Tick = lambda _: None) -> Iterator[Trees]:
+    """10^2 up to `most_trials` trees, each number of trials drawn afresh; the table after each of its rows."""
     p, q = printed.trees()
     tree = printed.binary_tree()
-    trials = [row.trials for row in printed.TABLE_1 if row.trials <= most_trials]
-    draws = {
-        quantity: [
-            montecarlo(p, q, tree, quantity=quantity, samples=n, seed=_seed(seed, k)) for k, n in enumerate(trials)
-        ]
-        for quantity in ("joint", "observed")
-    }
-    return Trees(joint_kl(p, q, tree), do_bound(p, q, tree), draws["joint"], draws["observed"])
+    asked = [row.trials for row in printed.TABLE_1 if row.trials <= most_trials]
+    table = Trees(joint_kl(p, q, tree), do_bound(p, q, tree), asked=asked)
+    for k, n in enumerate(asked):
+        tick(f"Table I, {n} trials")
+        joint, observed = (
+            montecarlo(p, q, tree, quantity=quantity, samples=n, seed=_seed(seed, k))
+            for quantity in ("joint", "observed")
+        )
+        table = replace(table, estimates=[*table.estimates, joint], observed=[*table.observed, observed])
+        yield table
 
 
 def figure_2(seed: int) -> Lengths:

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def figures(found: Experiments) -> dict[str, Axes]:
-    """File name without ending -> picture."""
-    return {
-        "figure-1": figure_1(),
-        "table-1": table_1(found.trees),
-        "figure-2": figure_2(found.lengths),
-        "figure-3": figure_3(found.given),
-    }
+def figures(found: Experiments, before: Experiments | None = None) -> dict[str, Axes]:
+    """File name without ending -> picture, of what is finished and was not so before."""
+    drawn = {} if before is not None else {"figure-1": figure_1()}
+    before = before or Experiments()
+    if found.trees is not None and found.trees is not before.trees:
+        drawn["table-1"] = table_1(found.trees)
+    if found.lengths is not None and found.lengths is not before.lengths:
+        drawn["figure-2"] = figure_2(found.lengths)
+    if found.given is not None and found.given is not before.given:
+        drawn["figure-3"] = figure_3(found.given)
+    return drawn
 
 
 def figure_1() -> Axes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hidiv.report.paper.experiments import Experiments
+from hidiv.report.paper.experiments import Experiments, Given, Lengths, Trees
 from hidiv.report.paper.statements import statements
 from hidiv.report.paper.verdicts import MEANING, Verdict
 
@@ -35,34 +35,30 @@ def markdown(experiments: Experiments, found: list[Verdict], how: str) -> str:
         "The paper's divergence is the joint one, of hidden states and observations together. The column *observed* is",
         "the divergence of the observations alone, which is never larger and is what an observer can tell.",
         "",
+        *_missing(experiments),
         "## Figure 1",
         "",
         "![the binary tree with its node words](figure-1.svg)",
         "",
-        "## Table I",
-        "",
-        *_table_1(experiments),
-        "",
-        "![estimates over the number of trials](table-1.svg)",
-        "",
-        "## Figure 2",
-        "",
-        *_figure_2(experiments),
-        "",
-        "![divergence per step over N](figure-2.svg)",
-        "",
-        "## Figure 3",
-        "",
-        *_figure_3(experiments),
-        "",
-        "![posterior divergence over N](figure-3.svg)",
-        "",
-        "## What the paper says in words",
-        "",
     ]
+    if experiments.trees is not None:
+        picture = "![estimates over the number of trials](table-1.svg)"
+        lines += ["## Table I", "", *_table_1(experiments.trees), "", picture, ""]
+    if experiments.lengths is not None:
+        picture = "![divergence per step over N](figure-2.svg)"
+        lines += ["## Figure 2", "", *_figure_2(experiments.lengths), "", picture, ""]
+    if experiments.given is not None:
+        picture = "![posterior divergence over N](figure-3.svg)"
+        lines += ["## Figure 3", "", *_figure_3(experiments.given), "", picture, ""]
+    lines += ["## What the paper says in words", ""]
     for said, finding in statements(experiments):
         lines += [f"- {said}", f"  {finding}"]
     return "\n".join(lines) + "\n"
+
+
+def _missing(experiments: Experiments) -> list[str]:
+    missing = experiments.missing
+    return [f"**Not finished: {', '.join(missing)}.** The run was stopped before.", ""] if missing else []
 
 
 def terminal(found: list[Verdict]) -> str:
@@ -78,8 +74,7 @@ def terminal(found: list[Verdict]) -> str:
     return "\n".join([*lines, "", f"{len(found)} printed numbers and figures: {counted(found)}"])
 
 
-def _table_1(experiments: Experiments) -> list[str]:
-    trees = experiments.trees
+def _table_1(trees: Trees) -> list[str]:
     lines = ["| trials | joint, estimate | 95 % | observed, estimate | 95 % |", "|---|---|---|---|---|"]
     for joint, observed in zip(trees.estimates, trees.observed, strict=True):
         cells = [f"{joint.n_samples}"]
@@ -89,8 +84,7 @@ def _table_1(experiments: Experiments) -> list[str]:
     return [*lines, "", f"Joint, exact: {trees.joint.value:.15g}. Do's bound: {trees.do.value:.15g}."]
 
 
-def _figure_2(experiments: Experiments) -> list[str]:
-    found = experiments.lengths
+def _figure_2(found: Lengths) -> list[str]:
     lines = ["| N | joint / N, exact | Monte Carlo / N, 95 % | observed / N |", "|---|---|---|---|"]
     for n, joint, drawn, observed in zip(found.lengths, found.joint, found.estimates, found.observed, strict=True):
         interval = f"{drawn.value / n:.4f} [{(drawn.lower or 0) / n:.4f}, {(drawn.upper or 0) / n:.4f}]"
@@ -99,8 +93,7 @@ def _figure_2(experiments: Experiments) -> list[str]:
     return [*lines, "", f"{rates} ({found.observed_rate.status})."]
 
 
-def _figure_3(experiments: Experiments) -> list[str]:
-    found = experiments.given
+def _figure_3(found: Given) -> list[str]:
     exact = dict(zip(found.lengths, zip(found.posterior, found.log_ratios, strict=True), strict=True))
     lines = [
         "| N | posterior, exact | Monte Carlo, 95 % | its mean over data | log p(x)/q(x) of the evidence |",

@@ -11,7 +11,7 @@ import numpy as np
 from hidiv.divergences.montecarlo import Z95
 from hidiv.divergences.result import Divergence
 from hidiv.report.paper import printed
-from hidiv.report.paper.experiments import Experiments
+from hidiv.report.paper.experiments import Experiments, Given, Lengths, Supplement, Trees
 
 Word = Literal["reproduced", "differs", "cannot be"]
 
@@ -42,8 +42,14 @@ class Verdict:
 
 
 def verdicts(found: Experiments) -> list[Verdict]:
-    """In the order of the paper."""
-    return [*_figure_1(), *_table_1(found), *_figure_2(found), *_figure_3(found), *_supplement(found)]
+    """In the order of the paper, of what is finished."""
+    return [
+        *_figure_1(),
+        *(_table_1(found.trees) if found.trees is not None else []),
+        *(_figure_2(found.lengths) if found.lengths is not None else []),
+        *(_figure_3(found.given) if found.given is not None else []),
+        *(_supplement(found.supplement) if found.supplement is not None else []),
+    ]
 
 
 def _figure_1() -> list[Verdict]:
@@ -59,8 +65,7 @@ def _figure_1() -> list[Verdict]:
     ]  # fmt: skip
 
 
-def _table_1(found: Experiments) -> list[Verdict]:
-    trees = found.trees
+def _table_1(trees: Trees) -> list[Verdict]:
     best = trees.best_observed
     rows = [
         Verdict(
@@ -82,17 +87,16 @@ def _table_1(found: Experiments) -> list[Verdict]:
     for row in printed.TABLE_1:
         place, what = f"Table I, {_power(row.trials)} trials", "Monte Carlo, 95 % interval"
         said = f"{row.estimate:.3f} [{row.lower:.3f}, {row.upper:.3f}]"
-        if row.trials not in drawn:
+        if row.trials in drawn:
+            ours, beside = drawn[row.trials]
+            word, reason = _random(row, ours)
+            rows.append(Verdict(place, what, said, _interval(ours), word, reason, _interval(beside)))
+        elif row.trials not in trees.asked:
             rows.append(Verdict(place, what, said, "not drawn", "cannot be", "fewer trials were asked for"))
-            continue
-        ours, beside = drawn[row.trials]
-        word, reason = _random(row, ours)
-        rows.append(Verdict(place, what, said, _interval(ours), word, reason, _interval(beside)))
     return rows
 
 
-def _figure_2(found: Experiments) -> list[Verdict]:
-    lengths = found.lengths
+def _figure_2(lengths: Lengths) -> list[Verdict]:
     same = np.allclose(lengths.stationary, printed.STATIONARY, rtol=1e-12)
     inside = sum(
         abs(estimate.value - exact.value) <= NEAR * (estimate.std_error or 0.0)
@@ -115,8 +119,7 @@ def _figure_2(found: Experiments) -> list[Verdict]:
     ]  # fmt: skip
 
 
-def _figure_3(found: Experiments) -> list[Verdict]:
-    given = found.given
+def _figure_3(given: Given) -> list[Verdict]:
     exact = dict(zip(given.lengths, given.posterior, strict=True))
     inside = sum(
         abs(estimate.value - exact[n].value) <= NEAR * (estimate.std_error or 0.0)
@@ -134,8 +137,7 @@ def _figure_3(found: Experiments) -> list[Verdict]:
     ]  # fmt: skip
 
 
-def _supplement(found: Experiments) -> list[Verdict]:
-    example = found.supplement
+def _supplement(example: Supplement) -> list[Verdict]:
     observed = f"{example.observed.value:.12g}"
     equal = example.joint.value == example.do.value or abs(example.joint.value / example.do.value - 1) < 1e-14
     relabelled = "; no relabelling of states and symbols gives more than {:.3g}"

@@ -29,22 +29,22 @@ def make(folder: Path) -> None:
 
 
 def write(folder: Path, experiments: Experiments, found: list[Verdict], seed: int, version: str) -> list[Path]:
-    """All files, into a folder that is there."""
+    """Summary and numbers of what is finished, into a folder that is there."""
     how = f"Regenerated from the printed parameters by hidiv {version}, seed {seed}."
     written = [folder / "summary.md", folder / "paper.json"]
     write_text(str(written[0]), markdown(experiments, found, how))
     write_text(str(written[1]), json.dumps(to_json(experiments, found, seed, version), indent=1) + "\n")
-    return written + draw(folder, experiments)
+    return written
 
 
-def draw(folder: Path, experiments: Experiments) -> list[Path]:
-    """The figures; the same bytes for the same numbers."""
+def draw(folder: Path, experiments: Experiments, before: Experiments | None = None) -> list[Path]:
+    """The figures of what was not finished before; the same bytes for the same numbers."""
     import matplotlib
 
     paths = []
     # Text stays text in the SVG: small, searchable, readable by machines.
     with matplotlib.rc_context({"svg.hashsalt": "hidiv", "svg.fonttype": "none"}):
-        for name, ax in figures(experiments).items():
+        for name, ax in figures(experiments, before).items():
             figure = ax.get_figure(root=True)
             assert figure is not None
             paths += [folder / f"{name}.png", folder / f"{name}.svg"]
@@ -57,12 +57,15 @@ def to_json(experiments: Experiments, found: list[Verdict], seed: int, version: 
     """Everything as plain numbers: format "hidiv.paper", version 1."""
     described: dict[str, Any] = {
         "format": "hidiv.paper", "version": 1, "hidiv": version, "seed": seed, "unit": "nats",
+        "missing": experiments.missing,
         "verdicts": [verdict.to_dict() for verdict in found],
         "statements": [{"said": said, "found": finding} for said, finding in statements(experiments)],
     }  # fmt: skip
     for part in fields(experiments):
         held = getattr(experiments, part.name)
-        described[part.name] = {field.name: _plain(getattr(held, field.name)) for field in fields(held)}
+        described[part.name] = (
+            None if held is None else {field.name: _plain(getattr(held, field.name)) for field in fields(held)}
+        )
     return described
 
 
