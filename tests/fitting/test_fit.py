@@ -132,6 +132,17 @@ def test_degenerate_states_are_handled_and_told():
     assert not any("shrunk" in note for note in counted.notes)
 
 
+def test_a_covariance_that_became_flat_is_told():
+    """Values on a line in the plane: every column is spread, the law has no width across."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(80, 2))
+    x[:40] = np.outer(rng.normal(size=40), [1.0, 2.0]) + 8.0
+    template = hd.Gaussian(np.zeros((1, 2)), cov=[np.eye(2)])
+    found = hd.fit(x, None, 2, template, n_init=1, seed=0, max_iter=50)
+    assert any("shrunk onto fewer dimensions" in note for note in found.notes)
+    assert not hd.fit(x[40:], None, 1, template, n_init=1).notes
+
+
 def test_pseudo_counts_leave_no_zero():
     x = np.array([0, 0, 1, 1, 0, 0, 1, 1, 2])
     plain = hd.fit(x, None, 2, "categorical", n_init=2, seed=0)
