@@ -41,6 +41,10 @@ class Method:
     fit: dict[str, Any]
     ways: dict[str, dict[str, Any]]
 
+    @property
+    def title(self) -> str:
+        return f"{self.name}, {self.transform}, {self.levels} levels"
+
     def bands(self, tile: Array) -> Bands:
         dual = self.transform == "dual-tree"
         return dual_tree(tile, self.levels) if dual else discrete(tile, self.transform, self.levels)

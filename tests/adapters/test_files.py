@@ -119,6 +119,7 @@ SHIFTED = (
     "BINOMIAL   INF_BOUND : 1   SUP_BOUND : 9   PROBABILITY : 0.4",
     "UNIFORM   INF_BOUND : 2   SUP_BOUND : 5",
 )
+FEW = "BINOMIAL   INF_BOUND : 0   SUP_BOUND : 4   PROBABILITY : 0.3"
 POISSON = ("POISSON   INF_BOUND : 0   PARAMETER : 2.5", "POISSON   INF_BOUND : 0   PARAMETER : 7")
 
 x = np.arange(10)
@@ -128,11 +129,15 @@ LAWS = [  # a column, and scipy's probabilities of 0..9 in each state
     (process(*BINOMIAL), [stats.binom.pmf(x, 9, 0.335956), stats.binom.pmf(x, 11, 0.8)]),
     (process(*SHIFTED), [stats.binom.pmf(x - 1, 8, 0.4), stats.randint.pmf(x, 2, 6)]),
     (process(*POISSON), [stats.poisson.pmf(x, 2.5), stats.poisson.pmf(x, 7)]),
+    (process(POISSON[0], NEGATIVE[1]), [stats.poisson.pmf(x, 2.5), stats.nbinom.pmf(x, 1.5, 0.25)]),
+    (process(FEW, POISSON[1]), [stats.binom.pmf(x, 4, 0.3), stats.poisson.pmf(x, 7)]),
 ]
 
 
 @pytest.mark.parametrize(
-    ("column", "expected"), LAWS, ids=["table", "negative binomial", "binomial", "mixed", "poisson"]
+    ("column", "expected"),
+    LAWS,
+    ids=["table", "negative binomial", "binomial", "mixed", "poisson", "two unbounded", "one bounded"],
 )
 def test_openalea_laws(column, expected):
     model = tree_model(column)
@@ -142,6 +147,17 @@ def test_openalea_laws(column, expected):
     np.testing.assert_allclose(mass, np.transpose(expected)[: len(possible)], rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(model.initial, [0.99999, 1e-5], rtol=1e-12)
     assert model.transition[1].tolist() == [0.333333, 0.666667]
+
+
+def test_openalea_states_of_different_laws():
+    """The mixture has one law a state, so that its joint divergence is the sum of theirs."""
+    p, q = (tree_model(process(f"POISSON INF_BOUND : 0 PARAMETER : {rate}", FEW)) for rate in (2.0, 3.0))
+    assert p.emission.weights.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    by_hand = [2.0 * np.log(2.0 / 3.0) + 1.0, 0.0]
+    np.testing.assert_allclose(p.emission.complete().kl(q.emission.complete()), by_hand, rtol=1e-12)
+    np.testing.assert_allclose(p.emission.kl(q.emission), by_hand, rtol=1e-11, atol=1e-14)  # a sum over counts
+    _, seen = hd.sample(p, 50, seed=1)
+    assert hd.posterior_kl(p, q, seen).value > 0
 
 
 def test_openalea_columns_and_trees(tmp_path):
@@ -203,6 +219,12 @@ def column(first, second=POISSON[1], kind="PARAMETRIC"):
         (column("OUTPUT 1 : .5\nOUTPUT 0 : .5", TABLE[1], "NONPARAMETRIC"), "symbols must grow, got 0"),
         (column("OUTPUT 99999999 : 1", TABLE[1], "NONPARAMETRIC"), "the symbol must be a whole number from 0 to 10000"),
         (column("", TABLE[1], "NONPARAMETRIC"), "must be probabilities"),
+        (
+            column("POISSON INF_BOUND : 1 PARAMETER : 2", "POISSON INF_BOUND : 1 PARAMETER : 3"),
+            "must start at 0, no law here starts later, got POISSON from 1; subtract 1 from this column",
+        ),
+        (column("POISSON INF_BOUND : 1 PARAMETER : 2"), "got POISSON from 0, POISSON from 1"),
+        (column("UNIFORM INF_BOUND : 0 SUP_BOUND : 3"), "a uniform law beside one without a largest count"),
         (column(*NEGATIVE).replace("0.885079", "0.5"), "transition probabilities must sum to 1"),
     ],
 )

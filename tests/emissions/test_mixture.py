@@ -305,6 +305,9 @@ G = hd.Gaussian([0.0, 1.0], std=[1.0, 1.0])
         ([[0.5, 0.5]] * 2, [G, hd.Gaussian([0.0], std=[1.0])], r"components\[1\]: must have 2 states"),
         ([[0.5, 0.5]] * 2, [G, hd.Mixture([[1.0]] * 2, [G])], "must not be a mixture itself"),
         ([[0.5, 0.5]] * 2, [G, hd.Poisson([1.0, 2.0])], r"components\[1\]: must be continuous like the first"),
+        ([[0.5, 0.5]] * 2, [G, hd.Exponential([1.0, 2.0])], "got exponential, which is continuous from 0 on"),
+        ([[1.0, 0.0]], [hd.Beta([2.0], [2.0]), hd.Gamma([2.0], [2.0])], "must be continuous from 0 to 1"),
+        ([[0.5, 0.5]], [hd.Categorical([[1.0, 0.0]]), hd.Categorical([[1.0, 0.0, 0.0]])], "must be symbols 0 to 1"),
         (
             [[0.5, 0.5]] * 2,
             [G, hd.Gaussian(np.zeros((2, 2)), std=np.ones((2, 2)))],
@@ -315,6 +318,22 @@ G = hd.Gaussian([0.0, 1.0], std=[1.0, 1.0])
 def test_refused(weights, components, said):
     with pytest.raises(InvalidModel, match=said):
         hd.Mixture(weights, components)
+
+
+def test_counts_beyond_one_component_are_counts_of_another():
+    """Laws with and without a largest count mix: what is drawn has the probability that scipy gives it."""
+    law = hd.Mixture([[0.3, 0.5, 0.2]], [hd.Binomial([3], [0.6]), hd.Poisson([4.0]), hd.Bernoulli([0.5])])
+    x = np.arange(12.0)
+    plain = 0.3 * stats.binom.pmf(x, 3, 0.6) + 0.5 * stats.poisson.pmf(x, 4.0) + 0.2 * stats.bernoulli.pmf(x, 0.5)
+    np.testing.assert_allclose(np.exp(law.log_prob(x))[:, 0], plain, rtol=1e-12)
+    np.testing.assert_allclose(law.component_laws(x[:, None])[:, 0, 1], 0.5 * stats.poisson.pmf(x, 4.0) / plain)
+    drawn = law.sample(np.zeros(300, dtype=int), np.random.default_rng(3))
+    assert drawn.max() > 3
+    found = hd.fit(drawn, start=hd.Model([1.0], [[1.0]], law))
+    assert found.log_likelihood > law.log_prob(drawn).sum()
+    few = hd.Mixture([[0.5, 0.5]], [hd.Binomial([3], [0.6]), hd.Bernoulli([0.5])])
+    with pytest.raises(InvalidEvidence, match="mixture observations are whole numbers from 0 to 3, got 4"):
+        few.log_prob([4.0])
 
 
 def test_refused_comparisons_and_evidence():

@@ -21,6 +21,7 @@ FAMILIES = {
     "generalized_gaussian": hd.GeneralizedGaussian([1.0, 5.0], [1.0, 1.5]),
     "von_mises": hd.VonMises([0.0, 2.0], [4.0, 10.0]),
     "beta": hd.Beta([2.0, 8.0], [5.0, 2.0]),
+    "multinomial": hd.Multinomial([6, 6], [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]),
     "silent": hd.Silent(2),
     "product": hd.Product([hd.Gaussian([0.0, 4.0], std=[1.0, 2.0]), hd.Poisson([1.0, 6.0])]),
     "mixture": hd.Mixture(

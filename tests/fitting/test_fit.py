@@ -39,7 +39,9 @@ def test_a_fit_is_no_worse_than_the_truth(name):
     evidence = x
     if name == "silent":
         evidence = hd.Evidence(allowed=np.eye(2, dtype=bool)[states])
-    emission = name if name in ("gamma", "von_mises", "beta", "laplace", "log_normal") else FAMILIES[name]
+    emission = (
+        name if name in ("gamma", "multinomial", "von_mises", "beta", "laplace", "log_normal") else FAMILIES[name]
+    )
     found = hd.fit(evidence, tree, 2, emission, n_init=1, seed=1, max_iter=60)
     assert found.log_likelihood > hd.log_likelihood(truth, evidence, tree) - 1e-6
 
@@ -79,6 +81,8 @@ def test_groups_by_level_and_by_label():
     assert hd.fit(xs, listed, 2, template, fixed="mean", n_init=1, seed=0).history == found.history
     apart = hd.fit(xs, tree, 2, template, group="level", grouped="emission", fixed="mean", n_init=1, seed=0)
     assert (len(apart.model.has_transition), len(apart.model.emissions)) == (1, 4)
+    once = hd.fit(xs, tree, 2, template, group=tree.level, fixed="mean", n_init=1, seed=0)
+    assert once.history == found.history
     plain = hd.fit(xs, tree, 2, template, fixed="mean", n_init=1, seed=0)
     assert plain.model.n_groups == 1
     assert plain.log_likelihood < found.log_likelihood
@@ -132,6 +136,17 @@ def test_degenerate_states_are_handled_and_told():
     assert not any("shrunk" in note for note in counted.notes)
 
 
+def test_a_covariance_that_became_flat_is_told():
+    """Values on a line in the plane: every column is spread, the law has no width across."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(80, 2))
+    x[:40] = np.outer(rng.normal(size=40), [1.0, 2.0]) + 8.0
+    template = hd.Gaussian(np.zeros((1, 2)), cov=[np.eye(2)])
+    found = hd.fit(x, None, 2, template, n_init=1, seed=0, max_iter=50)
+    assert any("shrunk onto fewer dimensions" in note for note in found.notes)
+    assert not hd.fit(x[40:], None, 1, template, n_init=1).notes
+
+
 def test_pseudo_counts_leave_no_zero():
     x = np.array([0, 0, 1, 1, 0, 0, 1, 1, 2])
     plain = hd.fit(x, None, 2, "categorical", n_init=2, seed=0)
@@ -158,6 +173,11 @@ BAD = {
     "pseudo": (lambda x: hd.fit(x, None, 2, pseudo_count=float("nan")), "pseudo_count"),
     "group": (lambda x: hd.fit(x, None, 2, group="depth"), "group"),
     "grouped": (lambda x: hd.fit(x, None, 2, grouped="initial"), "grouped"),
+    "labels": (lambda x: hd.fit([x, x], None, 2, group=[0, 1]), "group"),
+    "label": (lambda x: hd.fit(x, None, 2, group=3), "group"),
+    "fixed": (lambda x: hd.fit(x, None, 2, fixed="means"), "known are emission, initial, mean, transition, var"),
+    "infinite": (lambda x: hd.fit([*x, np.inf], None, 2), "finite"),
+    "multinomial": (lambda x: hd.fit([[1, 2], [2, 2]], None, 2, "multinomial"), "one sum"),
     "trees": (lambda x: hd.fit([x, x], [5], 2), "tree"),
     "lengths": (lambda x: hd.fit(x, None, 2, lengths=[3, 3]), "lengths"),
     "start": (lambda x: hd.fit(x, None, 3, start=CHAIN), "n_states"),

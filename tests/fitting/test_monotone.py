@@ -17,6 +17,8 @@ from tests.fitting.families import FAMILIES
 
 # The sum of thousands of logarithms is rounded: a fall by this much of it is none.
 ROUNDING = 1e-12
+# A covariance held at its least width has eigenvalues 1e8 apart, the smaller ones known to 1e-8 only.
+FLAT = 1e-8
 
 KNOWLEDGE = ["seen", "missing", "states", "interval"]
 NUMERIC = {"beta", "gamma", "generalized_gaussian", "negative_binomial", "von_mises"}  # one safeguarded step at a time
@@ -36,7 +38,7 @@ def shown(family, x, states, how, rng):
     if how == "seen":
         return hd.Evidence(x)
     hide = rng.random(x.shape) < 0.3
-    if how == "missing":
+    if how == "missing" or (how == "interval" and family.name == "multinomial"):  # refuses intervals
         return hd.Evidence(np.where(hide, np.nan, x))
     if how == "states":
         allowed = (rng.random((len(states), 2)) < 0.7) | np.eye(2, dtype=bool)[states]
@@ -80,7 +82,8 @@ def test_never_falls(name, seed, how, shape):
     if shape == 2 and how != "interval":
         group = "level"
         start = hd.Model(start.initial, [None, *[start.transition] * 2], [start.emission] * 3)
-    assert climbs(start, evidence, trees, group, 3 if how == "interval" else 6).min() > -ROUNDING
+    least = climbs(start, evidence, trees, group, 3 if how == "interval" else 6).min()
+    assert least > -(FLAT if name == "full" and group == "level" else ROUNDING)
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "silent"])
@@ -122,7 +125,7 @@ def nearby(family, rng):
                 moved = 0.5 * (moved + moved.transpose(0, 2, 1))
             if key in ("probs", "prob"):
                 moved = np.clip(moved, 0, 1)
-            if family.name == "categorical":
+            if family.name in ("categorical", "multinomial"):
                 moved /= moved.sum(axis=1, keepdims=True)
             parameters[key] = value if key == "trials" else moved
         yield type(family)(**parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from hidiv.adapters.tokens import Tokens
 from hidiv.emissions.binomial import Binomial
 from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.family import Family
+from hidiv.emissions.mixture import Mixture
 from hidiv.emissions.negative_binomial import NegativeBinomial
 from hidiv.emissions.poisson import Poisson
 from hidiv.emissions.product import Product
@@ -120,26 +122,46 @@ def _law(tokens: Tokens) -> Law:
 
 
 def _family(tokens: Tokens, number: int, laws: list[Law]) -> Family:
-    """One family for all states: the law itself where they share it and start at 0, a table where all are finite."""
+    """One family for all states: the law they share, a table where all are finite, else a mixture of one law each."""
     kinds = {law.kind for law in laws}
-    low = {law.low for law in laws}
-    if kinds == {"NEGATIVE_BINOMIAL"} and low == {0}:
-        return NegativeBinomial([law.parameter for law in laws], [law.probability for law in laws])
-    if kinds == {"POISSON"} and low == {0}:
-        return Poisson([law.parameter for law in laws])
-    if kinds == {"BINOMIAL"} and low == {0}:
-        return Binomial([law.high for law in laws], [law.probability for law in laws])
+    low = max(law.low for law in laws)
+    if len(kinds) == 1 and low == 0 and kinds <= set(COUNTED):
+        return COUNTED[laws[0].kind](laws)
     if kinds <= {"TABLE", "BINOMIAL", "UNIFORM"}:
         tables = [_tabulated(law) for law in laws]
         size = max(len(table) for table in tables)
         return Categorical([np.pad(table, (0, size - len(table))) for table in tables])
-    said = ", ".join(sorted({f"{law.kind} from {law.low}" for law in laws}))
-    refuse(
-        InvalidFile,
-        f"{tokens.place}, OUTPUT_PROCESS {number}",
-        "states whose unbounded counts differ in kind, or do not start at 0, cannot be represented",
-        said,
-    )
+    place = f"{tokens.place}, OUTPUT_PROCESS {number}"
+    if not kinds <= set(COUNTED):
+        said = ", ".join(sorted(kinds))
+        refuse(InvalidFile, place, "a uniform law beside one without a largest count cannot be represented", said)
+    if low > 0:
+        said = ", ".join(sorted({f"{law.kind} from {law.low}" for law in laws}))
+        alike = {law.low for law in laws} == {low}
+        remedy = f"subtract {low} from this column and write INF_BOUND : 0, no divergence changes" if alike else ""
+        refuse(
+            InvalidFile, place, "counts without a largest one must start at 0, no law here starts later", said, remedy
+        )
+    return _each_its_own(laws)
+
+
+COUNTED: dict[str, Callable[[list[Law]], Family]] = {
+    "BINOMIAL": lambda laws: Binomial([law.high for law in laws], [law.probability for law in laws]),
+    "NEGATIVE_BINOMIAL": lambda laws: NegativeBinomial(
+        [law.parameter for law in laws], [law.probability for law in laws]
+    ),
+    "POISSON": lambda laws: Poisson([law.parameter for law in laws]),
+}
+
+
+def _each_its_own(laws: list[Law]) -> Family:
+    """States of different laws: a mixture in which each state has all of its weight on its own."""
+    kinds = sorted({law.kind for law in laws})
+    weights = np.array([[float(law.kind == kind) for kind in kinds] for law in laws])
+    # Where a component has no weight it repeats the law of a state that has it.
+    others = {kind: next(law for law in laws if law.kind == kind) for kind in kinds}
+    columns = [[law if law.kind == kind else others[kind] for law in laws] for kind in kinds]
+    return Mixture(weights, [COUNTED[kind](column) for kind, column in zip(kinds, columns, strict=True)])
 
 
 def _tabulated(law: Law) -> Array:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
+SINGULAR = 1e-14  # of the largest eigenvalue of a covariance: less is none
+
 
 def estimate_diagonal(family: Gaussian, known: Weighted, fixed: frozenset[str]) -> dict[str, Array]:
     """Mean and spread of each column; the spread does not fall below a small part of that of all values."""
@@ -138,10 +140,14 @@ def cut_moments(low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def _floored(cov: Array, least: Array, old: Array) -> Array:
-    """The covariance with its small eigenvalues raised, in the unit of each column: the best one that is bounded so."""
+    """The covariance with its small eigenvalues raised, in the unit of each column: the best one that is bounded so.
+
+    A start may lie below the bound; it is then kept to, as far as doubles can tell the matrix from a singular one.
+    """
     unit = np.outer(least, least)
     floor = min(1.0, float(np.linalg.eigvalsh(old / unit)[0]))
     values, vectors = np.linalg.eigh(cov / unit)
+    floor = max(floor, SINGULAR * len(values) * float(values[-1]))
     if values[0] >= floor:
         return 0.5 * (cov + cov.T)
     raised = (vectors * np.maximum(values, floor)) @ vectors.T

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.family import Family
+from hidiv.emissions.mixture_values import check_counts, kind, log_weight
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import Pair, comparable, pair, register
 from hidiv.errors import InvalidModel, refuse
@@ -85,6 +86,9 @@ class Mixture(Family):
         return type(self)(self.weights, [member.select(columns) for member in self.components])
 
     def check(self, x: Array) -> None:
+        if kind(self) == "counts":
+            check_counts(x, self.components)
+            return
         for member in self.components:
             member.check(x)
 
@@ -97,13 +101,15 @@ class Mixture(Family):
         return self._mixed([member.log_mass(lower, upper) for member in self.components], self._log_weights[:, None])
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
-        value = self._mixed([member.log_weight(x, lower, upper) for member in self.components], self._log_weights)
+        self.check(x)
+        value = self._mixed([log_weight(member, x, lower, upper) for member in self.components], self._log_weights)
         # Where nothing is known weights sum to one, whatever rounding says.
         return np.where(_nothing(x, lower, upper)[:, None], 0.0, value)
 
     def component_laws(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         """(n, K, C): P(component | state, what is known); the weights where a state rules the knowledge out."""
-        terms = np.stack([member.log_weight(x, lower, upper) for member in self.components], axis=2) + self._log_weights
+        each = [log_weight(member, x, lower, upper) for member in self.components]
+        terms = np.stack(each, axis=2) + self._log_weights
         top = terms.max(axis=2, keepdims=True)
         share = np.exp(terms - np.where(np.isfinite(top), top, 0.0))
         total = share.sum(axis=2, keepdims=True)
@@ -167,20 +173,6 @@ def _nothing(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.b
     if lower is not None and upper is not None:
         known |= (lower > -np.inf) | (upper < np.inf)
     return np.asarray(~known.any(axis=1))
-
-
-def kind(family: Family) -> str:
-    """What the values of a family are: densities, counts and symbols do not mix."""
-    name = family.components[0].name if isinstance(family, Mixture) else family.name  # its components are alike
-    kinds = {
-        "categorical": "symbols",
-        "silent": "silent",
-        "multinomial": "rows of counts",
-        "product": "columns of several families",
-    }
-    if name in ("bernoulli", "poisson", "geometric", "binomial", "negative_binomial"):
-        return "counts"
-    return kinds.get(name, "angles" if name == "von_mises" else "continuous")
 
 
 def kl(p: Mixture, q: Mixture) -> Array:

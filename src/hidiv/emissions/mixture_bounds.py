@@ -98,8 +98,8 @@ def _below(p: Mixture, q: Mixture) -> Array:
 
 def _binned(p: Mixture, q: Mixture) -> Array:
     """(K,): KL of the probabilities of bins, which no KL is below; 0 for angles, whose bins have no order."""
-    from hidiv.emissions.mixture import kind
     from hidiv.emissions.mixture_integrals import is_finite, uncovered, where_it_lies
+    from hidiv.emissions.mixture_values import kind
 
     what, value = kind(p), np.zeros(p.n_states)
     if what == "angles":

@@ -13,6 +13,7 @@ from hidiv.emissions.deviance import times
 from hidiv.emissions.family import Family, Statistics, check_whole
 from hidiv.emissions.parameters import counts, distributions
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidEvidence, InvalidModel, refuse
 from hidiv.recursions import terms
 
@@ -96,6 +97,25 @@ class Multinomial(Family):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         return np.asarray(rng.multinomial(self.trials[states].astype(np.int64), self.probs[states]), dtype=np.float64)
+
+    def ranges(self) -> dict[str, str]:
+        return {"trials": "fixed", "probs": "fixed"}  # rows sum to one: `maximise` has its own step
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        """Shares of the counts; trials that fell on counts not seen are shared out by the law so far."""
+        if "probs" in fixed:
+            return self
+        found = known.weight.T @ known.values
+        part = np.flatnonzero(~known.seen.all(axis=1) & known.seen.any(axis=1))
+        if part.size:
+            hidden = (~known.seen[part]).astype(np.float64)
+            rest = self.trials - known.values[part].sum(axis=1, keepdims=True)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = known.weight[part] * rest / (hidden @ self.probs.T)
+            found += self.probs * (np.where(np.isfinite(share), np.maximum(share, 0.0), 0.0).T @ hidden)
+        total = found.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return type(self)(self.trials, np.where(total > 0, found / total, self.probs))
 
     def statistics(self) -> Statistics:
         """Only laws with the same trials make one exponential family: the trials are in the key."""

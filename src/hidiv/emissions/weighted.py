@@ -97,7 +97,9 @@ def spread(x: Array) -> Array:
     values = np.where(np.isnan(x), 0.0, x)
     middle = values.sum(axis=0) / np.maximum(count, 1)
     apart = np.where(np.isnan(x), 0.0, x - middle)
-    found = np.sqrt((apart * apart).sum(axis=0) / np.maximum(count, 1))
+    far = np.abs(apart).max(axis=0, initial=0.0)
+    unit = np.where(far > 0, far, 1.0)  # squares of very large and very small numbers are none
+    found = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))
     size = np.abs(values).max(axis=0, initial=0.0)
     return np.where(found > 1e-12 * size, found, np.where(size > 0, size, 1.0))
 

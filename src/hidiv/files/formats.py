@@ -24,6 +24,7 @@ FOREIGN = {
     "Hmm": ("hidiv.adapters.jahmm", "read_text"),
     "HIDDEN_MARKOV": ("hidiv.adapters.openalea", "read_text"),
 }
+ADAPTERS = "hidiv.adapters.as_model"
 FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
 COLLECTION = ("hidiv.comparison.collection", "Collection")
 
@@ -36,6 +37,12 @@ def class_of(place: tuple[str, str]) -> Any:
 def is_a(obj: object, place: tuple[str, str]) -> bool:
     """Whether an object is of that class, without importing it."""
     return (type(obj).__module__, type(obj).__qualname__) == place
+
+
+def our_own(obj: object) -> object:
+    """A model of another library as ours; anything else as it is."""
+    known = class_of((ADAPTERS, "library_of"))(obj) is not None
+    return class_of((ADAPTERS, "as_model"))(obj) if known else obj
 
 
 def from_text(text: str, place: str, wanted: str | None = None) -> Any:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from hidiv.errors import InvalidFile, refuse
 from hidiv.files.disk import Path, checked_path, replace_file, write_text
-from hidiv.files.formats import COLLECTION, FORMATS, is_a, to_text
+from hidiv.files.formats import COLLECTION, FORMATS, is_a, our_own, to_text
 
 
 def save(obj: object, path: Path) -> None:
-    """Write a Model, a Tree or a Divergence as JSON, a Collection as NPZ; the file appears whole or not at all."""
+    """Write a Model, a Tree or a Divergence as JSON, a Collection as NPZ; the file appears whole or not at all.
+
+    A model of another library is written as the Model it stands for.
+    """
     target = checked_path(path)
     if is_a(obj, COLLECTION):
         if target.lower().endswith(".json"):
@@ -18,6 +21,8 @@ def save(obj: object, path: Path) -> None:
         arrays = obj.to_arrays()  # type: ignore[attr-defined]
         replace_file(target, lambda out: write_arrays(out, arrays))
         return
+    if not any(is_a(obj, place) for place in FORMATS.values()):
+        obj = our_own(obj)
     if not any(is_a(obj, place) for place in FORMATS.values()):
         refuse(InvalidFile, "save", "files hold a Model, a Tree, a Divergence or a Collection", type(obj).__name__)
     if target.lower().endswith(".npz"):

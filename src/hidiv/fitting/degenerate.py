@@ -34,8 +34,12 @@ def notes_on(run: Run, problem: Problem) -> list[str]:
         for member, least in _members(family, sample.smallest):
             narrow |= _narrow(member, least)
         for s in np.flatnonzero(narrow):
-            notes.append(f"state {s}{where} has shrunk onto one value: its spread is held at its least")
+            notes.append(f"state {s}{where} has shrunk onto {_onto(family)}: its spread is held at its least")
     return notes
+
+
+def _onto(family: Any) -> str:
+    return "one value" if family.n_features == 1 else "fewer dimensions than there are columns"
 
 
 def _members(family: Any, least: Array) -> Iterator[tuple[Any, Array]]:
@@ -51,7 +55,10 @@ def _members(family: Any, least: Array) -> Iterator[tuple[Any, Array]]:
 
 
 def _narrow(family: Any, least: Array) -> NDArray[np.bool_]:
-    """(K,): states whose spread is the least in a column."""
+    """(K,): states whose spread is the least in a column, or across columns."""
+    if getattr(family, "cov", None) is not None:
+        across = np.linalg.eigvalsh(family.cov / np.outer(least, least))[:, 0]
+        return np.asarray(across <= 1.001**2)
     width = getattr(family, "deviation", None)
     for key in SPREADS:
         found = getattr(family, key, None)

@@ -54,19 +54,24 @@ class Run:
 
 def begin(model: Draft, problem: Problem, options: Options) -> Run:
     """The expectation step of the start; impossible evidence is an error that names the tree."""
-    counts = expectation(model, problem, options.threads)
-    value = float(counts.log_likelihoods.sum())
+    counts, value, objective = _met(model, problem, options)
     if not np.isfinite(value):
         refuse_start(problem, counts)
-    return Run(model, counts, [value], [value + log_prior(model, problem, options.pseudo_count)])
+    return Run(model, counts, [value], [objective])
+
+
+def _met(model: Draft, problem: Problem, options: Options) -> tuple[Counts, float, float]:
+    """A model's own counts, its log-likelihood, and that with pseudo-counts."""
+    emissions = problem.log_emissions(model)
+    counts = expectation(model, problem, options.threads, emissions)
+    value = float(counts.log_likelihoods.sum())
+    return counts, value, value + log_prior(model, problem, emissions, options.pseudo_count)
 
 
 def _step(model: Draft, counts: Counts, problem: Problem, options: Options) -> tuple[Draft, Counts, float, float]:
     """The next model from counts under this one; its own counts, log-likelihood, and that with pseudo-counts."""
     found = maximisation(model, problem, counts, options.pseudo_count, options.fixed)
-    met = expectation(found, problem, options.threads)
-    value = float(met.log_likelihoods.sum())
-    return found, met, value, value + log_prior(found, problem, options.pseudo_count)
+    return found, *_met(found, problem, options)
 
 
 def _leap(run: Run, steps: Steps, problem: Problem, options: Options) -> bool:

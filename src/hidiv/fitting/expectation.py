@@ -35,8 +35,8 @@ class Problem:
     places: tuple[Any, ...]  # which rows those are
     allowed: NDArray[np.bool_] | None  # (R, K): states
 
-    def log_weights(self, model: Draft) -> Array:
-        """(R, K): as `inference.weights.log_weights`, without checking values again."""
+    def log_emissions(self, model: Draft) -> Array:
+        """(R, K): log-probabilities of what is known of the observations, without checking values again."""
         table = np.zeros((self.rows.n_rows, model.n_states))
         for family, sample, where in zip(model.emissions, self.samples, self.places, strict=True):
             if not family.n_features or not len(sample.x):
@@ -50,6 +50,13 @@ class Problem:
                     table[where] = family.log_weight(sample.x, sample.lower, sample.upper)
             if sample.inside is not None:
                 table[where] += log_sets(family, sample.inside)
+        return table
+
+    def log_weights(self, model: Draft, emissions: Array) -> Array:
+        """(R, K): as `inference.weights.log_weights`; with the states that are allowed, and the ends."""
+        if self.allowed is None and model.end is None:
+            return emissions
+        table = emissions.copy()
         if self.allowed is not None:
             table[~self.allowed] = -np.inf
         if model.end is not None:
@@ -69,6 +76,7 @@ def problem_of(forest: Forest, model: Model) -> Problem:
     rows = lay_out(forest.evidence, line, model)
     if model.end is not None:
         rows = with_ends(rows, forest.lasts)
+    log_weights(model, rows, line)  # refuses values no state can show, and sets and intervals that make no sense
     uses = (
         np.ones(rows.n_rows) if rows.row_of is None else np.bincount(rows.row_of, minlength=rows.n_rows).astype(float)
     )
@@ -85,13 +93,13 @@ def problem_of(forest: Forest, model: Model) -> Problem:
         unit = spread(own) if len(own) else scale
         samples.append(Weighted(rows.x[where], np.zeros((count, model.n_states)), lower, upper, inside, unit))
         places.append(where)
-    log_weights(model, rows, line)  # refuses values no state can show, and sets and intervals that make no sense
     return Problem(forest, rows, uses, tuple(samples), tuple(places), allowed_states(model, rows))
 
 
-def expectation(model: Draft, problem: Problem, threads: int = 0) -> Counts:
-    """Expected counts of the whole forest under the model."""
-    tables = Tables(model.initial, model.transitions, problem.log_weights(model))
+def expectation(model: Draft, problem: Problem, threads: int = 0, emissions: Array | None = None) -> Counts:
+    """Expected counts of the whole forest under the model; `emissions` are its `log_emissions`, if at hand."""
+    known = problem.log_emissions(model) if emissions is None else emissions
+    tables = Tables(model.initial, model.transitions, problem.log_weights(model, known))
     return expect(tables, problem.layout(model), problem.forest.start, threads)
 
 

@@ -17,7 +17,7 @@ from hidiv.fitting.expectation import problem_of
 from hidiv.fitting.forest import Forest, forest_of
 from hidiv.fitting.restarts import best_of, finished
 from hidiv.fitting.result import FitResult
-from hidiv.fitting.shapes import PARTS, check_start, shape_of
+from hidiv.fitting.shapes import PARTS, check_fixed, check_start, shape_of
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
@@ -47,7 +47,7 @@ def fit(
     `evidence` is one item or a list, `tree` None for chains, one tree for all of them, or a list; `lengths` cuts
     stacked sequences. `emission` is a family's name, class or a template object (or a list of them, one a group).
     `group` None takes the groups the trees were given, "level" groups by level, "none" not at all; labels from 0 for
-    each node (a list of them for several trees) may be given instead. `grouped` says which parts have parameters by
+    each node (for all trees, or a list of them for each tree) may be given instead. `grouped` says which parts have parameters by
     group. `end` fits the probabilities of stopping too. Parameters and parts named in `fixed` (initial, transition,
     emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many observations more for every
     state, against collapse. From two starts on, climbs from beside the best tops follow. A climb is at its end when an
@@ -66,6 +66,7 @@ def fit(
     if start is not None:
         shape = as_model(start)
         check_start(shape, forest, n_states)
+        check_fixed(options.fixed, shape)
         return refit(shape, forest, options, polish)
     return fit_forest(
         forest, n_states, emission, n_init=n_init, tol=tol, max_iter=max_iter, seed=seed, grouped=grouped, end=end,
@@ -93,6 +94,7 @@ def fit_forest(
     """`fit` for evidence that is laid out already; `like` is the forest whose alphabet and groups count."""
     options = read_options(tol, max_iter, pseudo_count, fixed)
     shape = shape_of(forest if like is None else like, n_states, emission, grouped, end)
+    check_fixed(options.fixed, shape)
     threads = whole("workers", workers or os.cpu_count() or 1)
     return best_of(shape, forest, options, whole("n_init", n_init), seed, threads, polish)
 

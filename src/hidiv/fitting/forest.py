@@ -143,7 +143,10 @@ def _groups(trees: Sequence[Tree], group: Any) -> IntArray | None:
         if group == "none":
             return None
         refuse(InvalidTree, "group", 'must be "level", "none", or a label for each node', group)
-    each = list(group) if len(trees) > 1 or (len(group) == 1 and np.ndim(group[0]) == 1) else [group]
+    if not isinstance(group, list | tuple | np.ndarray):
+        refuse(InvalidTree, "group", 'must be "level", "none", or a label for each node', group)
+    alone = not any(isinstance(own, list | tuple | np.ndarray) for own in group)  # labels of one tree
+    each = [group] * len(trees) if alone and len({on.n_nodes for on in trees}) == 1 else list(group)
     if len(each) != len(trees):
         refuse(InvalidTree, "group", f"must have labels for each of the {len(trees)} trees", len(each))
     labels = [on.with_group(own).group for on, own in zip(trees, each, strict=True)]

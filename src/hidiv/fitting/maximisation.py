@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.fitting.draft import Draft
-from hidiv.fitting.expectation import Problem, log_sets
+from hidiv.fitting.expectation import Problem
 from hidiv.recursions.expectation import Counts
 
 Array = NDArray[np.float64]
@@ -65,8 +65,11 @@ def _weights(problem: Problem, counts: Counts, where: Any, pseudo_count: float) 
     return weight
 
 
-def log_prior(model: Draft, problem: Problem, pseudo_count: float) -> float:
-    """What pseudo-counts add to the log-likelihood: their own log-probability, up to a constant."""
+def log_prior(model: Draft, problem: Problem, emissions: Array, pseudo_count: float) -> float:
+    """What pseudo-counts add to the log-likelihood: their own log-probability, up to a constant.
+
+    emissions (R, K): the model's `log_emissions`.
+    """
     if pseudo_count == 0.0:
         return 0.0
     k = model.n_states
@@ -76,13 +79,9 @@ def log_prior(model: Draft, problem: Problem, pseudo_count: float) -> float:
         if model.end is not None:
             rows = np.concatenate([rows, model.end[None, :, None]], axis=2)
         total += float(np.log(rows).sum()) * pseudo_count / rows.shape[2] if rows.size else 0.0
-    for family, sample, where in zip(model.emissions, problem.samples, problem.places, strict=True):
+    for family, where in zip(model.emissions, problem.places, strict=True):
         uses = problem.uses[where]
         if family.n_features and uses.size:
-            bounds = (sample.lower, sample.upper) if sample.lower is not None else ()
-            terms = family.log_weight(sample.x, *bounds)
-            if sample.inside is not None:
-                terms = terms + log_sets(family, sample.inside)
-            used = uses > 0
-            total += pseudo_count / float(uses.sum()) * float((uses[used, None] * terms[used]).sum())
+            used, terms = uses > 0, emissions[where]
+            total += pseudo_count / float(uses.sum()) * float((uses[used] @ terms[used]).sum())
     return total

@@ -27,7 +27,7 @@ def of_family(family: Family, fixed: frozenset[str]) -> int:
         weights = family.parameters()["weights"]
         inner = sum(of_family(member, fixed) for member in family.parameters()["components"])
         return inner + (0 if "weights" in fixed else int(weights.size - weights.shape[0]))
-    if family.name == "categorical":
+    if family.name in ("categorical", "multinomial"):
         probs = family.parameters()["probs"]
         return 0 if "probs" in fixed else int(probs.size - probs.shape[0])
     ranges, total = family.ranges(), 0

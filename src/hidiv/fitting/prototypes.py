@@ -46,6 +46,8 @@ def prototype(emission: Any, n_states: int, evidence: Evidence) -> Family:
         return _categorical(cls, n_states, evidence)
     if not evidence.has_numbers:
         refuse(InvalidModel, "emission", f"{name} cannot be fitted to evidence without values", remedy="use silent")
+    if name == "multinomial":
+        return _multinomial(cls, n_states, evidence)
     shape = (n_states,) if evidence.n_features == 1 else (n_states, evidence.n_features)
     made: Family = cls(**{key: np.full(shape, value) for key, value in _PLAIN[name].items()})
     return made
@@ -87,6 +89,19 @@ def _categorical(cls: Any, n_states: int, evidence: Evidence) -> Family:
         )
     size = max(1, *sizes)
     built: Family = cls(np.full((n_states, size), 1.0 / size))
+    return built
+
+
+def _multinomial(cls: Any, n_states: int, evidence: Evidence) -> Family:
+    """As many trials as every row that is wholly seen has."""
+    x = np.asarray(evidence.x, dtype=np.float64)
+    totals = np.unique(x[~np.isnan(x).any(axis=1)].sum(axis=1))
+    if len(totals) != 1 or not (np.isfinite(totals[0]) and totals[0] >= 0):
+        refuse(
+            InvalidModel, "emission", "multinomial needs rows of counts that all have one sum", totals[:3].tolist(),
+            "give a template, for example hd.Multinomial([5], [[0.5, 0.5]])",
+        )  # fmt: skip
+    built: Family = cls(np.repeat(totals, n_states), np.full((n_states, x.shape[1]), 1.0 / x.shape[1]))
     return built
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from hidiv.arguments import whole
 from hidiv.emissions.family import Family
-from hidiv.errors import IncompatibleModels, InvalidModel, refuse
+from hidiv.emissions.registry import NESTED
+from hidiv.errors import HidivError, IncompatibleModels, InvalidModel, refuse
 from hidiv.fitting.forest import Forest
 from hidiv.fitting.prototypes import prototype
 from hidiv.models.model import Model
@@ -79,3 +80,21 @@ def check_start(model: Model, forest: Forest, n_states: int | None) -> None:
                 f"start.transition[{int(lacking[0])}]",
                 "is null but nodes other than roots are in this group",
             )
+
+
+def check_fixed(fixed: frozenset[str], model: Model) -> None:
+    """Refuse names of parts and parameters that the model has not."""
+    known = {"initial", *PARTS}.union(*(_names(family) for family in model.emissions))
+    for name in sorted(fixed - known):
+        refuse(HidivError, "fixed", "must name parts or parameters of the model", name, "known are " + _listed(known))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _names(family: Any) -> set[str]:
+    """The parameters of a family and of those it is made of."""
+    own = set(family.parameters())
+    inner = [member for key in NESTED.values() for member in getattr(family, key, ())]
+    return own.union(*(_names(member) for member in inner)) - set(NESTED.values())

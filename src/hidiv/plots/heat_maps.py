@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.adapters.as_model import as_models
 from hidiv.emissions.tabular import tabular
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.plots.ink import DARK, MIDDLE, axes, plain, said, text
@@ -25,7 +26,7 @@ DIVERGING = ["#5e3c99", "#b2abd2", "#f7f7f7", "#fdb863", "#c96512"]  # purple: p
 
 
 def differences(
-    p: Model, q: Model, result: Divergence | None = None, *, part: Part = "transition", group: int = 0,
+    p: Any, q: Any, result: Divergence | None = None, *, part: Part = "transition", group: int = 0,
     ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """p minus q, row by row, as a heat map; with the joint divergence of the two, what each row adds to it.
@@ -38,6 +39,7 @@ def differences(
     >>> hd.plots.differences(p, p.relabel([1, 0])).get_xlabel()
     'to state'
     """
+    p, q = as_models(p, q)
     columns, left, right = tables(p, q, part, group)
     difference = left - right
     probabilities = part == "transition" or p.emissions[min(group, len(p.emissions) - 1)].name == "categorical"
