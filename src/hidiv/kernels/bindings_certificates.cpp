@@ -1,12 +1,9 @@
 // Grids of filters and trees of contexts: arrays checked, kernels run without the lock.
 #include "bindings_certificates.hpp"
 
-#include <nanobind/ndarray.h>
-
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 
+#include "arrays.hpp"
 #include "belief_grid.hpp"
 
 namespace nb = nanobind;
@@ -14,32 +11,11 @@ namespace nb = nanobind;
 namespace hidiv {
 namespace {
 
-template <typename T, size_t N>
-using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-using Vector = In<double, 1>;
-using Rows = In<double, 2>;
-using Cube = In<double, 3>;
-
-void require(bool holds, const char *rule) {
-    if (!holds) throw std::invalid_argument(rule);
-}
-
 Symbols chain(const Rows &transition, const Rows &probabilities) {
     const size_t states = transition.shape(0);
     require(states > 0 && transition.shape(1) == states && probabilities.shape(0) == states && probabilities.shape(1) > 0,
             "a chain has transition (K, K) and probabilities (K, M)");
     return {int64_t(states), int64_t(probabilities.shape(1)), transition.data(), probabilities.data()};
-}
-
-template <typename Kernel>
-void run(Kernel kernel) {
-    Status status;
-    {
-        nb::gil_scoped_release unlocked;
-        status = kernel();
-    }
-    if (status == Status::interrupted) throw nb::python_error();
-    if (status == Status::no_memory) throw std::bad_alloc();
 }
 
 // A vector as an array, its memory moved.
@@ -178,22 +154,20 @@ auto entropy_contexts_of(Vector law, Rows transition, Rows probabilities, double
 
 }  // namespace
 
-#define ARRAY(name) nb::arg(name).noconvert()
-
 void bind_certificates(nb::module_ &m) {
-    m.def("belief_grid", &belief_grid_of, ARRAY("transition_p"), ARRAY("probabilities_p"), ARRAY("transition_q"),
-          ARRAY("probabilities_q"), ARRAY("start"), ARRAY("beside"), ARRAY("ticks"), nb::arg("limit"));
-    m.def("spread_sweeps", &spread_sweeps_of, ARRAY("transition"), ARRAY("probabilities"), ARRAY("index"), ARRAY("weights"),
-          ARRAY("cost"), ARRAY("reached"), ARRAY("values"), nb::arg("count"), nb::arg("logarithmic"));
-    m.def("tangent_sweeps", &tangent_sweeps_of, ARRAY("transition_p"), ARRAY("probabilities_p"), ARRAY("transition_q"),
-          ARRAY("probabilities_q"), ARRAY("points"), ARRAY("index"), ARRAY("weights"), ARRAY("reached"), ARRAY("values"),
-          ARRAY("slopes"), nb::arg("count"));
-    m.def("chance_sweeps", &chance_sweeps_of, ARRAY("index"), ARRAY("weights"), ARRAY("chance"), ARRAY("cost"),
-          ARRAY("values"), nb::arg("count"));
-    m.def("cross_contexts", &cross_contexts_of, ARRAY("law"), ARRAY("transition_p"), ARRAY("probabilities_p"),
-          ARRAY("middle"), ARRAY("transition_q"), ARRAY("probabilities_q"), nb::arg("threshold"), nb::arg("depth"),
+    m.def("belief_grid", &belief_grid_of, array_argument("transition_p"), array_argument("probabilities_p"), array_argument("transition_q"),
+          array_argument("probabilities_q"), array_argument("start"), array_argument("beside"), array_argument("ticks"), nb::arg("limit"));
+    m.def("spread_sweeps", &spread_sweeps_of, array_argument("transition"), array_argument("probabilities"), array_argument("index"), array_argument("weights"),
+          array_argument("cost"), array_argument("reached"), array_argument("values"), nb::arg("count"), nb::arg("logarithmic"));
+    m.def("tangent_sweeps", &tangent_sweeps_of, array_argument("transition_p"), array_argument("probabilities_p"), array_argument("transition_q"),
+          array_argument("probabilities_q"), array_argument("points"), array_argument("index"), array_argument("weights"), array_argument("reached"), array_argument("values"),
+          array_argument("slopes"), nb::arg("count"));
+    m.def("chance_sweeps", &chance_sweeps_of, array_argument("index"), array_argument("weights"), array_argument("chance"), array_argument("cost"),
+          array_argument("values"), nb::arg("count"));
+    m.def("cross_contexts", &cross_contexts_of, array_argument("law"), array_argument("transition_p"), array_argument("probabilities_p"),
+          array_argument("middle"), array_argument("transition_q"), array_argument("probabilities_q"), nb::arg("threshold"), nb::arg("depth"),
           nb::arg("limit"));
-    m.def("entropy_contexts", &entropy_contexts_of, ARRAY("law"), ARRAY("transition"), ARRAY("probabilities"),
+    m.def("entropy_contexts", &entropy_contexts_of, array_argument("law"), array_argument("transition"), array_argument("probabilities"),
           nb::arg("threshold"), nb::arg("depth"), nb::arg("limit"));
 }
 

@@ -1,16 +1,11 @@
 // Kernels over blocks of pairs of models: arrays checked, run without the lock.
 #include "bindings_comparison.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 
-#include <stdlib.h>
-
-#include <memory>
-#include <new>
-#include <stdexcept>
 #include <tuple>
 
+#include "arrays.hpp"
 #include "variational_pairs.hpp"
 
 namespace nb = nanobind;
@@ -18,16 +13,10 @@ namespace nb = nanobind;
 namespace hidiv {
 namespace {
 
-template <typename T, size_t N>
-using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 using Kinds = std::tuple<In<int64_t, 1>, In<int64_t, 1>, In<int64_t, 1>, In<double, 1>, In<int64_t, 1>>;
 using Own = std::tuple<In<int64_t, 1>, In<double, 3>, In<double, 1>>;
 using LawsP = std::tuple<In<double, 2>, In<double, 4>>;
 using LawsQ = std::tuple<In<double, 2>, In<double, 4>>;
-
-void require(bool holds, const char *rule) {
-    if (!holds) throw std::invalid_argument(rule);
-}
 
 // Indices outside the arrays must never reach a kernel.
 void check_kinds(const Kinds &kinds) {
@@ -83,25 +72,15 @@ auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, I
         int64_t(own_terms.shape(1)), own_terms.data(), own_root.data(), int64_t(m), int64_t(n), int64_t(kp), int64_t(kq),
         int64_t(transition_p.shape(1)), int64_t(transition_q.shape(0)), int64_t(emission.shape(0)), initial_p.data(),
         transition_p.data(), initial_q.data(), transition_q.data(), emission.data()};
-    std::unique_ptr<double, decltype(&free)> out(static_cast<double *>(zeroed(int64_t(m * n * sizeof(double)) + 8)), &free);
-    if (!out) throw std::bad_alloc();
-    Status status;
-    {
-        nb::gil_scoped_release unlocked;
-        status = variational_pairs(task, threads, out.get());
-    }
-    if (status == Status::interrupted) throw nb::python_error();
-    if (status == Status::no_memory) throw std::bad_alloc();
-    double *data = out.release();
-    nb::capsule owner(data, [](void *memory) noexcept { free(memory); });
-    const size_t shape[2] = {m, n};
-    return nb::ndarray<nb::numpy, double>(data, 2, shape, owner);
+    Out<double> out({m, n}, zeroed);
+    run([&] { return variational_pairs(task, threads, out.data()); });
+    return out.array();
 }
 
 }  // namespace
 
 void bind_comparison(nb::module_ &m) {
-    m.def("variational_pairs", &pairs, nb::arg("kinds"), nb::arg("own"), nb::arg("p"), nb::arg("q"), nb::arg("emission").noconvert(),
+    m.def("variational_pairs", &pairs, nb::arg("kinds"), nb::arg("own"), nb::arg("p"), nb::arg("q"), array_argument("emission"),
           nb::arg("threads") = 0);
 }
 

@@ -1,18 +1,13 @@
 // Sums along drawn chains: arrays checked, run without the lock.
 #include "bindings_estimates.hpp"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
-#include <stdlib.h>
-
-#include <memory>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <tuple>
 
+#include "arrays.hpp"
 #include "chain_sums.hpp"
 #include "table.hpp"
 
@@ -21,21 +16,11 @@ namespace nb = nanobind;
 namespace hidiv {
 namespace {
 
-template <typename T, size_t N>
-using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-using Vector = In<double, 1>;
-using Rows = In<double, 2>;
 using LawArrays = std::tuple<Vector, Rows, Rows>;           // initial (K,), transition (K, K), weights (R, K)
 using PointArrays = std::tuple<Rows, Rows, Vector, Vector>;  // p (K, J), scaled q (L, J), scale (J,), weight (J,)
 using TwoTables = std::optional<std::tuple<Rows, Rows>>;
 
 constexpr int64_t cubic = 6;  // free states for which products of three are summed
-
-void require(bool holds, const char *rule) {
-    if (!holds) throw std::invalid_argument(rule);
-}
-
-bool has_shape(const Rows &table, size_t rows, size_t columns) { return table.shape(0) == rows && table.shape(1) == columns; }
 
 nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &row_of, const PointArrays &points,
                 const TwoTables &following, const TwoTables &logs, bool symbols, bool products, int64_t last, int64_t threads) {
@@ -44,9 +29,9 @@ nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &ro
     const auto &[at_p, at_q, scale, mass] = points;
     const size_t K = initial_p.shape(0), L = initial_q.shape(0), J = mass.shape(0), rows = weight_p.shape(0);
     require(K > 0 && L > 0 && J > 0, "p, q and the points must not be empty");
-    require(has_shape(transition_p, K, K) && has_shape(transition_q, L, L), "transition must have shape (K, K)");
-    require(has_shape(weight_p, rows, K) && has_shape(weight_q, rows, L), "weights must have shape (R, K)");
-    require(has_shape(at_p, K, J) && has_shape(at_q, L, J) && scale.shape(0) == J, "points must have shapes (K, J), (L, J), (J,)");
+    require(shaped(transition_p, K, K) && shaped(transition_q, L, L), "transition must have shape (K, K)");
+    require(shaped(weight_p, rows, K) && shaped(weight_q, rows, L), "weights must have shape (R, K)");
+    require(shaped(at_p, K, J) && shaped(at_q, L, J) && scale.shape(0) == J, "points must have shapes (K, J), (L, J), (J,)");
     require(row_of.shape(0) > 0 && row_of.shape(1) > 0, "row_of must have shape (n, N)");
     require(last >= 0 && !(symbols && logs), "last counts from 0, and either symbols or log-ratios are counted");
     bool good = true;
@@ -73,41 +58,30 @@ nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &ro
     task.mass = mass.data();
     if (following) {
         const auto &[next_p, next_q] = *following;
-        require(has_shape(next_p, K, J) && has_shape(next_q, L, J), "following must have shapes (K, J), (L, J)");
+        require(shaped(next_p, K, J) && shaped(next_q, L, J), "following must have shapes (K, J), (L, J)");
         task.next_p = next_p.data();
         task.next_q = next_q.data();
     }
     if (logs) {
         const auto &[log_p, log_q] = *logs;
-        require(has_shape(log_p, rows, K) && has_shape(log_q, rows, L), "logs must have shapes (R, K), (R, L)");
+        require(shaped(log_p, rows, K) && shaped(log_q, rows, L), "logs must have shapes (R, K), (R, L)");
         task.log_p = log_p.data();
         task.log_q = log_q.data();
     }
     task.symbols = symbols;
     task.products = products;
     task.cubes = task.free_states() <= cubic;
-    const size_t shape[2] = {row_of.shape(0), size_t(task.columns())};
-    std::unique_ptr<double, decltype(&free)> out(static_cast<double *>(unset(int64_t(shape[0] * shape[1] * sizeof(double)))), &free);
-    if (!out) throw std::bad_alloc();
-    Status status;
+    Out<double> out({row_of.shape(0), size_t(task.columns())});
     bool sound = true;
-    {
-        nb::gil_scoped_release unlocked;
-        status = chain_sums(task, threads, out.get(), sound);
-    }
-    if (status == Status::interrupted) throw nb::python_error();
-    if (status == Status::no_memory) throw std::bad_alloc();
-    if (!sound) return nb::none();
-    double *data = out.release();
-    nb::capsule owner(data, [](void *memory) noexcept { free(memory); });
-    return nb::cast(nb::ndarray<nb::numpy, double>(data, 2, shape, owner));
+    run([&] { return chain_sums(task, threads, out.data(), sound); });
+    return sound ? out.array() : nb::none();
 }
 
 }  // namespace
 
 void bind_estimates(nb::module_ &m) {
-    m.def("chain_sums", &sums, nb::arg("p").noconvert(), nb::arg("q").noconvert(), nb::arg("row_of").noconvert(),
-          nb::arg("points").noconvert(), nb::arg("following").noconvert().none(), nb::arg("logs").noconvert().none(),
+    m.def("chain_sums", &sums, array_argument("p"), array_argument("q"), array_argument("row_of"),
+          array_argument("points"), array_argument("following").none(), array_argument("logs").none(),
           nb::arg("symbols"), nb::arg("products"), nb::arg("last"), nb::arg("threads") = 0);
 }
 

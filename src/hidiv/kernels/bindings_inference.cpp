@@ -1,17 +1,12 @@
 // The posterior divergence and the one-model recursions: arrays checked, kernels run without the lock.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <memory>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <tuple>
-#include <vector>
 
+#include "arrays.hpp"
 #include "bindings_inference.hpp"
 #include "one_model.hpp"
 #include "posterior_batch.hpp"
@@ -22,28 +17,13 @@ namespace nb = nanobind;
 namespace hidiv {
 namespace {
 
-template <typename T, size_t N>
-using In = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
-using Vector = In<double, 1>;
-using Rows = In<double, 2>;
-using Cube = In<double, 3>;
-using Vector64 = In<int64_t, 1>;
-using Indices = std::optional<In<int64_t, 1>>;
+using MaybeIndices = std::optional<Indices>;
 using AnyIndices = std::optional<nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu, nb::ro>>;
 
 // initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three.
 using LawArrays = std::tuple<Vector, Cube, Rows>;
 // parent, transition_of, row_of: each (n,) or None.
-using PlaceArrays = std::tuple<Indices, Indices, AnyIndices>;
-
-void require(bool holds, const char *rule) {
-    if (!holds) throw std::invalid_argument(rule);
-}
-
-void run(Status status) {
-    if (status == Status::interrupted) throw nb::python_error();
-    if (status == Status::no_memory) throw std::bad_alloc();
-}
+using PlaceArrays = std::tuple<MaybeIndices, MaybeIndices, AnyIndices>;
 
 template <typename T>
 bool within(const T *values, int64_t n, int64_t first, int64_t end) {
@@ -119,28 +99,6 @@ LawPair check_pair(const LawArrays &p, const LawArrays &q, const LawArrays &rati
     return pair;
 }
 
-// An array the kernel fills and numpy owns afterwards; None when not wanted.
-template <typename T>
-class Filled {
-public:
-    Filled(std::vector<size_t> shape, bool wanted = true) : shape_(std::move(shape)) {
-        size_t size = 1;
-        for (size_t each : shape_) size *= each;
-        if (wanted) values_.reset(new T[size]);
-    }
-    T *data() { return values_.get(); }
-    nb::object array() {
-        if (!values_) return nb::none();
-        T *values = values_.release();
-        nb::capsule owner(values, [](void *p) noexcept { delete[] static_cast<T *>(p); });
-        return nb::cast(nb::ndarray<nb::numpy, T>(values, shape_.size(), shape_.data(), owner));
-    }
-
-private:
-    std::unique_ptr<T[]> values_;
-    std::vector<size_t> shape_;
-};
-
 OneModel check_model(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
     const size_t states = std::get<0>(law).shape(0), transitions = std::get<1>(law).shape(0), rows = std::get<2>(law).shape(0);
     const Law checked = check_law(law, states, transitions, rows);
@@ -148,29 +106,19 @@ OneModel check_model(int64_t n, const PlaceArrays &nodes, const LawArrays &law) 
     return {int64_t(states), int64_t(transitions), int64_t(rows), checked, places};
 }
 
-template <typename Kernel>
-void unlocked(Kernel kernel) {
-    Status status;
-    {
-        nb::gil_scoped_release release;
-        status = kernel();
-    }
-    run(status);
-}
-
 nb::tuple posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q, const LawArrays &ratio,
                     const std::optional<Rows> &residual, bool by_node, int64_t threads) {
     const LawPair pair = check_pair(p, q, ratio, residual);
     const Places places = check_places(n, nodes, pair.transitions, pair.rows);
-    Filled<double> profile({size_t(n)}, by_node);
+    Out<double> profile({size_t(n)}, by_node ? unset : nullptr);
     Divergence result;
-    unlocked([&] { return any_posterior(pair, places, threads, result, profile.data()); });
+    run([&] { return any_posterior(pair, places, threads, result, profile.data()); });
     return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, profile.array(),
                           nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]), result.impossible_p,
                           result.impossible_q);
 }
 
-nb::tuple posterior_sequences(const Vector64 &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
+nb::tuple posterior_sequences(const Indices &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
                               const LawArrays &ratio, const std::optional<Rows> &residual, int64_t threads) {
     const LawPair pair = check_pair(p, q, ratio, residual);
     require(start.shape(0) > 0, "start must not be empty");
@@ -182,9 +130,9 @@ nb::tuple posterior_sequences(const Vector64 &start, const PlaceArrays &nodes, c
     for (size_t i = 0; i < sequences; ++i) good &= first[i] < first[i + 1];
     require(good, "start must begin with 0 and increase");
     std::vector<Divergence> results(sequences);
-    unlocked([&] { return posterior_batch(pair, places, first, int64_t(sequences), threads, results.data()); });
-    Filled<double> values({sequences, 3});
-    Filled<int64_t> places_found({sequences, 5});
+    run([&] { return posterior_batch(pair, places, first, int64_t(sequences), threads, results.data()); });
+    Out<double> values({sequences, 3});
+    Out<int64_t> places_found({sequences, 5});
     for (size_t i = 0; i < sequences; ++i) {
         const Divergence &each = results[i];
         const double numbers[3] = {each.value, each.log_likelihood_p, each.log_likelihood_q};
@@ -199,11 +147,11 @@ nb::tuple likelihood_value(int64_t n, const PlaceArrays &nodes, const LawArrays 
     const OneModel model = check_model(n, nodes, law);
     double value = 0.0;
     int64_t impossible = -1;
-    unlocked([&] { return log_likelihood(model, value, impossible); });
+    run([&] { return log_likelihood(model, value, impossible); });
     return nb::make_tuple(value, impossible);
 }
 
-nb::tuple expected(const Vector64 &start, const PlaceArrays &nodes, const LawArrays &law, int64_t threads) {
+nb::tuple expected(const Indices &start, const PlaceArrays &nodes, const LawArrays &law, int64_t threads) {
     require(start.shape(0) > 1, "start must hold at least one tree");
     const size_t trees = start.shape(0) - 1;
     const int64_t *first = start.data();
@@ -214,8 +162,8 @@ nb::tuple expected(const Vector64 &start, const PlaceArrays &nodes, const LawArr
     const Law checked = check_law(law, states, transitions, rows);
     const Places places = check_places(first[trees], nodes, int64_t(transitions), int64_t(rows), first);
     const OneModel model{int64_t(states), int64_t(transitions), int64_t(rows), checked, places};
-    Filled<double> values({trees}), initial({states}), edges({transitions, states, states}), by_row({rows, states});
-    unlocked([&] {
+    Out<double> values({trees}), initial({states}), edges({transitions, states, states}), by_row({rows, states});
+    run([&] {
         return expected_counts(model, first, int64_t(trees), threads, values.data(), initial.data(), edges.data(), by_row.data());
     });
     return nb::make_tuple(values.array(), initial.array(), edges.array(), by_row.array());
@@ -224,50 +172,50 @@ nb::tuple expected(const Vector64 &start, const PlaceArrays &nodes, const LawArr
 nb::tuple smoothed(int64_t n, const PlaceArrays &nodes, const LawArrays &law, bool with_pairs) {
     const OneModel model = check_model(n, nodes, law);
     const size_t states = size_t(model.states);
-    Filled<double> marginals({size_t(n), states}), pairs({size_t(n), states, states}, with_pairs);
+    Out<double> marginals({size_t(n), states}), pairs({size_t(n), states, states}, with_pairs ? unset : nullptr);
     double value = 0.0;
     int64_t impossible = -1;
-    unlocked([&] { return smooth(model, value, marginals.data(), pairs.data(), impossible); });
+    run([&] { return smooth(model, value, marginals.data(), pairs.data(), impossible); });
     return nb::make_tuple(value, marginals.array(), pairs.array(), impossible);
 }
 
 nb::tuple entropies(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
     const OneModel model = check_model(n, nodes, law);
-    Filled<double> profile({size_t(n)});
+    Out<double> profile({size_t(n)});
     int64_t impossible = -1;
-    unlocked([&] { return entropy_profile(model, profile.data(), impossible); });
+    run([&] { return entropy_profile(model, profile.data(), impossible); });
     return nb::make_tuple(profile.array(), impossible);
 }
 
 nb::tuple best_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
     const OneModel model = check_model(n, nodes, law);
-    Filled<int64_t> path({size_t(n)});
+    Out<int64_t> path({size_t(n)});
     double value = 0.0;
     int64_t impossible = -1;
-    unlocked([&] { return viterbi(model, path.data(), value, impossible); });
+    run([&] { return viterbi(model, path.data(), value, impossible); });
     return nb::make_tuple(path.array(), value, impossible);
 }
 
 nb::tuple influences(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &unseen) {
     const OneModel model = check_model(n, nodes, law);
     require(int64_t(unseen.shape(0)) == model.rows && int64_t(unseen.shape(1)) == model.states, "unseen must have shape (R, K)");
-    Filled<double> values({size_t(n)});
+    Out<double> values({size_t(n)});
     int64_t impossible = -1;
-    unlocked([&] { return influence(model, unseen.data(), values.data(), impossible); });
+    run([&] { return influence(model, unseen.data(), values.data(), impossible); });
     return nb::make_tuple(values.array(), impossible);
 }
 
 nb::tuple drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &uniform) {
     const OneModel model = check_model(n, nodes, law);
     require(int64_t(uniform.shape(1)) == n, "uniform must have shape (size, n)");
-    Filled<int64_t> drawn({uniform.shape(0), size_t(n)});
+    Out<int64_t> drawn({uniform.shape(0), size_t(n)});
     int64_t impossible = -1;
-    unlocked([&] { return sample_states(model, uniform.data(), int64_t(uniform.shape(0)), drawn.data(), impossible); });
+    run([&] { return sample_states(model, uniform.data(), int64_t(uniform.shape(0)), drawn.data(), impossible); });
     return nb::make_tuple(drawn.array(), impossible);
 }
 
 nb::object elementary(int which, const Vector &x) {
-    Filled<double> out({x.shape(0)});
+    Out<double> out({x.shape(0)});
     require(table().elementary(which, x.data(), int64_t(x.shape(0)), out.data()), "which must be 0..7");
     return out.array();
 }
@@ -275,7 +223,7 @@ nb::object elementary(int which, const Vector &x) {
 }  // namespace
 
 void bind_inference(nb::module_ &m) {
-    const auto array = [](const char *name) { return nb::arg(name).noconvert(); };
+    const auto array = array_argument;
     m.def("posterior_value", &posterior, nb::arg("n_nodes"), array("places"), array("p"), array("q"), array("ratio"),
           array("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
     m.def("posterior_sequences", &posterior_sequences, array("start"), array("places"), array("p"), array("q"), array("ratio"),

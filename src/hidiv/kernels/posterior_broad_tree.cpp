@@ -1,12 +1,12 @@
 // The posterior divergence of a listed tree without zeros, any number of states: node by node, rows in the lanes.
 #include <math.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <memory>
 #include <new>
 #include <vector>
 
+#include "memory.hpp"
 #include "padded_tables.hpp"
 #include "posterior_tree.hpp"
 #include "posterior_wide.hpp"
@@ -16,10 +16,6 @@
 
 namespace hidiv {
 namespace {
-
-struct Free {
-    void operator()(void *p) const { free(p); }
-};
 
 // b, ratio, inward of what a node's children have said so far; all zero before the first.
 class Records {
@@ -55,7 +51,7 @@ public:
 
 private:
     int64_t padded_, count_;
-    std::unique_ptr<double, Free> memory_;
+    std::unique_ptr<double, GiveBack> memory_;
 };
 
 }  // namespace

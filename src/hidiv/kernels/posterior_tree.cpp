@@ -1,7 +1,6 @@
 #include "posterior_tree.hpp"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "lane_tables.hpp"
+#include "memory.hpp"
 #include "parallel.hpp"
 #include "posterior_wide.hpp"
 #include "targets.hpp"
@@ -18,10 +18,6 @@ namespace {
 
 constexpr int64_t at_once = 4096;      // nodes whose sums are gathered together
 constexpr int64_t piece_size = 16384;  // nodes one thread does at a time
-
-struct Free {
-    void operator()(void *p) const { free(p); }
-};
 
 struct TreeSweep {
     const StepTables &tables;
@@ -68,7 +64,7 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
         int64_t records = 1;
         for (int64_t u = 1; u < places.n; ++u) records = std::max(records, places.parent[u] + 1);
         const int64_t stride = lane_record(pair.states);
-        const std::unique_ptr<void, Free> memory(zeroed((records * stride + 8) * int64_t(sizeof(double))));
+        const std::unique_ptr<void, GiveBack> memory(zeroed((records * stride + 8) * int64_t(sizeof(double))));
         if (!memory) return Status::no_memory;
         double *record = reinterpret_cast<double *>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t(63));
         const LaneWeights weights(pair, places);

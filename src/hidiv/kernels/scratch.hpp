@@ -1,8 +1,7 @@
-// Zeroed working memory that frees itself.
+// Working memory that frees itself.
 #pragma once
 
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "table.hpp"
 
@@ -11,8 +10,9 @@ namespace {
 
 template <typename T>
 struct ScratchOf {
-    explicit ScratchOf(int64_t count) : values(static_cast<T *>(zeroed(count * int64_t(sizeof(T))))) {}
-    ~ScratchOf() { free(values); }
+    explicit ScratchOf(int64_t count, void *(*memory)(int64_t) = zeroed)
+        : values(static_cast<T *>(memory(count * int64_t(sizeof(T))))) {}
+    ~ScratchOf() { give_back(values); }
     ScratchOf(const ScratchOf &) = delete;
     ScratchOf &operator=(const ScratchOf &) = delete;
     T *values;

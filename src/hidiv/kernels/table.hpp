@@ -23,14 +23,14 @@
 
 namespace hidiv {
 
-enum class Status { done, interrupted, no_memory };
+// refused: the arrays are not what the kernel takes; nothing outside them was read or written.
+enum class Status { done, interrupted, no_memory, refused };
 
-// A tree of n nodes, parents before children; every group lies in 0..G-1.
+// A tree of n nodes, parents before children; every group lies in 0..G-1. inward_rising takes anything, and refuses.
 struct Nodes {
     int64_t n;
     const int64_t *parent;
     const int64_t *group;
-    bool rising = false;  // parent never falls: breadth first, siblings side by side
 };
 
 // G transition matrices of K states, row after row.
@@ -42,6 +42,7 @@ struct Matrices {
 
 using levels_kernel = Status(int64_t n, const int64_t *parent, int64_t *level);
 using inward_kernel = Status(Nodes, Matrices, const double *own, const double *root, double *out);
+using inward_rising_kernel = inward_kernel;
 
 using downward_kernel = Status(const double *initial, Nodes, Matrices, double *out);
 using visits_kernel = Status(const double *initial, Nodes, Matrices, double *edges, double *own);
@@ -50,7 +51,8 @@ using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
 #define HIDIV_KERNEL_LIST(X) \
-    X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) X(chain_block) \
+    X(levels) X(inward) X(inward_rising) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
+    X(chain_block) \
     HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
 
 struct Table {
@@ -67,9 +69,10 @@ HIDIV_KERNEL_LIST(X)
 extern const Table table;
 }  // namespace HIDIV_TARGET
 
-// Zeroed memory, to be given back by free(); null when there is none (memory.cpp).
+// Memory, null when there is none; to be given back by give_back (memory.cpp).
 void *zeroed(int64_t bytes);
 void *unset(int64_t bytes);  // for a kernel that writes every value
+void give_back(void *memory);
 
 // True when the user pressed Ctrl-C; cheap enough to ask every few thousand nodes (interrupts.cpp).
 bool interrupted();
