@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
@@ -29,6 +30,29 @@ def test_every_cited_equation_exists() -> None:
     }
     assert cited, "docstrings cite equations"
     assert {entry for entry in cited if entry[1] not in tags} == set()
+
+
+# They read, write or convert, search for candidates, or call one of the others many times.
+NO_FORMULA = {"as_model", "load", "save", "to_hmmlearn", "faiss_index", "choose", "bootstrap_divergence"}
+
+
+@pytest.mark.parametrize("name", [name for name in hidiv.__all__ if inspect.isfunction(getattr(hidiv, name))])
+def test_what_computes_a_formula_cites_its_equation(name: str) -> None:
+    told = " ".join((getattr(hidiv, name).__doc__ or "").split())
+    assert (re.search(r"[Dd]efinitions \(\d+\.\d+\)", told) is None) == (name in NO_FORMULA)
+    assert name in NO_FORMULA or ">>> " in told, f"{name} has no example"
+
+
+def test_a_section_is_cited_only_where_it_has_no_equation() -> None:
+    sections = re.split(r"^## (\d+)\. .*$", (DOCS / "definitions.md").read_text(), flags=re.MULTILINE)
+    numbered = {number for number, text in zip(sections[1::2], sections[2::2], strict=True) if r"\tag" in text}
+    words = {"1"}  # what a tree, a group and evidence are is said in words
+    cited = {
+        (path.name, number)
+        for path in SOURCES
+        for number in re.findall(r"definitions,\s+section\s+(\d+)", path.read_text())
+    }
+    assert {(name, number) for name, number in cited if number in numbered - words} == {("__init__.py", "5")}
 
 
 def test_every_page_is_in_the_contents() -> None:

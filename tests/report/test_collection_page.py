@@ -103,7 +103,48 @@ def test_a_larger_matrix_is_a_picture(browser: Browser, tmp_path: Path, count: i
         image.hover(position={"x": 3, "y": 100})
         expect(page.locator("#tip")).to_be_visible()
         assert page.locator("#tip").inner_text().startswith("D(kind ")
-        assert ("nats" in page.locator("#tip").inner_text()) == (count <= 150)
+        assert page.locator("#tip").inner_text().endswith(" nats")
+
+
+def test_a_matrix_that_is_too_long_for_the_page_lies_beside_it(browser: Browser, tmp_path: Path) -> None:
+    made = collection_page(models(400), 20, beside="many one.json")
+    assert made.beside == "many one.json"
+    path = tmp_path / "many one.html"
+    path.write_text(made.html, encoding="utf-8")
+    (tmp_path / made.beside).write_text(made.data_text(), encoding="utf-8")
+    assert path.stat().st_size < 1_000_000
+    matrix = np.asarray(hd.pairwise_kl(models(400), 20))
+    with opened(browser, path) as page:
+        assert "which belongs beside this file" in page.locator("footer").inner_text()
+        link = page.get_by_role("link", name="Download JSON")
+        held = Path(link.evaluate("(node) => decodeURIComponent(node.href)").removeprefix("file://")).read_text()
+        assert json.loads(held)["matrix"] == matrix.tolist()
+        image = page.locator(".matrix img")
+        image.hover(position={"x": 3, "y": 100})
+        said = page.locator("#tip").inner_text()
+        i, j = (int(name.split()[-1]) for name in said[2:].split(")")[0].split(" || "))
+        assert said.endswith(f": {float(f'{matrix[i, j]:.4g}'):g} nats")
+
+
+@pytest.mark.parametrize("count", [9, 200])
+def test_the_download_is_all_of_it(browser: Browser, tmp_path: Path, count: int) -> None:
+    made = collection_page(models(count), 20)
+    assert made.beside is None
+    path = tmp_path / "many.html"
+    path.write_text(made.html, encoding="utf-8")
+    assert path.stat().st_size < 1_000_000
+    with opened(browser, path) as page:
+        with page.expect_download() as downloading:
+            page.get_by_role("button", name="Download JSON").click()
+        downloading.value.save_as(tmp_path / "found.json")
+    assert json.loads((tmp_path / "found.json").read_text()) == json.loads(made.data_text())
+    assert made.data["matrix"] == np.asarray(hd.pairwise_kl(models(count), 20)).tolist()
+
+
+def test_the_largest_collection_fits() -> None:
+    made = collection_page(models(1000), 20)
+    assert len(made.html.encode("utf-8")) < 1_000_000
+    assert len(made.data["matrix"]) == 1000
 
 
 def test_the_picture_is_darker_where_models_differ(browser: Browser, tmp_path: Path) -> None:

@@ -136,6 +136,29 @@ def test_download(browser: Browser, page_file: Path, tmp_path: Path) -> None:
     assert [hd.Model.from_dict(m) for m in told["models"]] == [p, q]
 
 
+@pytest.mark.parametrize(("length", "in_the_page"), [(20_000, True), (60_000, False)])
+def test_long_data_are_downloaded_in_full(browser: Browser, tmp_path: Path, length: int, in_the_page: bool) -> None:
+    p, q = pair("chain")
+    x = np.random.default_rng(4).integers(0, 3, length)
+    made = pair_page(p, q, evidence=x, beside="long.json")
+    path = tmp_path / "long.html"
+    path.write_text(made.html, encoding="utf-8")
+    assert path.stat().st_size < 1_000_000
+    assert (made.beside is None) == in_the_page
+    with opened(browser, path) as page:
+        if in_the_page:
+            with page.expect_download() as downloading:
+                page.get_by_role("button", name="Download JSON").click()
+            downloading.value.save_as(tmp_path / "long.json")
+        else:
+            (tmp_path / "long.json").write_text(made.data_text(), encoding="utf-8")
+            assert page.get_by_role("link", name="Download JSON").get_attribute("href") == "long.json"
+    told = json.loads((tmp_path / "long.json").read_text())
+    assert told == json.loads(made.data_text())
+    assert told["profile"]["by_node"] == hd.posterior_kl(p, q, x).by_node.tolist()
+    assert [one["by_node"] for one in told["influence"]] == [hd.influence(m, x).tolist() for m in (p, q)]
+
+
 def test_pictures_are_read_by_pointer_and_keys(browser: Browser, page_file: Path) -> None:
     profile = hd.posterior_kl(*pair("chain"), X).by_node
     with opened(browser, page_file) as page:
@@ -279,7 +302,7 @@ def test_many_groups_are_cut_to_those_that_add_most() -> None:
 
 
 def test_an_interrupt_leaves_the_page_of_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -73,7 +73,8 @@ def commands() -> None:
 def main() -> None:
     """Run a command; what is wrong with the input is one sentence on stderr and exit code 2.
 
-    An interrupted command that kept what it had finished has printed or written it by now; its exit code is 130 all the same.
+    An interrupted command that kept what it had finished has printed or written it by now; its exit code is 130 all
+    the same.
     """
     with noted_interrupts() as interrupts:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,47 +27,70 @@ if TYPE_CHECKING:
 def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out: str, as_json: bool) -> None:
     """One self-contained HTML page about two models, or all pairs of more.
 
+    Its JSON can be downloaded from the page. More than a megabyte does not fit: then it is written beside the page,
+    report.json for report.html.
+
     \b
     Example:
       hidiv report rain.json snow.json --tree chain:100 -o report.html
     """
     from hidiv.files.disk import write_text
 
+    beside = free_name(Path(out))
     if len(models) == 2 and not any(path.endswith(".npz") for path in models):
-        page = of_two(models[0], models[1], tree_text, data)
+        page = of_two(models[0], models[1], tree_text, data, beside)
     else:
-        page = of_many(models, tree_text, data)
+        page = of_many(models, tree_text, data, beside)
+    if page.beside is not None:
+        write_text(str(Path(out).with_name(page.beside)), page.data_text())
     write_text(out, page.html)
     if as_json:
         print_json(page.data)
+    else:
+        click.echo(out if page.beside is None else f"{out}, with all of its numbers in {page.beside}")
     if page.data.get("missing"):
         click.echo(f"not finished: {', '.join(page.data['missing'])}", err=True)
 
 
-def of_two(first: str, second: str, tree_text: str | None, data: str | None) -> Page:
+def free_name(page: Path) -> str:
+    """report.json for report.html; report-data.json, ... where that is a file that no report wrote."""
+    name, i = f"{page.stem}.json", 1
+    while page.with_name(name).exists() and not wrote(page.with_name(name)):
+        name, i = f"{page.stem}-data{i if i > 1 else ''}.json", i + 1
+    return name
+
+
+def wrote(path: Path) -> bool:
+    """Whether a report put the file there."""
+    try:
+        with path.open("rb") as file:
+            return bool(re.match(rb'\{\s*"format":\s*"hidiv\.(collection_)?report"', file.read(100)))
+    except OSError:
+        return False
+
+
+def of_two(first: str, second: str, tree_text: str | None, data: str | None, beside: str) -> Page:
     """The page about two model files."""
     from hidiv.report.pair_page import pair_page
 
     p, q = (named(read_model(path), path) for path in (first, second))
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, p, q)
-    return pair_page(p, q, tree, evidence=values)
+    return pair_page(p, q, tree, evidence=values, beside=beside)
 
 
-def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None) -> Page:
+def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, beside: str) -> Page:
     """The page about a collection."""
     from hidiv.report.collection_page import collection_page
 
     if data is not None:
         refuse(HidivError, "--data", "belongs to a report about two models")
     models, names = read_models(paths)
-    return collection_page(models, read_tree_for(tree_text, models[0]), names=names)
+    return collection_page(models, read_tree_for(tree_text, models[0]), names=names, beside=beside)
 
 
 def named(model: Model, path: str) -> Model:
     """A model without a name goes by its file's."""
-    from pathlib import Path
-
     if model.name is not None or path == "-":
         return model
     return type(model).from_dict(model.to_dict() | {"name": Path(path).stem})

@@ -40,7 +40,9 @@ class Clusters:
 
 
 def cluster(matrix: Any, n_clusters: int | None = None, *, method: Method = "average", seed: int = 0) -> Clusters:
-    """Clusters of models from their divergences (M, M), symmetrised as D(p || q) + D(q || p) where they are not.
+    """Clusters of models from their divergences (M, M), symmetrised where they are not.
+
+    Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)) is what is clustered.
 
     method: scipy's "average", "complete" or "single" linkage, or "medoids" (k-medoids, swaps until none helps).
     n_clusters=None takes the number up to ten with the largest silhouette. Infinite divergences count as twice the

@@ -16,7 +16,7 @@ CELLS = 1 << 20  # numbers of one part handled at once
 
 
 def direct_joint(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
-    """(n,): D of p[first[i]] from q[second[i]] (definitions, section 3); +inf where p reaches what q lacks."""
+    """(n,): D of p[first[i]] from q[second[i]] (definitions (3.6)); +inf where p reaches what q lacks."""
     size = max(1, CELLS // (p.n_states * p.n_states * max(common_groups(p, q))))
     parts = [
         _portion(p, q, first[start : start + size], second[start : start + size])

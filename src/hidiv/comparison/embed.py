@@ -16,8 +16,8 @@ Array = NDArray[np.float64]
 def embed(matrix: Any, dimensions: int = 2) -> Array:
     """Points (M, d) by classical scaling: squared distances as near Jeffreys' divergence as d axes allow.
 
-    Jeffreys' divergence behaves like a squared distance between close models. Each axis points to where its largest
-    coordinate is positive.
+    Jeffreys' divergence (definitions (3.7)) behaves like a squared distance between close models. Each axis points to
+    where its largest coordinate is positive.
 
     >>> import numpy as np
     >>> line = np.array([0.0, 1.0, 3.0])

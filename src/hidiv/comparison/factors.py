@@ -1,4 +1,4 @@
-"""All joint divergences of two sets of models as one matrix product (definitions, section 3, linear structure)."""
+"""All joint divergences of two sets of models as one matrix product (definitions (3.6))."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ class Nearest:
 def nearest(queries: Any, models: Any, tree: Any, k: int, *, index: Any = "exact", sampled: int = 32) -> Nearest:
     """The k models with the smallest joint D(query || model), for every query: indices and divergences, (Q, k).
 
+    All divergences are one product (definitions (3.6)).
     queries: a list of models, or one model for vectors (k,). Models that lack support the query needs are infinitely
     far. index="faiss" asks an index for candidates (inner product) and ranks those by their exact divergences;
     `.recall` says which share of the true ones it found, from `sampled` of the queries searched both ways (0: not

@@ -1,4 +1,4 @@
-"""All observed divergences between two lists of models by the variational recursion (definitions, section 5)."""
+"""All observed divergences between two lists of models by the variational recursion (definitions (5.7))."""
 
 from __future__ import annotations
 

@@ -58,13 +58,13 @@ def pairwise_kl(
 ) -> PairwiseMatrix:
     """D of every model from every other, (M, M), or from each of `others`, (M, M').
 
-    joint: exact, one matrix product of expected counts and logarithms (definitions, section 3); every entry has
+    joint: exact, one matrix product of expected counts and logarithms (definitions (3.6)); every entry has
     relative error 1e-11, a model from itself is exactly 0. posterior: the hidden states given `evidence`, exact.
-    observed: the variational approximation, or with `samples` Monte Carlo with standard errors (definitions, section
-    5). `.status` and `.notes` say which. +inf where p reaches what q lacks.
+    observed: the variational approximation (definitions (5.7)), or with `samples` Monte Carlo with standard errors
+    (definitions (5.8)). `.status` and `.notes` say which. +inf where p reaches what q lacks.
 
-    symmetric=True gives Jeffreys' divergence D(p || q) + D(q || p). `level_weights` (depth,) is what each level of the
-    tree counts in place of its number of nodes, "equal" one each (joint and observed).
+    symmetric=True gives Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)). `level_weights` (depth,) is what
+    each level of the tree counts in place of its number of nodes, "equal" one each (joint and observed).
 
     executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
     gives the same bits. `store` is the path of a zarr store: blocks are written once, and a second run does what is

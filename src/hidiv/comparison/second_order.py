@@ -4,7 +4,7 @@ With a centre 0, counts or mean statistics E and logarithms or natural parameter
 
     KL(p || q) = (E_p - E_0) . (N_p - N_q) + KL(0 || q) - KL(0 || p)
 
-for every row and every state, each weighted by p's visits: one product again (definitions, section 3).
+for every row and every state, each weighted by p's visits: one product again (definitions (3.6)).
 """
 
 from __future__ import annotations

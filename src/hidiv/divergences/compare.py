@@ -34,7 +34,7 @@ DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than
 def compare(
     p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: Seed = 0, max_seconds: float | None = 5.0
 ) -> Comparison:
-    """The divergences of two models side by side, with the chain rule that ties them (definitions, section 5).
+    """The divergences of two models side by side, with the chain rule that ties them (definitions (5.1)).
 
     joint = observed + expected_posterior; the joint one as labelled and with q's states aligned to p's, by its parts;
     the posterior one where there is `evidence`; Do's bound on the observed one; the rates of endless chains. What is

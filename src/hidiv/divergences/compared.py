@@ -38,7 +38,7 @@ class Rates:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What `compare` found; joint = observed + expected_posterior is the chain rule (definitions, section 5).
+    """What `compare` found; joint = observed + expected_posterior is the chain rule (definitions (5.1)).
 
     A quantity that is not defined is None and `undefined` says why, by name; `absent` says so in sentences, and
     `infinite` why infinite quantities are so.

@@ -28,6 +28,14 @@ def inward(p: Any, q: Any, tree: Tree | int, evidence: Any = None) -> Array:
     One row a level on a regular tree without evidence. +inf where, from that state on, p reaches a place without mass
     under q. The joint divergence is KL(initial) + initial_p . row 0 (definitions (2.2)). With evidence the
     quantities are those of all that is not known, and 0 for states that the evidence below rules out under p.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
+    >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
+    >>> hd.inward(p, q, 3).round(4)
+    array([[1.4701, 1.8481],
+           [1.0741, 1.2602],
+           [0.5316, 0.641 ]])
     """
     p, q = as_models(p, q)
     if evidence is not None:

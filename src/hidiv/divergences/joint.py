@@ -84,6 +84,12 @@ def joint_kl_rate(p: Any, q: Any) -> Divergence:
     """lim D_N / N of the joint divergence along a chain, exact for any chain (definitions (3.4)).
 
     Weighted by the long-run law of p's states; +inf if any place p reaches, on the way too, has no mass under q.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
+    >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
+    >>> hd.joint_kl_rate(p, q)
+    joint divergence D(p || q) rate = 0.568057850529 nats per step, exact
     """
     p, q = as_models(p, q)
     check_same_states(p, q, "joint")

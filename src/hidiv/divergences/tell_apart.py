@@ -1,4 +1,4 @@
-"""How many observations of a chain tell two models apart (definitions, section 7)."""
+"""How many observations of a chain tell two models apart (definitions (7.1))."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ class SamplesNeeded:
 def samples_to_tell_apart(
     p: Any, q: Any, error: float = 0.001, *, seed: Seed = 0, max_seconds: float = 10.0
 ) -> SamplesNeeded:
-    """How long a sequential test takes to tell chains of p from chains of q, both error rates `error` (section 7).
+    """How long a sequential test takes to tell chains of p from chains of q, both error rates `error`.
 
-    E_p[n] ~ [(1 - e) log((1 - e)/e) + e log(e/(1 - e))] / D, D the observed rate of p from q, and the mirror image
-    under q. Beside this approximation of Wald's stands the mean of tests run on draws. A rate of 0 makes it +inf, an
-    infinite rate 0.
+    Definitions (7.1): E_p[n] ~ [(1 - e) log((1 - e)/e) + e log(e/(1 - e))] / D, D the observed rate of p from q,
+    and the mirror image under q. Beside this approximation of Wald's stands the mean of tests run on draws. A rate of 0
+    makes it +inf, an infinite rate 0.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))

@@ -27,7 +27,7 @@ def deviance(x: Array, y: Array, step: Array | None = None) -> Array:
 def power_gap(x: Array, y: Array, step: Array, alpha: float) -> Array:
     """alpha x + (1-alpha) y - x^alpha y^(1-alpha), step = y - x: >= 0 for alpha < 1, <= 0 above, relatively accurate.
 
-    It is x [c h(v) - phi(c log1p(v))] with c = 1 - alpha, v = step/x (definitions, section 4), which cancels
+    It is x [c h(v) - phi(c log1p(v))] with c = 1 - alpha, v = step/x (definitions (4.1)), which cancels
     as c -> 1: below alpha = 1/2 the two change places. -inf where alpha > 1 and x > 0 = y.
     """
     if alpha < 0.5:

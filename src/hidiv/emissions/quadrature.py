@@ -209,7 +209,7 @@ def divergence(laws: Laws, over: Over) -> float:
 def renyi(laws: Laws, alpha: float, over: Over, height: float = 0.0) -> float:
     """Renyi divergence of order alpha, from Z the integral of p^alpha q^(1-alpha); e^height is about its largest value.
 
-    Z - 1 is the integral of p [phi(c l) - c phi(l)], l = log q/p, c = 1 - alpha: one sign (definitions, section 4).
+    Z - 1 is the integral of p [phi(c l) - c phi(l)], l = log q/p, c = 1 - alpha: one sign (definitions (4.1)).
     """
     rest = 1.0 - alpha
     if rest > 0.5:  # the bracket cancels as c -> 1: order alpha of (p, q) is order c of (q, p), times alpha/c

@@ -42,7 +42,8 @@ def fit(
     polish: bool = True,
     workers: int | None = None,
 ) -> FitResult:
-    """The model of largest likelihood that expectation-maximisation finds from `n_init` starts, or from `start`.
+    """The model of largest likelihood (definitions (2.4)) that expectation-maximisation finds from `n_init` starts, or
+    from `start`.
 
     `evidence` is one item or a list, `tree` None for chains, one tree for all of them, or a list; `lengths` cuts
     stacked sequences. `emission` is a family's name, class or a template object (or a list of them, one a group).

@@ -14,7 +14,14 @@ from hidiv.recursions import viterbi as recursion
 
 
 def viterbi(model: Any, evidence: Any, tree: Any = None) -> tuple[NDArray[np.int64], float]:
-    """(states (n,), log P(states, E)); among equally probable ones the lowest states win."""
+    """(states (n,), log P(states, E)): the most probable states (definitions (2.6)); of equal ones the lowest.
+
+    >>> import hidiv as hd
+    >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
+    >>> states, log_probability = hd.viterbi(two, [0, 0, 1, 1])
+    >>> states.tolist(), round(log_probability, 6)
+    ([0, 0, 1, 1], -4.248307)
+    """
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
     states, log_probability, impossible = recursion.viterbi(tables, layout)

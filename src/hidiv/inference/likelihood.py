@@ -12,7 +12,8 @@ from hidiv.recursions import upward
 
 
 def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
-    """log P(E): a density where values are continuous; impossible evidence is an error that names the node.
+    """log P(E) (definitions (2.4)): a density where values are continuous; impossible evidence is an error that names
+    the node.
 
     >>> import hidiv as hd
     >>> coin = hd.Model([1.0], [[1.0]], hd.Bernoulli([0.25]))

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 def log_likelihoods(model: Model, x: Array, tree: Tree) -> Array:
     """(count,): log P(X = x[i]) of x (count, n) or (count, n, F), -inf where the model cannot produce it.
 
-    The upward recursion (definitions, section 2) with the draws side by side; shared by Monte Carlo, where a loop over
+    The upward recursion (definitions (2.1)) with the draws side by side; shared by Monte Carlo, where a loop over
     the draws would cost a thousand times more.
     """
     count, n = x.shape[:2]

@@ -30,6 +30,13 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
     """States and observations of one tree, or of `size` of them: ((n,), (n,) or (n, F)), with a leading axis of `size`.
 
     With tree=hd.UNTIL_END and a model with `end` the chains have random lengths, and `size` gives lists of them.
+    Drawn node by node from definitions (1.1).
+
+    >>> import hidiv as hd
+    >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
+    >>> states, x = hd.sample(two, 5, seed=1)
+    >>> states.tolist(), x.tolist()
+    ([1, 1, 0, 1, 1], [1.0, 0.0, 0.0, 1.0, 1.0])
     """
     model = as_model(model)
     rng = generator(seed)
@@ -54,7 +61,13 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
 def sample_posterior(
     model: Any, evidence: Any, tree: Any = None, size: int | None = None, seed: Seed = None
 ) -> IntArray:
-    """States drawn given the evidence: (n,), or (size, n)."""
+    """States drawn given the evidence: (n,), or (size, n), from the rows of definitions (2.1).
+
+    >>> import hidiv as hd
+    >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
+    >>> hd.sample_posterior(two, [0, 0, 1, 1], seed=1).tolist()
+    [0, 1, 1, 1]
+    """
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
     states, impossible = sample_states(tables, layout, generator(seed).random((check_size(size), layout.n_nodes)))

@@ -1,4 +1,4 @@
-"""What is known of a tree, node by node: values, sets, intervals, allowed states (definitions, section 1)."""
+"""What is known of a tree, node by node: values, sets, intervals, allowed states (definitions (1.2))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variational recursion of the observed divergence for many pairs at once (definitions, section 5).
+"""The variational recursion of the observed divergence for many pairs at once (definitions (5.7)).
 
 V(a, b) = KL(e_p(a) || e_q(b)) + sum over children M(a, b),
 M(a, b) = own(a) - sum_a' T_p(a, a') log sum_b' T_q(b, b') exp(-V(a', b')), own(a) = the same sum of p against itself.

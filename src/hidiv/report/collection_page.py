@@ -27,9 +27,11 @@ from hidiv.report.provenance import versions
 Array = NDArray[np.float64]
 FEWEST, MOST = 3, 1000  # models of a page
 IN_A_TABLE = 40  # models; a larger matrix is a picture
-LISTED = 150  # models whose matrix the JSON holds
 NAMED = 60  # models whose names stand on the map
-NEIGHBOURS = 5
+NEIGHBOURS, OF_MANY = 5, 3  # listed for each model, and for each of more than MANY
+MANY = 300
+SHOWN = 4  # digits of a pair that is pointed at
+POINTED_AT = 450  # models; the pairs of more do not fit even so
 SHADES = 10
 MAP = 720.0, 440.0
 MARGIN = 70.0  # beside the outermost points, for their names
@@ -44,8 +46,12 @@ def collection_page(
     *,
     names: list[str] | None = None,
     quantity: Literal["joint", "observed"] = "joint",
+    beside: str = "report.json",
 ) -> Page:
-    """One self-contained HTML page about all pairs of these models on a tree."""
+    """One self-contained HTML page about all pairs of these models on a tree.
+
+    Its JSON is for download from the page, or, where that would be over a megabyte, from the file `beside` it.
+    """
     if not FEWEST <= len(models) <= MOST:
         refuse(HidivError, "models", f"a page about a collection has {FEWEST} to {MOST} models", len(models))
     with Progress("all pairs") as progress:
@@ -82,20 +88,26 @@ def collection_page(
             "result": _data(matrix, values, where, called, groups, points),
             "view": _view(called, drawn.order, groups),
         },
+        beside,
+        {"matrix": short(values, SHOWN)} if len(called) <= POINTED_AT else None,
     )
 
 
 def summary(values: Array, names: list[str]) -> dict[str, Any]:
     """The nearest, the middle and the furthest pair, and how many are infinite."""
-    pairs = [(i, j) for i, j in np.argwhere(~np.eye(len(values), dtype=bool)).tolist()]
-    finite = sorted((float(values[i, j]), i, j) for i, j in pairs if np.isfinite(values[i, j]))
-    if not finite:
-        return {"pairs": [], "infinite": len(pairs), "n": len(pairs)}
-    chosen = [("nearest", finite[0]), ("median", finite[len(finite) // 2]), ("furthest", finite[-1])]
+    count = len(names) * (len(names) - 1)
+    first, second = np.nonzero(np.isfinite(values) & ~np.eye(len(names), dtype=bool))
+    held = values[first, second]
+    order = np.argsort(held, kind="stable")
+    chosen = {"nearest": order[:1], "median": order[len(order) // 2 :][:1], "furthest": order[-1:]}
     return {
-        "pairs": [{"word": word, "value": v, "p": names[i], "q": names[j]} for word, (v, i, j) in chosen],
-        "infinite": len(pairs) - len(finite),
-        "n": len(pairs),
+        "pairs": [
+            {"word": word, "value": float(held[k]), "p": names[first[k]], "q": names[second[k]]}
+            for word, at in chosen.items()
+            for k in at
+        ],
+        "infinite": count - len(held),
+        "n": count,
     }
 
 
@@ -113,8 +125,9 @@ def cells(values: Array, order: list[int]) -> list[list[int]]:
 
 
 def picture(values: Array, order: list[int]) -> str:
-    """The same as a picture, one pixel a pair."""
-    table = shades(values)[np.ix_(order, order)]
+    """The same as a picture, one pixel a pair; few enough shades that a large one stays small."""
+    levels = 63 if len(values) <= MANY else 31
+    table = np.round(levels * shades(values)[np.ix_(order, order)]) / levels
     return data_address(np.round(255 * table).astype(np.uint8), PALETTE)  # type: ignore[arg-type]
 
 
@@ -170,8 +183,9 @@ def _name(made: list[dict[str, Any]], names: list[str]) -> None:
 def neighbours(values: Array, names: list[str], groups: Clusters) -> list[dict[str, Any]]:
     """For each model those with the smallest D(model || other)."""
     rows = []
+    listed = NEIGHBOURS if len(names) <= MANY else OF_MANY
     for i, row in enumerate(values):
-        order = [int(j) for j in np.argsort(row, kind="stable") if j != i][:NEIGHBOURS]
+        order = [int(j) for j in np.argsort(row, kind="stable") if j != i][:listed]
         near = [(names[j], float(row[j])) for j in order]
         rows.append({"name": names[i], "cluster": int(groups.labels[i]), "near": near, "medoid": i in groups.medoids})
     return rows
@@ -181,19 +195,17 @@ def _data(
     matrix: PairwiseMatrix, values: Array, tree: Any, names: list[str], groups: Clusters, points: Array
 ) -> dict[str, Any]:
     """The JSON to download: format "hidiv.collection_report", version 1."""
-    fits = len(names) <= LISTED
     return {
         "format": "hidiv.collection_report", "version": 1, "unit": "nats", "versions": versions(),
         "tree": listed_tree(tree),
         "names": names,
         "quantity": matrix.quantity, "status": matrix.status, "notes": list(matrix.notes),
-        "matrix": plain(values) if fits else None,
-        "left_out": None if fits else f"the matrix of more than {LISTED} models",
+        "matrix": plain(values),
         "clusters": {
             "labels": groups.labels.tolist(), "medoids": groups.medoids.tolist(), "silhouette": groups.silhouette,
             "method": groups.method, "linkage": plain(groups.linkage),
         },
-        "map": short(points, 8),
+        "map": plain(points),
     }  # fmt: skip
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from functools import cache
+from gzip import compress
 from hashlib import sha256
 from importlib.resources import files
 from math import inf, isinf
@@ -15,27 +17,52 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 LARGEST = 1_000_000  # bytes of a page
+HOPELESS = 6 * LARGEST  # bytes of JSON; numbers shrink to a bit more than half
 
 
 class Page(NamedTuple):
-    """A page, and the JSON that it holds for download."""
+    """A page, and the JSON that it holds for download, or links to in a file `beside` where that is too long for it."""
 
     html: str
     data: dict[str, Any]
+    beside: str | None = None
+
+    def data_text(self) -> str:
+        """The JSON as a file holds it."""
+        return json.dumps(self.data, indent=1, allow_nan=False) + "\n"
 
 
-def render(template: str, context: dict[str, Any]) -> Page:
-    """The page with `context["result"]` in it; a strict policy lets its own style and script run and nothing else."""
+def render(template: str, context: dict[str, Any], beside: str, display: dict[str, Any] | None = None) -> Page:
+    """The page with `context["result"]` packed into it, or with a link to the file `beside` where that does not fit.
+
+    `display` is what of the result the script shows, in fewer digits: it goes with the link where it fits.
+    """
+    for held, link in ((context["result"], None), (display or {}, beside), ({}, beside)):
+        packed = pack(held)
+        if packed is not None:
+            html = _filled(template, context | {"packed": packed, "beside": link})
+            if len(html.encode("utf-8")) <= LARGEST:
+                return Page(html, context["result"], link)
+    size = f"{len(html.encode('utf-8'))} bytes"
+    refuse(OutOfRange, "report", f"a page may have {LARGEST} bytes", size, "give shorter data or fewer models")
+
+
+def pack(data: dict[str, Any]) -> str | None:
+    """JSON compressed (gzip) and written in letters (base64); None for what would be too long anyway."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    if len(text) > HOPELESS:
+        return None
+    return b64encode(compress(text.encode("utf-8"), mtime=0)).decode("ascii")
+
+
+def _filled(template: str, context: dict[str, Any]) -> str:
+    """A strict policy lets the page's own style and script run and nothing else."""
     style, script = _text("style.css"), _text("script.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    page = environment().get_template(template).render(context, style=style, script=script, policy=policy)
-    if len(page.encode("utf-8")) > LARGEST:
-        size = f"{len(page.encode('utf-8'))} bytes"
-        refuse(OutOfRange, "report", f"a page may have {LARGEST} bytes", size, "give shorter data or fewer models")
-    return Page(page, context["result"])
+    return environment().get_template(template).render(context, style=style, script=script, policy=policy)
 
 
 @cache

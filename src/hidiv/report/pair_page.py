@@ -26,12 +26,16 @@ from hidiv.report.part_rows import part_rows
 from hidiv.report.provenance import versions
 from hidiv.report.told_apart import told_apart
 
-LISTED = 5000  # numbers of an array that the JSON holds
 STRONGEST = 10  # observations named
 
 
-def pair_page(p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: int = 0) -> Page:
-    """One self-contained HTML page: how p and q differ, where, along which data, and how that was computed."""
+def pair_page(
+    p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: int = 0, beside: str = "report.json"
+) -> Page:
+    """One self-contained HTML page: how p and q differ, where, along which data, and how that was computed.
+
+    Its JSON is for download from the page, or, where that would be over a megabyte, from the file `beside` it.
+    """
     p, q = as_models(p, q)
     found = compare(p, q, tree, evidence=evidence, seed=seed)
     where = _tree(tree, evidence)
@@ -72,6 +76,7 @@ def pair_page(p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: i
             "result": data,
             "view": _view(names, tables, charts),
         },
+        beside,
     )
 
 
@@ -179,34 +184,16 @@ def _data(
         "missing": missing,
         "comparison": found.to_dict(),
         "tree": listed_tree(tree),
-        "models": [_small(model) for model in (p, q)],
-        "profile": None if profile is None else {"quantity": charts["profiled"].quantity, "by_node": _listed(profile)},
-        "influence": [
-            {"model": one["side"], "by_node": _listed(one["values"])} for one in charts["influence"]
-        ],
+        "models": [model.to_dict() for model in (p, q)],
+        "profile": None if profile is None else {"quantity": charts["profiled"].quantity, "by_node": plain(profile)},
+        "influence": [{"model": one["side"], "by_node": plain(one["values"])} for one in charts["influence"]],
         "samples_to_tell_apart": None if apart is None else apart["data"],
     }  # fmt: skip
 
 
-def _listed(values: Any) -> Any:
-    """An array in full, or what it is where it is long."""
-    if len(values) <= LISTED:
-        return plain(values)
-    return {"n": len(values), "left_out": f"more than {LISTED} numbers", "sum": plain(float(np.sum(values)))}
-
-
 def listed_tree(tree: Any) -> Any:
-    """A tree as a file holds it, unless that lists very many nodes."""
-    if not isinstance(tree, Tree):
-        return None if tree is None else repr(tree)
-    if tree.kind != "listed" or tree.n_nodes <= LISTED:
-        return tree.to_dict()
-    return {"n": tree.n_nodes, "left_out": f"more than {LISTED} nodes"}
-
-
-def _small(model: Model) -> Any:
-    size = model.transitions.size + sum(np.size(v) for family in model.emissions for v in family.parameters().values())
-    return model.to_dict() if size <= 2 * LISTED else {"name": model.name, "left_out": f"{size} parameters"}
+    """A tree as a file holds it."""
+    return tree.to_dict() if isinstance(tree, Tree) else None if tree is None else repr(tree)
 
 
 def _described(model: Model, name: str) -> dict[str, str]:

@@ -42,7 +42,7 @@ def told_apart(p: Model, q: Model, found: Comparison, progress: Progress) -> dic
 
 
 def _whole(found: Comparison) -> dict[str, Any] | None:
-    """Independent observations of the whole tree when p is true, by Wald's approximation (definitions, section 7)."""
+    """Independent observations of the whole tree when p is true, by Wald's approximation (definitions (7.1))."""
     observed = found.observed
     if observed is None or isinf(observed.value) or observed.value <= 0:
         return None

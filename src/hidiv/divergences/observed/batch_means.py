@@ -1,4 +1,4 @@
-"""The observed rate by Monte Carlo: long paths, batch means, controls (definitions, section 5)."""
+"""The observed rate by Monte Carlo: long paths, batch means, controls (definitions (5.4) and (5.8))."""
 
 from __future__ import annotations
 

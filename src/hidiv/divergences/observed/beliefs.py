@@ -1,4 +1,4 @@
-"""A grid of filters of q beside the states of p, and the recursions that run on it (definitions, section 5)."""
+"""A grid of filters of q beside the states of p, and the recursions that run on it (definitions (5.5))."""
 
 from __future__ import annotations
 

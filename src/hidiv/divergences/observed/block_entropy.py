@@ -1,4 +1,4 @@
-"""Certified entropies of chains of N symbols by blocks, best where the past is soon forgotten (definitions, section 5).
+"""Certified entropies of chains of N symbols by blocks, best where the past is soon forgotten (definitions (5.4)).
 
 H(X_n | the L symbols before, the state before those) <= H(X_n | all before) <= H(X_n | the L symbols before).
 """

@@ -1,4 +1,4 @@
-"""Draws of chains from p: the sum of one-step divergences, with controls of known mean (definitions, section 5)."""
+"""Draws of chains from p: one-step divergences summed, with controls of known mean (definitions (5.4) and (5.8))."""
 
 from __future__ import annotations
 

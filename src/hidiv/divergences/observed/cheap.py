@@ -1,4 +1,4 @@
-"""Bounds of the observed divergence that cost next to nothing, for any tree and any family (definitions, section 5)."""
+"""Bounds of the observed divergence that cost next to nothing, for any tree and any family (definitions (5.1))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certified rates by contexts, best where the filter soon forgets (definitions, section 5)."""
+"""Certified rates by contexts, best where the filter soon forgets (definitions (5.4))."""
 
 from __future__ import annotations
 

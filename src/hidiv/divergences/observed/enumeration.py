@@ -1,4 +1,4 @@
-"""The observed divergence of a chain word by word, for finite alphabets (definitions, section 5)."""
+"""The observed divergence of a chain word by word, for finite alphabets (definitions (5.4))."""
 
 from __future__ import annotations
 

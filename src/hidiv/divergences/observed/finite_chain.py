@@ -1,4 +1,4 @@
-"""Certified observed divergences of chains of N symbols against two-state filters (definitions, section 5)."""
+"""Certified observed divergences of chains of N symbols against two-state filters (definitions (5.5))."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class _Start(NamedTuple):
 
 
 def collocated_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
-    """Bounds of -E_p log q(x_1..N), q with at most two states that it can be in, any p (definitions, section 5).
+    """Bounds of -E_p log q(x_1..N), q with at most two states that it can be in, any p (definitions (5.5)).
 
     V_m = cost + L V_{m-1} on polynomials in the log-odds, the defect of every step bounded everywhere and summed:
     L is Markov, so that an error never grows. Once the increments are flat the rest is theirs. NotApplicable where

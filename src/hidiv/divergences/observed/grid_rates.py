@@ -1,4 +1,4 @@
-"""Certified rates by convexity on a grid of filters, any numbers of states (definitions, section 5).
+"""Certified rates by convexity on a grid of filters, any numbers of states (definitions (5.6)).
 
 What q costs from a state of p and a filter b on is convex in b, and a mean of logarithms of linear functions of b:
 spread on the corners of a cell it is bounded above, by its tangents below, with nothing to check between the points.

@@ -49,7 +49,7 @@ def observed_kl(
     max_samples: int | None = None,
     max_seconds: float | None = None,
 ) -> Divergence:
-    """D( p(X) || q(X) ), states summed out: no labels, any numbers of states (definitions, section 5).
+    """D( p(X) || q(X) ), states summed out: no labels, any numbers of states (definitions (5.1) and (5.4)).
 
     exact: every word listed, finite alphabets and few nodes. certified: an interval that holds, narrower until `rtol`
     (half its width, of its lower end), `atol`, `max_seconds` (20 when not said) or an interrupt; narrow for chains with

@@ -41,7 +41,7 @@ def observed_kl_rate(
     max_samples: int | None = None,
     max_seconds: float | None = None,
 ) -> Divergence:
-    """lim D_X(N) / N along a chain (definitions, section 5): certified for finite alphabets, else an estimate.
+    """lim D_X(N) / N along a chain (definitions (5.4)): certified for finite alphabets, else an estimate.
 
     `width` is what a certified interval should not exceed; one that is wider when `max_seconds` (20 when not said) are
     over or an interrupt comes is returned with a note. auto: an estimate, with what is certain in `.notes`, where the

@@ -1,4 +1,4 @@
-"""Certified rates: closed forms, two-state filters in their log-odds, contexts and grids (definitions, section 5)."""
+"""Certified rates: closed forms, two-state filters in log-odds, contexts and grids (definitions (5.4) and (5.6))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Monte Carlo of the observed divergence with controls, drawn until it is good enough (definitions, section 5)."""
+"""Monte Carlo of the observed divergence with controls, drawn until it is good enough (definitions (5.8))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posterior counts of p and observed pairs on a tree, less their means (definitions, section 5)."""
+"""Posterior counts of p and observed pairs on a tree, less their means (definitions (5.8))."""
 
 from __future__ import annotations
 

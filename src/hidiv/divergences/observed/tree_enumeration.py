@@ -1,4 +1,4 @@
-"""The observed divergence of a listed tree by all configurations of its observations (definitions, section 5)."""
+"""The observed divergence of a listed tree by all configurations of its observations (definitions (5.1))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certified observed divergences of regular trees with two-state messages (definitions, section 5)."""
+"""Certified observed divergences of regular trees with two-state messages (definitions (5.1))."""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
 "use strict";
 (() => {
-  const result = document.getElementById("result").textContent;
+  // The JSON of everything: base64 of gzip, so that more of it fits; a promise of its text.
+  const result = (async () => {
+    const bytes = Uint8Array.from(atob(document.getElementById("result").textContent), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  })();
   const view = JSON.parse(document.getElementById("view").textContent);
   const tip = document.getElementById("tip");
   const BITS = 1 / Math.LN2;
@@ -26,9 +30,9 @@
     input.addEventListener("change", () => { unit = input.value; rewrite(); });
   }
 
-  document.getElementById("download").addEventListener("click", () => {
+  document.getElementById("download")?.addEventListener("click", async () => {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([JSON.stringify(JSON.parse(result), null, 1)], { type: "application/json" }));
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(JSON.parse(await result), null, 1)], { type: "application/json" }));
     link.download = "hidiv-report.json";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
@@ -192,9 +196,10 @@
   const matrix = document.querySelector("figure.matrix");
   if (matrix) {
     const { names, order } = view.matrix;
-    const values = JSON.parse(result).matrix;
+    let values;
+    result.then((text) => { values = JSON.parse(text).matrix; });
     const told = (i, j) => {
-      const held = values === null ? "" : `: ${amount(values[i][j], 4)}`;
+      const held = values === undefined ? "" : `: ${amount(values[i][j], 4)}`;
       return `D(${names[i]} || ${names[j]})${held}`;
     };
     const table = matrix.querySelector("table");
