@@ -65,6 +65,23 @@ def test_bad_arguments_raise(name, arguments):
         getattr(compiled, name)(*arguments)
 
 
+@pytest.mark.parametrize("n", [40, 150_000] if compiled else [])
+@pytest.mark.parametrize("which", ["parent", "group"] if compiled else [])
+def test_one_bad_index_anywhere_raises(n, which):
+    # Breadth first, indices are only looked at when their turn comes, on one of several threads.
+    rng = np.random.default_rng(n)
+    given = {"parent": (np.arange(n) - 1) // 3, "group": rng.integers(0, 2, n)}
+    for bad in (-(2**63), -2, 2, n, 2**63 - 1) if which == "group" else (-(2**63), -1, n, 2**62, 2**63 - 1):
+        for place in (0, 1, n // 3, n - 1, *rng.integers(1, n, 3)):
+            if which == "parent" and place == 0 and bad == -1:
+                continue
+            wrong = given[which].copy()
+            wrong[place] = bad
+            parent, group = (wrong if name == which else given[name] for name in given)
+            with pytest.raises(ValueError, match=which):
+                compiled.inward(parent, group, TRANSITION, OWN, LAW)
+
+
 @pytest.mark.parametrize("name", GOOD if compiled else [])
 def test_good_arguments_do_not(name):
     getattr(compiled, name)(*GOOD[name])

@@ -28,6 +28,11 @@ def anyhow(n, rng):
     return np.concatenate([[-1], (rng.random(n - 1) * np.arange(1, n)).astype(np.int64)])
 
 
+def by_level(n, rng):
+    """Breadth first, families of every size: many nodes without a child, a few with very many."""
+    return np.sort(anyhow(n, rng))
+
+
 def stretched(n, rng):
     """Parents among the five nodes before: deep, and in no order."""
     u = np.arange(1, n)
@@ -42,5 +47,6 @@ def all_kinds(n, rng):
         "quad-tree": regular(4, n),
         "caterpillar": caterpillar(n),
         "anyhow": anyhow(n, rng),
+        "by level": by_level(n, rng),
         "stretched": stretched(n, rng),
     }

@@ -105,13 +105,17 @@ void joint_kernels(const Case &c, int round) {
     for (double &each : own) each = uniform();
     for (double &each : root) each = uniform();
     for (double &each : count) each = double(whole(0, 9));
-    const Nodes nodes{c.n, c.parent.data(), c.group.data(), std::is_sorted(c.parent.begin(), c.parent.end())};
+    const Nodes nodes{c.n, c.parent.data(), c.group.data()};
     const Matrices matrices{c.groups, c.states, transition.data()};
     Ints level(static_cast<size_t>(c.n));
     table().levels(c.n, c.parent.data(), level.data());
     std::fill(out.begin(), out.end(), NAN);  // every value must be written
     table().inward(nodes, matrices, own.data(), root.data(), out.data());
     for (double each : out) check_number(each, "inward", round);
+    Doubles rising(out.size(), NAN);
+    const bool taken = table().inward_rising(nodes, matrices, own.data(), root.data(), rising.data()) == Status::done;
+    if (taken != std::is_sorted(c.parent.begin(), c.parent.end())) fail("inward_rising takes the wrong trees", round);
+    if (taken && rising != out) fail("inward_rising differs", round);
     std::fill(out.begin(), out.end(), 0.0);
     table().downward(initial.data(), nodes, matrices, out.data());
     for (double each : out) check_number(each, "downward", round);
@@ -125,6 +129,28 @@ void joint_kernels(const Case &c, int round) {
     for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = transition[i] > 0;
     table().reach(reinterpret_cast<const bool *>(start.data()), nodes, c.states, reinterpret_cast<const bool *>(allowed.data()),
                   reinterpret_cast<bool *>(reached.data()));
+}
+
+// Indices of any kind are refused, or are those of a tree, never followed out of the arrays; on several threads too.
+void rising_kernel(int round) {
+    const int64_t n = whole(0, 1) ? whole(1, 60) : whole(60000, 90000), k = whole(1, 5), groups = 2, children = whole(1, 5);
+    const Doubles transition = rows(groups * k, k, 0.0), own = rows(groups, k, 0.0), root = rows(1, k, 0.0);
+    Ints parent(static_cast<size_t>(n)), group(parent.size());
+    for (int64_t u = 0; u < n; ++u) parent[size_t(u)] = u ? (u - 1) / children : -1;
+    for (int64_t &each : group) each = whole(0, groups - 1);
+    for (int64_t wrong = whole(0, 3); wrong > 0; --wrong) {
+        const int64_t kind = whole(0, 3);
+        (whole(0, 1) ? parent : group)[size_t(whole(0, n - 1))] =
+            kind == 0 ? whole(-2, 3) : kind == 1 ? whole(-n, 2 * n) : kind == 2 ? INT64_MIN + whole(0, 2) : INT64_MAX - whole(0, 2);
+    }
+    bool good = parent[0] == -1 && std::is_sorted(parent.begin(), parent.end());
+    for (int64_t u = 0; u < n; ++u)
+        good = good && group[size_t(u)] >= 0 && group[size_t(u)] < groups && (u == 0 || (parent[size_t(u)] >= 0 && parent[size_t(u)] < u));
+    Doubles out(size_t(n * k), NAN);
+    const Status status = table().inward_rising({n, parent.data(), group.data()}, {groups, k, transition.data()}, own.data(), root.data(), out.data());
+    if (status != (good ? Status::done : Status::refused)) fail("inward_rising takes the wrong arrays", round);
+    if (good)
+        for (double each : out) check_number(each, "inward_rising", round);
 }
 
 void posterior_kernels(const Case &c, int round) {
@@ -312,6 +338,7 @@ int main(int argc, char **argv) {
             joint_kernels(c, round);
             posterior_kernels(c, round);
             if (round % 4 == 0) certificate_kernels(round);
+            if (round % 10 == 0) rising_kernel(round);
             comparison_kernels(round);
             estimate_kernels(round);
         }

@@ -8,22 +8,26 @@ namespace {
 
 template <typename V, int PIECES>
 class AnyOrder {
+    using Pair = Doubled<V, PIECES>;
+
 public:
     AnyOrder(Nodes nodes, Matrices matrices, const double *own, double *out)
-        : nodes_(nodes), rows_(matrices, own), out_(out), last_(last_parent(nodes)), lows_((last_ + 1) * matrices.states) {}
+        : nodes_(nodes), memory_(matrices), tables_(memory_.tables<V, PIECES>(matrices.groups, own)), out_(out),
+          last_(last_parent(nodes)), lows_((last_ + 1) * matrices.states) {}
 
-    Status run(const double *root) {
-        FourRows<V, PIECES> four(rows_.pieces());
-        if (!rows_.good() || !lows_.values || !four.good()) return Status::no_memory;
-        memset(out_, 0, size_t((last_ + 1) * rows_.states()) * sizeof(double));
-        const int64_t stride = nodes_between_looks(rows_.states());
+    Status run(const double *root) const {
+        const ScratchOf<V> spare(PIECES ? 0 : 4 * tables_.pieces());
+        if (!memory_.good() || !lows_.values || !spare.values) return Status::no_memory;
+        Pair value(spare.values, tables_.pieces()), sum(spare.values + 2 * tables_.pieces(), tables_.pieces());
+        memset(out_, 0, size_t((last_ + 1) * tables_.states()) * sizeof(double));
+        const int64_t stride = nodes_between_looks(tables_.states());
         for (int64_t u = nodes_.n - 1; u > 0; --u) {
-            node(u, four);
-            give(nodes_.parent[u], four);
+            node(u, sum, value);
+            give(nodes_.parent[u], sum, value);
             if (u % stride == 0 && interrupted()) return Status::interrupted;
         }
-        take(0, four);
-        rows_.finish(root, four.sum, four.sum_low, out_);
+        take(0, sum);
+        tables_.finish(root, sum, out_);
         return Status::done;
     }
 
@@ -34,34 +38,29 @@ private:
         return last;
     }
     // The sum over the children of a node waits in out and lows until it is the node's turn.
-    void take(int64_t u, FourRows<V, PIECES> &four) const {
-        rows_.read(out_ + u * rows_.states(), four.sum);
-        rows_.read(lows_.values + u * rows_.states(), four.sum_low);
+    void take(int64_t u, Pair &sum) const { tables_.read(out_ + u * tables_.states(), lows_.values + u * tables_.states(), sum); }
+    void give(int64_t parent, Pair &sum, const Pair &value) const {
+        take(parent, sum);
+        tables_.gather(sum, value);
+        tables_.write(sum.high, out_ + parent * tables_.states());
+        tables_.write(sum.low, lows_.values + parent * tables_.states());
     }
-    void give(int64_t parent, FourRows<V, PIECES> &four) const {
-        take(parent, four);
-        for (int64_t i = 0; i < rows_.pieces(); ++i) add(four.sum[i], four.sum_low[i], four.high[i], four.low[i]);
-        rows_.write(four.sum, out_ + parent * rows_.states());
-        rows_.write(four.sum_low, lows_.values + parent * rows_.states());
-    }
-    void node(int64_t u, FourRows<V, PIECES> &four) const {
-        const int64_t group = nodes_.group[u];
+    void node(int64_t u, Pair &sum, Pair &value) const {
         bool leaf = true;
         if (u <= last_) {
-            take(u, four);
-            for (int64_t i = 0; i < rows_.pieces(); ++i) leaf = leaf && is_zero(four.sum[i]);
+            take(u, sum);
+            for (int64_t i = 0; i < tables_.pieces(); ++i) leaf = leaf && is_zero(sum.high.values[i]);
         }
-        if (leaf) {
-            rows_.read(rows_.own(group), four.high);
-            rows_.clear(four.low);
-        } else {
-            rows_.weigh(group, four.sum, four.sum_low, four.high, four.low);
-        }
-        rows_.write(four.high, out_ + u * rows_.states());
+        if (leaf)
+            tables_.leaf(nodes_.group[u], value);
+        else
+            tables_.weigh(nodes_.group[u], sum, value);
+        tables_.write(value.high, out_ + u * tables_.states());
     }
 
     const Nodes nodes_;
-    const InwardRows<V, PIECES> rows_;
+    const InwardMemory memory_;
+    const InwardTables<V, PIECES> tables_;
     double *const out_;
     const int64_t last_;  // parent: nodes behind it are leaves
     const Scratch lows_;  // leaves need none
