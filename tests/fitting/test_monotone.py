@@ -125,7 +125,7 @@ def nearby(family, rng):
                 moved = 0.5 * (moved + moved.transpose(0, 2, 1))
             if key in ("probs", "prob"):
                 moved = np.clip(moved, 0, 1)
-            if family.name in ("categorical", "multinomial"):
+            if key == "probs" and family.name in ("categorical", "multinomial"):
                 moved /= moved.sum(axis=1, keepdims=True)
             parameters[key] = value if key == "trials" else moved
         yield type(family)(**parameters)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.fitting.em import Run
 from hidiv.fitting.expectation import Problem
+from hidiv.fitting.parameters import of_family
 
 Array = NDArray[np.float64]
 
@@ -19,13 +20,23 @@ SPREADS = ("std", "scale")
 
 def is_degenerate(run: Run, problem: Problem) -> bool:
     """Whether any state is empty or has shrunk to the least spread."""
-    return bool(notes_on(run, problem))
+    return bool((run.counts.rows.sum(axis=0) < FEWEST).any()) or any(True for _ in _shrunk(run, problem))
 
 
-def notes_on(run: Run, problem: Problem) -> list[str]:
+def notes_on(run: Run, problem: Problem, fixed: frozenset[str]) -> list[str]:
     """One sentence for every state that is degenerate."""
     held = run.counts.rows.sum(axis=0)
     notes = [f"state {s} holds {held[s]:.2g} nodes in expectation" for s in np.flatnonzero(held < FEWEST)]
+    needed = sum(of_family(family, fixed) for family in run.model.emissions) / len(held)
+    notes += [
+        f"state {s} holds {held[s]:.2g} nodes in expectation, fewer than the {needed:.0f} parameters of its laws"
+        for s in np.flatnonzero((held >= FEWEST) & (held < needed))
+    ]
+    return notes + list(_shrunk(run, problem))
+
+
+def _shrunk(run: Run, problem: Problem) -> Iterator[str]:
+    """A sentence for every state whose spread is the least there is."""
     for g, (family, sample) in enumerate(zip(run.model.emissions, problem.samples, strict=True)):
         if family.n_features == 0 or not len(sample.x):
             continue
@@ -34,8 +45,7 @@ def notes_on(run: Run, problem: Problem) -> list[str]:
         for member, least in _members(family, sample.smallest):
             narrow |= _narrow(member, least)
         for s in np.flatnonzero(narrow):
-            notes.append(f"state {s}{where} has shrunk onto {_onto(family)}: its spread is held at its least")
-    return notes
+            yield f"state {s}{where} has shrunk onto {_onto(family)}: its spread is held at its least"
 
 
 def _onto(family: Any) -> str:

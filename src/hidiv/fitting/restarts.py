@@ -29,7 +29,8 @@ SHORT = 30  # iterations, and the best are taken
 NEAR = 1000.0  # times the tolerance: how near to their tops climbs are compared
 SAME = 1e-2  # difference of log-likelihoods of two climbs to one top, at most
 TOPS = 4
-HOPS = 6  # rounds of climbs from beside the best
+HOPS = 6  # rounds of climbs from beside the best, at most
+AGREED = 5  # climbs that came to the best top: there is hardly a better one that climbs lead to
 
 Result = TypeVar("Result")
 
@@ -78,18 +79,27 @@ def best_of(
 def _hopped(
     runs: list[Run], seeds: list[np.random.Generator], problem: Problem, options: Options, workers: int, board: Board
 ) -> list[Run]:
-    """The runs and what was reached from beside the best of them, in rounds of as many climbs as there are runs."""
+    """The runs and what was reached from beside the best of them, in rounds of as many climbs as there are runs.
+
+    One round, and more of them until several climbs have come to one and the same best top.
+    """
     if len(runs) < 2 or runs[0].model.n_states < 2:
         return runs
     size = len(runs)
-    board.expect(HOPS * size)
-    for _ in range(HOPS):
-        if board.stopped.is_set():
+    for rounds in range(HOPS):
+        if board.stopped.is_set() or (rounds and _agree(runs, problem)):
             break
+        board.expect(size)
         top = _tops(runs, problem)
         jobs = [partial(_hop, top[i % len(top)], problem, options, rng, board) for i, rng in enumerate(seeds[:size])]
         runs = runs + [run for run in _all(jobs, workers, board) if run is not None]
     return runs
+
+
+def _agree(runs: list[Run], problem: Problem) -> bool:
+    """Whether the best top was come to often."""
+    sound = [run.objective[-1] for run in runs if not is_degenerate(run, problem)]
+    return sum(value > max(sound) - SAME for value in sound) >= AGREED
 
 
 def _tops(runs: list[Run], problem: Problem) -> list[Run]:
@@ -203,7 +213,7 @@ def _stopping(run: Run, board: Board) -> Run:
 
 def finished(run: Run, problem: Problem, shape: Model, options: Options, starts: tuple[float, ...]) -> FitResult:
     """The result of a climb, with what a user should know of it."""
-    notes = [*run.notes, *notes_on(run, problem)]
+    notes = [*run.notes, *notes_on(run, problem, options.fixed)]
     if not run.converged:
         notes.append(f"not converged after {len(run.history) - 1} iterations")
     model = run.model.finished(shape)
