@@ -69,32 +69,7 @@ def fit(
         check_start(shape, forest, n_states)
         check_fixed(options.fixed, shape)
         return refit(shape, forest, options, polish)
-    return fit_forest(
-        forest, n_states, emission, n_init=n_init, tol=tol, max_iter=max_iter, seed=seed, grouped=grouped, end=end,
-        fixed=fixed, pseudo_count=pseudo_count, polish=polish, workers=workers,
-    )  # fmt: skip
-
-
-def fit_forest(
-    forest: Forest,
-    n_states: Any,
-    emission: Any,
-    *,
-    n_init: int = 10,
-    tol: float = 1e-6,
-    max_iter: int = 500,
-    seed: int | np.random.Generator | None = None,
-    grouped: str | Iterable[str] = PARTS,
-    end: bool = False,
-    fixed: str | Iterable[str] = (),
-    pseudo_count: float = 0.0,
-    polish: bool = True,
-    workers: int | None = None,
-    like: Forest | None = None,
-) -> FitResult:
-    """`fit` for evidence that is laid out already; `like` is the forest whose alphabet and groups count."""
-    options = read_options(tol, max_iter, pseudo_count, fixed)
-    shape = shape_of(forest if like is None else like, n_states, emission, grouped, end)
+    shape = shape_of(forest.whole or forest, n_states, emission, grouped, end)
     check_fixed(options.fixed, shape)
     threads = whole("workers", workers or os.cpu_count() or 1)
     return best_of(shape, forest, options, whole("n_init", n_init), seed, threads, polish)

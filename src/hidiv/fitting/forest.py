@@ -24,13 +24,14 @@ class Forest:
     """m trees with N nodes in all: tree i holds the nodes start[i]..start[i+1]-1.
 
     `parent` (N,) counts within the forest, -1 at roots, and is None when all are chains; `group` (N,) or None;
-    `evidence` speaks of all N nodes.
+    `evidence` speaks of all N nodes. A part of a forest knows the `whole`, whose alphabet and groups count.
     """
 
     start: IntArray  # (m + 1,)
     parent: IntArray | None
     group: IntArray | None
     evidence: Evidence
+    whole: Forest | None = None
 
     @property
     def n_trees(self) -> int:
@@ -71,11 +72,16 @@ class Forest:
             ]
             parent = np.concatenate(moved)
         group = None if self.group is None else self.group[index]
-        return Forest(start, parent, group, _chosen(self.evidence, index))
+        return Forest(start, parent, group, _chosen(self.evidence, index), self)
 
 
 def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -> Forest:
-    """The evidence of one tree or many; group None, "level", "none" or labels (a list of them for many trees)."""
+    """The evidence of one tree or many; group None, "level", "none" or labels (a list of them for many trees).
+
+    A forest is taken as it is.
+    """
+    if isinstance(evidence, Forest):
+        return evidence
     pairs = [evidence_and_tree(each, on) for each, on in _pairs(evidence, tree, lengths)]
     known, trees = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     start = np.concatenate([[0], np.cumsum([on.n_nodes for on in trees])]).astype(np.int64)

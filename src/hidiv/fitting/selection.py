@@ -13,7 +13,7 @@ from hidiv.arguments import generator, whole
 from hidiv.errors import HidivError, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.expectation import expectation, problem_of
-from hidiv.fitting.fit import fit_forest
+from hidiv.fitting.fit import fit
 from hidiv.fitting.forest import Forest, forest_of
 from hidiv.fitting.result import FitResult
 from hidiv.models.evidence import Evidence
@@ -95,7 +95,7 @@ def choose(
     found = []
     for title, kind in kinds.items():
         for k in counts:
-            fitted = fit_forest(forest, k, kind, seed=seed, **settings)
+            fitted = fit(forest, None, k, kind, seed=seed, **settings)
             if by == "held-out":
                 score = _held_out(forest, k, kind, folds, seed, settings)
             else:
@@ -123,11 +123,11 @@ def _held_out(forest: Forest, k: int, kind: Any, folds: int, seed: int | None, s
         held = np.flatnonzero(place == fold)
         if by_tree:
             rest = forest.take(np.flatnonzero(place != fold))
-            model = fit_forest(rest, k, kind, seed=seed, like=forest, **settings).model
+            model = fit(rest, None, k, kind, seed=seed, **settings).model
             total += log_likelihood_of(model, forest.take(held))
         else:
             rest = without(forest, held)
-            model = fit_forest(rest, k, kind, seed=seed, like=forest, **settings).model
+            model = fit(rest, None, k, kind, seed=seed, **settings).model
             total += log_likelihood_of(model, forest) - log_likelihood_of(model, rest)
     return total
 
@@ -153,4 +153,4 @@ def without(forest: Forest, nodes: IntArray) -> Forest:
     sets = [{u: s for u, s in each.items() if u not in gone} for each in (known.symbol_sets, known.state_sets)]
     rest = Evidence.__new__(Evidence)
     rest._set(*parts, *sets, False)
-    return Forest(forest.start, forest.parent, forest.group, rest)
+    return Forest(forest.start, forest.parent, forest.group, rest, forest)

@@ -27,9 +27,10 @@ using PlaceArrays = std::tuple<MaybeIndices, MaybeIndices, AnyIndices>;
 
 template <typename T>
 bool within(const T *values, int64_t n, int64_t first, int64_t end) {
-    bool good = true;
-    for (int64_t u = first; u < n; ++u) good &= values[u] >= 0 && int64_t(values[u]) < end;
-    return good;
+    // The signs of v and of end - 1 - v: or-ing is quick on every processor, comparing 64 bits is not.
+    uint64_t outside = 0;
+    for (int64_t u = first; u < n; ++u) outside |= uint64_t(int64_t(values[u])) | (uint64_t(end) - 1 - uint64_t(int64_t(values[u])));
+    return int64_t(outside) >= 0;
 }
 
 // Indices outside the arrays must never reach a kernel. `roots`: nodes that may have parent -1, as parents of a forest do.

@@ -12,21 +12,41 @@ constexpr double smallest = 0x1p-300, largest = 0x1p300;
 template <int W, int K>
 bool narrow(const double *T, const double *weight, const int32_t *row, const int32_t *which, int64_t count, double *state, int64_t &total) {
     using Vec = V<W>;
-    Vec b = load<W>(state), low = all<W>(1.0), high = all<W>(1.0);
-    I<W> exponent{};
-    for (int64_t i = 0; i < count; ++i) {
+    Vec b = load<W>(state), low = all<W>(1.0), high = all<W>(1.0), scale = all<W>(1.0);
+    I<W> exponent{}, e{};
+    const auto step = [&](int64_t i, Vec w) {
         const double *t = which ? T + which[i] * int64_t(K * W) : T;
-        const Vec z = load<W>(weight + int64_t(row[i]) * W) * b;
+        // Few states leave room for weighting the transition, which need not wait for the message.
+        constexpr bool few = K <= 4;
+        const Vec z = few ? b : w * b;
         Vec even{}, odd{};
-        for (int s = 0; s < K; s += 2) even += load<W>(t + s * W) * lane<W>(z, s);
-        for (int s = 1; s < K; s += 2) odd += load<W>(t + s * W) * lane<W>(z, s);
-        const Vec n = even + odd;
-        I<W> e;
-        b = n * unscale<W>(n, e);
-        exponent += e - 1023;
+        for (int s = 0; s < K; ++s) {
+            const Vec column = load<W>(t + s * W);
+            (s % 2 ? odd : even) += (few ? column * lane<W>(w, s) : column) * lane<W>(z, s);
+        }
+        b = even + odd;
         low = smaller<W>(low, b);
         high = larger<W>(high, b);
+    };
+    const auto weights = [&](int64_t i) { return load<W>(weight + int64_t(row[i]) * W); };
+    const auto measure = [&] {
+        scale = unscale<W>(b, e);
+        exponent += e - 1023;
+    };
+    int64_t i = 0;
+    // Each step waits for the one before it. The scale is that of a message a step older, and goes into the weights, so
+    // that nobody waits for it.
+    for (; i + 4 <= count; i += 4) {
+        step(i, weights(i) * scale);
+        step(i + 1, weights(i + 1));
+        step(i + 2, weights(i + 2));
+        measure();
+        step(i + 3, weights(i + 3));
     }
+    b *= scale;
+    for (; i < count; ++i) step(i, weights(i));
+    measure();
+    b *= scale;
     if (any<W>(~(low > smallest)) || any<W>(~(high < largest)) || any<W>(~(b > smallest))) return false;
     store<W>(state, b);
     total += exponent[0];

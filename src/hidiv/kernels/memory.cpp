@@ -6,6 +6,7 @@
 #include <atomic>
 
 #if defined(__linux__)
+#include <malloc.h>
 #include <sys/mman.h>
 #endif
 
@@ -14,66 +15,64 @@
 namespace hidiv {
 namespace {
 
-constexpr int64_t large = int64_t(1) << 22, most_kept = int64_t(1) << 26;
-constexpr int places = 8;
+constexpr int64_t large = int64_t(1) << 22;
 
-// In front of every block; a cache line, so that blocks are aligned no worse than malloc does it.
-struct alignas(16) Head {
-    int64_t bytes;
-    char rest[56];
-};
+// What malloc says that a block holds; 0 where it does not tell, and nothing is kept.
+int64_t held(void *block) {
+#if defined(__linux__)
+    return static_cast<int64_t>(malloc_usable_size(block));
+#else
+    (void)block;
+    return 0;
+#endif
+}
 
-struct Waiting {
-    std::atomic_flag busy = ATOMIC_FLAG_INIT;
-    Head *blocks[places] = {};  // the one that waits longest comes first
-    int count = 0;
-    int64_t bytes = 0;
-
-    Head *out(int place) {
-        Head *block = blocks[place];
-        bytes -= block->bytes;
-        --count;
-        for (int i = place; i < count; ++i) blocks[i] = blocks[i + 1];
-        return block;
-    }
-} waiting;
-
-// Whoever finds the shelf taken does without it: no thread waits, and none can be left locked by a fork.
-class Turn {
+// A few blocks, 64 megabytes at most. Whoever finds the shelf taken does without it: no thread waits, and none can be
+// left locked by a fork.
+class Shelf {
 public:
-    Turn() : mine_(!waiting.busy.test_and_set(std::memory_order_acquire)) {}
-    ~Turn() {
-        if (mine_) waiting.busy.clear(std::memory_order_release);
+    // The smallest that is large enough and less than twice too large, or null.
+    void *take(int64_t bytes) {
+        if (busy_.test_and_set(std::memory_order_acquire)) return nullptr;
+        int best = -1;
+        for (int i = 0; i < count_; ++i)
+            if (sizes_[i] >= bytes && sizes_[i] / 2 < bytes && (best < 0 || sizes_[i] < sizes_[best])) best = i;
+        void *found = best < 0 ? nullptr : removed(best);
+        busy_.clear(std::memory_order_release);
+        return found;
     }
-    Turn(const Turn &) = delete;
-    Turn &operator=(const Turn &) = delete;
-    explicit operator bool() const { return mine_; }
+    // False when the block does not stay.
+    bool put(void *block) {
+        const int64_t size = held(block);
+        if (size < large || size > most || busy_.test_and_set(std::memory_order_acquire)) return false;
+        while (count_ == places || bytes_ + size > most) free(removed(0));
+        blocks_[count_] = block;
+        sizes_[count_++] = size;
+        bytes_ += size;
+        busy_.clear(std::memory_order_release);
+        return true;
+    }
 
 private:
-    const bool mine_;
-};
+    static constexpr int places = 8;
+    static constexpr int64_t most = int64_t(1) << 26;
 
-// The smallest that is large enough and less than twice too large.
-Head *taken(int64_t bytes) {
-    const Turn turn;
-    if (!turn) return nullptr;
-    int best = -1;
-    for (int i = 0; i < waiting.count; ++i) {
-        const int64_t size = waiting.blocks[i]->bytes;
-        if (size >= bytes && size / 2 < bytes && (best < 0 || size < waiting.blocks[best]->bytes)) best = i;
+    void *removed(int place) {
+        void *block = blocks_[place];
+        bytes_ -= sizes_[place];
+        for (int i = place; i + 1 < count_; ++i) {
+            blocks_[i] = blocks_[i + 1];
+            sizes_[i] = sizes_[i + 1];
+        }
+        --count_;
+        return block;
     }
-    return best < 0 ? nullptr : waiting.out(best);
-}
 
-bool kept(Head *block) {
-    if (block->bytes < large || block->bytes > most_kept) return false;
-    const Turn turn;
-    if (!turn) return false;
-    while (waiting.count == places || waiting.bytes + block->bytes > most_kept) free(waiting.out(0));
-    waiting.blocks[waiting.count++] = block;
-    waiting.bytes += block->bytes;
-    return true;
-}
+    std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+    void *blocks_[places] = {};  // the one that waits longest comes first
+    int64_t sizes_[places] = {}, bytes_ = 0;
+    int count_ = 0;
+} shelf;
 
 // As numpy does: large pages for large arrays, which otherwise spend more time on faults than on arithmetic.
 void advise_large_pages(void *memory, int64_t bytes) {
@@ -87,18 +86,12 @@ void advise_large_pages(void *memory, int64_t bytes) {
 }
 
 void *allocated(int64_t bytes, bool clear) {
-    if (bytes < 0 || bytes > INT64_MAX - int64_t(sizeof(Head))) return nullptr;
-    Head *block = bytes >= large ? taken(bytes) : nullptr;
-    if (block) {
-        if (clear) memset(block + 1, 0, static_cast<size_t>(bytes));
-        return block + 1;
-    }
-    const size_t whole = sizeof(Head) + static_cast<size_t>(bytes);
-    block = static_cast<Head *>(clear ? calloc(whole, 1) : malloc(whole));
-    if (!block) return nullptr;
-    if (bytes >= large) advise_large_pages(block, int64_t(whole));
-    block->bytes = bytes;
-    return block + 1;
+    const size_t size = static_cast<size_t>(bytes) + 1;
+    if (bytes < large) return clear ? calloc(size, 1) : malloc(size);
+    if (void *kept = shelf.take(bytes)) return clear ? memset(kept, 0, size - 1) : kept;
+    void *fresh = clear ? calloc(size, 1) : malloc(size);
+    if (fresh) advise_large_pages(fresh, bytes);
+    return fresh;
 }
 
 }  // namespace
@@ -108,9 +101,7 @@ void *zeroed(int64_t bytes) { return allocated(bytes, true); }
 void *unset(int64_t bytes) { return allocated(bytes, false); }
 
 void give_back(void *memory) {
-    if (!memory) return;
-    Head *block = static_cast<Head *>(memory) - 1;
-    if (!kept(block)) free(block);
+    if (memory && !shelf.put(memory)) free(memory);
 }
 
 }  // namespace hidiv

@@ -16,16 +16,15 @@ PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t st
     for (int64_t i = 0; whole_ && i < count_; ++i) {
         outcome_[size_t(i)] = char(fill(&i, i, 1));
         zero_ = zero_ || outcome_[size_t(i)] == weights_zero;
+        all_done_ = all_done_ && outcome_[size_t(i)] == weights_done;
     }
 }
 
 int PreparedRows::block(int64_t first, int64_t count, int32_t *row, Gathered &taken) {
     int outcome = weights_done;
     if (whole_) {
-        for (int64_t i = 0; i < count; ++i) {
-            row[i] = int32_t(places_.row(first - i));
-            outcome = std::max(outcome, int(outcome_[size_t(row[i])]));
-        }
+        for (int64_t i = 0; i < count; ++i) row[i] = int32_t(places_.row(first - i));
+        for (int64_t i = 0; !all_done_ && i < count; ++i) outcome = std::max(outcome, int(outcome_[size_t(row[i])]));
     } else {
         for (int64_t i = 0; i < count; ++i) {
             index_[size_t(i)] = places_.row(first - i);
@@ -33,11 +32,9 @@ int PreparedRows::block(int64_t first, int64_t count, int32_t *row, Gathered &ta
         }
         outcome = fill(index_.data(), 0, count);
     }
+    for (int64_t i = 0; i < count; ++i) taken.exponent += exponent_[size_t(row[i])];
     double ratio = 0.0;
-    for (int64_t i = 0; i < count; ++i) {
-        taken.exponent += exponent_[size_t(row[i])];
-        ratio += ratio_out_[size_t(row[i])];
-    }
+    for (int64_t i = 0; pair_.weight_ratio && i < count; ++i) ratio += ratio_out_[size_t(row[i])];
     taken.ratio.add(ratio);
     return outcome;
 }

@@ -25,7 +25,7 @@ private:
     const LawPair &pair_;
     const Places &places_;
     int64_t stride_;
-    bool whole_, zero_ = false;
+    bool whole_, zero_ = false, all_done_ = true;
     int64_t count_;
     std::vector<double> weight_, ratio_, residual_, weight_q_;
     std::vector<int64_t> exponent_, index_;

@@ -69,7 +69,7 @@ HIDIV_KERNEL_LIST(X)
 extern const Table table;
 }  // namespace HIDIV_TARGET
 
-// Memory, null when there is none; to be given back by give_back (memory.cpp).
+// Memory, null when there is none; for give_back, which keeps large blocks for the next one, or free (memory.cpp).
 void *zeroed(int64_t bytes);
 void *unset(int64_t bytes);  // for a kernel that writes every value
 void give_back(void *memory);
