@@ -158,6 +158,20 @@ def cross_contexts(
     depth: int,
     limit: int,
 ) -> tuple[float, float, int, int, bool]: ...
+def chain_contexts(
+    initial_p: NDArray[np.float64],
+    laws: NDArray[np.float64],
+    transition_p: NDArray[np.float64],
+    probabilities_p: NDArray[np.float64],
+    initial_q: NDArray[np.float64],
+    middle: NDArray[np.float64],
+    transition_q: NDArray[np.float64],
+    probabilities_q: NDArray[np.float64],
+    entropy: bool,
+    threshold: float,
+    depth: int,
+    limit: int,
+) -> tuple[float, float, int, int, bool]: ...
 def entropy_contexts(
     law: NDArray[np.float64],
     transition: NDArray[np.float64],

@@ -49,6 +49,55 @@ def test_within_a_tenth_of_a_plain_sequential_test(error):
         assert wrong <= side.simulated.wrong + 0.01 <= 0.02
 
 
+RNG = np.random.default_rng(7)
+
+
+def random_pair(kind, states):
+    """Chains whose tests overshoot: sharp emissions, sticky states."""
+    models = []
+    for _ in range(2):
+        moves, shown = RNG.dirichlet(np.ones(states), states), RNG.dirichlet(np.ones(3), states)
+        if kind == "sticky":
+            moves = 0.9 * np.eye(states) + 0.1 * moves
+        if kind == "sharp":
+            shown = 0.95 * np.eye(3)[np.arange(states) % 3] + 0.05 * shown
+        models.append(hd.Model(RNG.dirichlet(np.ones(states)), moves, hd.Categorical(shown)))
+    return models
+
+
+PAIRS = [random_pair(kind, states) for kind in ("plain", "sticky", "sharp") for states in (2, 3)]
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_random_pairs_are_within_a_tenth_too(pair):
+    found = hd.samples_to_tell_apart(*pair, 1e-3, seed=5)
+    for true, other, side in ((*pair, found.under_p), (*pair[::-1], found.under_q)):
+        mean = run_tests(true, other, 1e-3, 2000, 11, 10.0)
+        assert abs(side.value / mean.mean - 1.0) < 0.1 + 2 * mean.std_error / mean.mean
+        assert side.corrected == (side.value != side.wald)
+        assert side.lower <= side.value <= side.upper
+
+
+def test_gaussian_emissions_are_within_a_tenth_too():
+    p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 2.0], std=[1.0, 1.0]))
+    q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Gaussian([0.0, 1.0], std=[1.0, 1.5]))
+    found = hd.samples_to_tell_apart(p, q, 1e-3)
+    for true, other, side in ((p, q, found.under_p), (q, p, found.under_q)):
+        mean = run_tests(true, other, 1e-3, 1000, 3, 10.0)
+        assert abs(side.value / mean.mean - 1.0) < 0.1 + 2 * mean.std_error / mean.mean
+    assert found.under_p.corrected
+    assert "of which Wald's approximation of 81.8 is" in repr(found)
+
+
+def test_some_random_pairs_are_corrected_and_some_need_not_be():
+    sides = [side for pair in PAIRS for side in vars(hd.samples_to_tell_apart(*pair, 1e-3, seed=5)).values()]
+    corrected = {side.corrected for side in sides if hasattr(side, "corrected")}
+    assert corrected == {True, False}
+    loose = hd.samples_to_tell_apart(*PAIRS[-1], 0.05)
+    assert not loose.under_p.corrected
+    assert loose.under_p.value == loose.under_p.wald
+
+
 def test_at_larger_errors_the_mean_stands_beside_an_approximation_that_is_short():
     found = hd.samples_to_tell_apart(P, Q, 0.05)
     for (true, other), side in zip(((P, Q), (Q, P)), (found.under_p, found.under_q), strict=True):

@@ -110,6 +110,20 @@ def test_contexts_are_the_same(kernels, shape, threshold):
     compare(kernels.entropy_contexts(*arguments), twins["entropy_contexts"](*arguments))
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("threshold", [1e-1, 1e-3])
+@pytest.mark.parametrize("entropy", [False, True])
+def test_contexts_of_a_chain_that_begins_are_the_same(kernels, shape, threshold, entropy):
+    p, q = chains(shape, 4)
+    rng = np.random.default_rng(1)
+    first = [rng.dirichlet(np.ones(len(law[0]))) for law in (p, q)]
+    laws = np.array([first[0] @ np.linalg.matrix_power(p[0], t) for t in range(7)])
+    sums = np.ascontiguousarray(np.concatenate([np.zeros((1, len(first[0]))), np.cumsum(laws, axis=0)])[::-1])
+    middle = np.full(len(q[0]), 1.0 / len(q[0]))
+    arguments = (first[0], sums, *p, first[1], middle, *q, entropy, threshold, 7, 10**6)
+    compare(kernels.chain_contexts(*arguments), twins["chain_contexts"](*arguments))
+
+
 def test_contexts_with_zeros_are_the_same(kernels):
     """q's symbol 2 excludes a state; p's law has a zero too."""
     p = np.array([[0.5, 0.5], [1.0, 0.0]]), np.array([[0.4, 0.6, 0.0], [0.3, 0.3, 0.4]])
@@ -125,6 +139,14 @@ def test_contexts_beyond_the_limit_are_not_finished(kernels):
     law = stationary(p[0])
     assert not kernels.cross_contexts(law, *p, np.array([0.5, 0.5]), *q, 1e-6, 100, 50)[4]
     assert not kernels.entropy_contexts(law, *p, 1e-6, 100, 50)[4]
+
+
+@pytest.mark.parametrize(("shape", "depth"), [((5, 2), 5), ((6, 3), 5), ((6, 2), 1)] if compiled else [])
+def test_laws_of_a_chain_that_begins_are_checked(shape, depth):
+    p, q = chains((2, 2, 3, False), 4)
+    half = np.full(2, 0.5)
+    with pytest.raises(ValueError, match="laws must have shape"):
+        compiled.chain_contexts(half, np.ones(shape), *p, half, half, *q, False, 1e-2, depth, 100)
 
 
 @pytest.mark.parametrize("what", ["ticks", "start", "states", "index"] if compiled else [])

@@ -256,6 +256,11 @@ void certificate_kernels(int round) {
     check_number(found.upper, "cross_contexts", round);
     entropy_contexts(p, law.data(), 1e-2, 30, 2000, found);
     check_number(found.lower, "entropy_contexts", round);
+    Doubles laws;
+    for (int64_t k = 0; k <= 12; ++k)
+        for (double each : law) laws.push_back(double(12 - k) * each);
+    chain_contexts(p, law.data(), laws.data(), whole(0, 1) ? &q : nullptr, middle.data(), middle.data(), 1e-2, 12, 2000, found);
+    check_number(found.upper, "chain_contexts", round);
 }
 
 // A few p against a few q on random kinds of subtrees; some turns, some states that q cannot follow.

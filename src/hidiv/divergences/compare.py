@@ -132,8 +132,11 @@ def _observed(
     p: Model, q: Model, tree: Tree | UntilEnd, seed: Seed, seconds: float | None, undefined: dict[str, str]
 ) -> Divergence | None:
     if isinstance(tree, UntilEnd):
-        undefined["observed"] = "chains of random length have no observed divergence here yet"
-        return None
+        try:
+            return observed_kl(p, q, tree, seed=seed, max_seconds=seconds)
+        except OutOfRange as error:
+            undefined["observed"] = str(error)
+            return None
     size = tree_size(tree)
     try:
         if isinf(size):

@@ -16,6 +16,8 @@ from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model
 
 PATHS, STEPS = 2000, 2_000_000  # tests run on draws, and steps of all of them together
+STRICT = 0.001  # error rates up to which the value is to be within a tenth of the mean of tests
+APART = 0.07  # a tenth less what a mean of PATHS tests may be off
 ROUNDING = 1e-13  # a rate below it, whose interval reaches 0, is one no certificate tells from 0
 
 
@@ -23,10 +25,12 @@ ROUNDING = 1e-13  # a rate below it, whose interval reaches 0, is one no certifi
 class Needed:
     """Expected number of observations when one of the models is true.
 
-    `value` is Wald's approximation, information needed over observed rate; `lower` and `upper` come from the bounds of
-    the rate. `simulated` is the mean of tests run on draws, None where they would take too long. Wald's value leaves
-    out by how much a test overshoots its limit, so the mean is larger. `reason` names a rate that is 0 (`value` is
-    +inf) or infinite (`value` is 0: the first observation the other model cannot show decides).
+    `wald` is Wald's approximation, information needed over observed rate, `simulated` the mean of tests run on draws,
+    None where they would take too long. Wald's leaves out by how much a test overshoots its limit, and what the first
+    states have to do with it. `value` is Wald's with `lower` and `upper` from the bounds of the rate; at error rates up
+    to 0.001 it is the simulated mean, with its 95 % interval, where the two are apart (`corrected`). `reason` names a
+    rate that is 0 (`value` is +inf) or infinite (`value` is 0: the first observation the other model cannot show
+    decides).
     """
 
     value: float
@@ -35,6 +39,8 @@ class Needed:
     rate: Divergence
     simulated: Simulated | None
     reason: str | None = None
+    wald: float = inf
+    corrected: bool = False
 
     def __float__(self) -> float:
         return self.value
@@ -57,7 +63,10 @@ class SamplesNeeded:
         described: dict[str, Any] = {"format": "hidiv.samples_needed", "version": 1, "error": self.error}
         for key, side in (("under_p", self.under_p), ("under_q", self.under_q)):
             simulated = None if side.simulated is None else vars(side.simulated)
-            numbers = {"value": side.value, "lower": side.lower, "upper": side.upper, "simulated": simulated}
+            numbers = {
+                "value": side.value, "lower": side.lower, "upper": side.upper, "wald": side.wald,
+                "simulated": simulated, "corrected": side.corrected,
+            }  # fmt: skip
             described[key] = plain(numbers) | {"rate": side.rate.to_dict(), "reason": side.reason}
         return described
 
@@ -74,8 +83,9 @@ def samples_to_tell_apart(
     """How long a sequential test takes to tell chains of p from chains of q, both error rates `error`.
 
     Definitions (7.1): E_p[n] ~ [(1 - e) log((1 - e)/e) + e log(e/(1 - e))] / D, D the observed rate of p from q,
-    and the mirror image under q. Beside this approximation of Wald's stands the mean of tests run on draws. A rate of 0
-    makes it +inf, an infinite rate 0.
+    and the mirror image under q. Beside this approximation of Wald's stands the mean of tests run on draws, which takes
+    its place where `error` is at most 0.001 and they are some percent apart. A rate of 0 makes it +inf, an infinite
+    rate 0.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
@@ -98,7 +108,7 @@ def _needed(true: Model, other: Model, error: float, seed: Seed, seconds: float)
     information = (1.0 - 2.0 * error) * log((1.0 - error) / error)
     if isinf(rate.value):
         reason = f"the rate is infinite, {rate.infinite[0]}"
-        return Needed(0.0, 0.0, 0.0, rate, run_tests(true, other, error, PATHS, seed, seconds), reason)
+        return Needed(0.0, 0.0, 0.0, rate, run_tests(true, other, error, PATHS, seed, seconds), reason, 0.0)
     low = rate.value if rate.lower is None else max(rate.lower, 0.0)
     high = rate.value if rate.upper is None else rate.upper
     if rate.value <= 0 or (low <= 0 and rate.value < ROUNDING):
@@ -109,16 +119,23 @@ def _needed(true: Model, other: Model, error: float, seed: Seed, seconds: float)
     # Long tests have small relative errors: fewer of them do.
     paths = max(PATHS // 10, min(PATHS, int(STEPS / value)))
     simulated = run_tests(true, other, error, paths, seed, seconds) if value < LONGEST / 10 else None
-    return Needed(value, information / high, information / low if low > 0 else inf, rate, simulated)
+    if error <= STRICT and simulated is not None and abs(simulated.mean - value) > APART * simulated.mean:
+        off = 1.96 * simulated.std_error
+        return Needed(
+            simulated.mean, simulated.mean - off, simulated.mean + off, rate, simulated, wald=value, corrected=True
+        )
+    return Needed(value, information / high, information / low if low > 0 else inf, rate, simulated, wald=value)
 
 
 def _said(side: Needed) -> str:
-    wald = "no number" if isinf(side.value) else f"{side.value:.4g}"
+    wald = "no number" if isinf(side.value) else f"{side.wald:.4g}"
     if side.reason is not None:
         wald = side.reason
-    elif side.rate.status == "estimate":
+    elif side.rate.status == "estimate" and not side.corrected:
         wald += f" ({side.lower:.4g} to {side.upper:.4g})"
     if side.simulated is None:
         return wald if side.reason else f"{wald} by Wald's approximation"
     mean = f"{side.simulated.mean:.4g} on average over {side.simulated.paths} simulated tests"
+    if side.corrected:
+        return f"{mean}, of which Wald's approximation of {wald} is {abs(side.wald / side.value - 1.0):.0%} off"
     return f"{wald}, {mean}" if side.reason else f"{wald} by Wald's approximation, {mean}"

@@ -63,5 +63,9 @@ Status cross_contexts(const Symbols &p, const double *law, const Symbols &q, con
                       int64_t depth, int64_t limit, Contexts &out);
 // Bounds of the entropy rate of p.
 Status entropy_contexts(const Symbols &p, const double *law, double threshold, int64_t depth, int64_t limit, Contexts &out);
+// The same for a chain that begins, its third and later symbols together; q null: the entropy of p. laws (depth + 1,
+// states of p): row k is the sum of the laws of the state before k symbols, over all nodes that have so many behind.
+Status chain_contexts(const Symbols &p, const double *initial_p, const double *laws, const Symbols *q, const double *initial_q,
+                      const double *middle, double threshold, int64_t depth, int64_t limit, Contexts &out);
 
 }  // namespace hidiv

@@ -152,6 +152,22 @@ auto entropy_contexts_of(Vector law, Rows transition, Rows probabilities, double
     return told(found);
 }
 
+auto chain_contexts_of(Vector initial_p, Rows laws, Rows transition_p, Rows probabilities_p, Vector initial_q, Vector middle,
+                       Rows transition_q, Rows probabilities_q, bool entropy, double threshold, int64_t depth, int64_t limit) {
+    const Symbols p = chain(transition_p, probabilities_p), q = chain(transition_q, probabilities_q);
+    require(p.symbols == q.symbols, "p and q must have the same symbols");
+    require(initial_p.shape(0) == size_t(p.states) && initial_q.shape(0) == size_t(q.states) && middle.shape(0) == size_t(q.states),
+            "initial and middle must have shape (K,)");
+    require(depth >= 2 && depth <= 4096 && laws.shape(0) > size_t(depth) && laws.shape(1) == size_t(p.states),
+            "laws must have shape (depth + 1, K), depth from 2");
+    Contexts found;
+    run([&] {
+        return chain_contexts(p, initial_p.data(), laws.data(), entropy ? nullptr : &q, initial_q.data(), middle.data(), threshold,
+                              depth, limit, found);
+    });
+    return told(found);
+}
+
 }  // namespace
 
 void bind_certificates(nb::module_ &m) {
@@ -167,6 +183,9 @@ void bind_certificates(nb::module_ &m) {
     m.def("cross_contexts", &cross_contexts_of, array_argument("law"), array_argument("transition_p"), array_argument("probabilities_p"),
           array_argument("middle"), array_argument("transition_q"), array_argument("probabilities_q"), nb::arg("threshold"), nb::arg("depth"),
           nb::arg("limit"));
+    m.def("chain_contexts", &chain_contexts_of, array_argument("initial_p"), array_argument("laws"), array_argument("transition_p"),
+          array_argument("probabilities_p"), array_argument("initial_q"), array_argument("middle"), array_argument("transition_q"), array_argument("probabilities_q"),
+          nb::arg("entropy"), nb::arg("threshold"), nb::arg("depth"), nb::arg("limit"));
     m.def("entropy_contexts", &entropy_contexts_of, array_argument("law"), array_argument("transition"), array_argument("probabilities"),
           nb::arg("threshold"), nb::arg("depth"), nb::arg("limit"));
 }

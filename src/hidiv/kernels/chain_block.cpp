@@ -25,9 +25,10 @@ double second_order(double v) {
     return r * v - 2.0 * r * square * series;
 }
 
+// KP, KQ: the numbers of states where they are known when compiling, 0 else.
+template <int KP, int KQ>
 struct Lanes {
     const ChainSums &task;
-    int64_t first;       // of the sequences in the lanes; past the end the last one again
     Vec *predicted;      // (length, K)
     Vec *updated;        // (length, K)
     Vec *before_q, *after_q, *product;  // (L), (L), (K + L)
@@ -35,20 +36,16 @@ struct Lanes {
     Vec *ahead;                         // (K + L): filters after a point
     Vec *expected;                      // squares and thirds
     Vec *sums;                          // columns
-    int64_t row[W];
+    const int64_t *row_of[W];           // of each lane
     bool sound = true;
 
-    void rows_at(int64_t t) {
-        for (int l = 0; l < W; ++l) {
-            const int64_t i = first + l < task.n ? first + l : task.n - 1;
-            row[l] = task.row_of[i * task.length + t];
-        }
-    }
+    int64_t states_p() const { return KP ? KP : task.states_p; }
+    int64_t states_q() const { return KQ ? KQ : task.states_q; }
 
-    HIDIV_INLINE Vec column(const double *table, int64_t width, int64_t k, const int64_t *at) {
-        Int index;
-        for (int l = 0; l < W; ++l) index[l] = at[l] * width + k;
-        return gather<W>(table, index);
+    Int rows_at(int64_t t) const {
+        Int row;
+        for (int l = 0; l < W; ++l) row[l] = row_of[l][t];
+        return row;
     }
 
     // out(s) = sum_r transition(r, s) from(r)
@@ -61,10 +58,11 @@ struct Lanes {
     }
 
     // after = before * weight / its sum, which is returned.
-    Vec weighed(int64_t states, const double *weight, const Vec *before, Vec *after) {
+    Vec weighed(int64_t states, const double *weight, Int row, const Vec *before, Vec *after) {
+        const Int at = row * states;
         Vec total{};
         for (int64_t s = 0; s < states; ++s) {
-            after[s] = before[s] * column(weight, states, s, row);
+            after[s] = before[s] * gather<W>(weight, at + s);
             total += after[s];
         }
         if (any<W>(~(total >= faint))) sound = false;
@@ -89,7 +87,7 @@ struct Lanes {
 
     // KL of the laws of the next observation, and those laws.
     Vec divergence(const Vec *bp, const Vec *bq) {
-        const int64_t K = task.states_p, L = task.states_q, J = task.points;
+        const int64_t K = states_p(), L = states_q(), J = task.points;
         Vec sum{};
         for (int64_t j = 0; j < J; ++j) {
             Vec p{}, q{};
@@ -117,8 +115,8 @@ struct Lanes {
         Vec sum{};
         for (int64_t j = 0; j < task.points; ++j) {
             Vec a{}, b{};
-            for (int64_t s = 0; s < task.states_p; ++s) a += p[s] * task.next_p[s * task.points + j];
-            for (int64_t s = 0; s < task.states_q; ++s) b += q[s] * task.next_q[s * task.points + j];
+            for (int64_t s = 0; s < states_p(); ++s) a += p[s] * task.next_p[s * task.points + j];
+            for (int64_t s = 0; s < states_q(); ++s) b += q[s] * task.next_q[s * task.points + j];
             const Int there = (a > nothing) & (b > nothing);
             sum += there ? a * log_of<W>(there ? a / b : all<W>(1.0)) : Vec{};
         }
@@ -127,7 +125,7 @@ struct Lanes {
 
     // What functions of the filters after x_t exceed their expectation by, summed into `linear` and `squares`.
     void exceed(const Vec *bp, const Vec *bq, const Vec *cp, const Vec *cq, Vec *linear, Vec *squares, Vec *thirds) {
-        const int64_t K = task.states_p, L = task.states_q, J = task.points, F = task.free_states();
+        const int64_t K = states_p(), L = states_q(), J = task.points, F = task.free_states();
         for (int64_t k = 0; k + 1 < K; ++k) linear[k] += cp[k] - bp[k];
         for (int64_t k = 0; k + 1 < L; ++k) {
             Vec mean{};
@@ -180,7 +178,7 @@ struct Lanes {
     }
 
     void forward() {
-        const int64_t K = task.states_p, L = task.states_q, N = task.length;
+        const int64_t K = states_p(), L = states_q(), N = task.length;
         Vec *early = sums + 2, *late = early + task.linear();
         Vec *early_squares = late + task.linear() + K + K * K + task.shown(), *late_squares = early_squares + task.squares();
         Vec *thirds = late_squares + task.squares();
@@ -189,8 +187,8 @@ struct Lanes {
         for (int64_t t = 0; t < N && sound; ++t) {
             Vec *bp = predicted + t * K, *cp = updated + t * K;
             sums[1] += divergence(bp, before_q);
-            rows_at(t);
-            const Vec seen_p = weighed(K, task.weight_p, bp, cp), seen_q = weighed(L, task.weight_q, before_q, after_q);
+            const Int row = rows_at(t);
+            const Vec seen_p = weighed(K, task.weight_p, row, bp, cp), seen_q = weighed(L, task.weight_q, row, before_q, after_q);
             if (!sound) return;
             sums[0] += log_of<W>(seen_p / seen_q);
             if (t + 1 == N) return;
@@ -203,20 +201,20 @@ struct Lanes {
 
     // Expected numbers of visits, pairs and emissions given the whole sequence.
     void backward() {
-        const int64_t K = task.states_p, L = task.states_q, M = task.rows;
+        const int64_t K = states_p(), L = states_q(), M = task.rows;
         Vec *start = sums + 2 + 2 * task.linear(), *pairs = start + K, *shown = pairs + K * K;
         Vec *now = product, *into = ahead;
         for (int64_t s = 0; s < K; ++s) now[s] = updated[(task.length - 1) * K + s];
         for (int64_t t = task.length - 1; t >= 0; --t) {
             const Vec *bp = predicted + t * K;
-            rows_at(t);
+            const Int row = rows_at(t);
             if (task.symbols)
                 for (int64_t s = 0; s < K; ++s)
                     for (int l = 0; l < W; ++l) shown[s * M + row[l]][l] += now[s][l];
             for (int64_t r = 0; task.log_p && r < L; ++r) {
-                const Vec log_q = column(task.log_q, L, r, row);
+                const Vec log_q = gather<W>(task.log_q, row * L + r);
                 for (int64_t s = 0; s < K; ++s)
-                    shown[s * L + r] += now[s] > 0.0 ? now[s] * (column(task.log_p, K, s, row) - log_q) : Vec{};
+                    shown[s * L + r] += now[s] > 0.0 ? now[s] * (gather<W>(task.log_p, row * K + s) - log_q) : Vec{};
             }
             if (t == 0) break;
             for (int64_t s = 0; s < K; ++s) into[s] = bp[s] > 0.0 ? now[s] / bp[s] : Vec{};
@@ -235,26 +233,18 @@ struct Lanes {
     }
 };
 
-}  // namespace
-
-Status chain_block(const ChainSums &task, int64_t first, double *out, bool &sound) {
-    const int64_t K = task.states_p, L = task.states_q, N = task.length, columns = task.columns();
-    const int64_t cells = 2 * N * K + 2 * L + K + L + 3 * task.points + K + L + task.squares() + task.thirds() + columns;
-    const Scratch memory((cells + 1) * W);
+template <int KP, int KQ>
+Status block(const ChainSums &task, int64_t first, double *out, bool &sound) {
+    const int64_t K = task.states_p, L = task.states_q, N = task.length, J = task.points, columns = task.columns();
+    const int64_t expected = task.squares() + task.thirds();
+    const Scratch memory((2 * N * K + 2 * L + 2 * (K + L) + 3 * J + expected + columns + 1) * W);
     if (!memory.values) return Status::no_memory;
-    Vec *at = reinterpret_cast<Vec *>((reinterpret_cast<uintptr_t>(memory.values) + sizeof(Vec) - 1) / sizeof(Vec) * sizeof(Vec));
     for (int64_t i = first; i < first + sequences_at_once && i < task.n; i += W) {
-        Lanes lanes{task, i, at, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, {}};
-        lanes.updated = lanes.predicted + N * K;
-        lanes.before_q = lanes.updated + N * K;
-        lanes.after_q = lanes.before_q + L;
-        lanes.product = lanes.after_q + L;
-        lanes.ap = lanes.product + K + L;
-        lanes.aq = lanes.ap + task.points;
-        lanes.ratio = lanes.aq + task.points;
-        lanes.ahead = lanes.ratio + task.points;
-        lanes.expected = lanes.ahead + K + L;
-        lanes.sums = lanes.expected + task.squares() + task.thirds();
+        Vec *at = reinterpret_cast<Vec *>((reinterpret_cast<uintptr_t>(memory.values) + sizeof(Vec) - 1) / sizeof(Vec) * sizeof(Vec));
+        const auto take = [&at](int64_t count) { return (at += count) - count; };
+        Lanes<KP, KQ> lanes{task, take(N * K), take(N * K), take(L), take(L), take(K + L), take(J), take(J), take(J), take(K + L),
+                            take(expected), take(columns), {}};
+        for (int64_t l = 0; l < W; ++l) lanes.row_of[l] = task.row_of + (i + l < task.n ? i + l : task.n - 1) * N;
         for (int64_t c = 0; c < columns; ++c) lanes.sums[c] = Vec{};
         lanes.forward();
         if (!lanes.sound) {
@@ -266,6 +256,13 @@ Status chain_block(const ChainSums &task, int64_t first, double *out, bool &soun
             for (int64_t c = 0; c < columns; ++c) out[(i + l) * columns + c] = lanes.sums[c][l];
     }
     return Status::done;
+}
+
+}  // namespace
+
+Status chain_block(const ChainSums &task, int64_t first, double *out, bool &sound) {
+    if (task.states_p == 2 && task.states_q == 2) return block<2, 2>(task, first, out, sound);
+    return block<0, 0>(task, first, out, sound);
 }
 
 }  // namespace hidiv::HIDIV_TARGET

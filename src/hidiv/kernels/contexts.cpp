@@ -40,6 +40,16 @@ void extend(const Symbols &chain, int64_t symbol, const double *matrix, double *
     }
 }
 
+// out(s) = sum_r initial(r) probabilities(r, symbol) matrix(r, s)
+void begin(const Symbols &chain, const double *initial, int64_t symbol, const double *matrix, double *out) {
+    const int64_t n = chain.states;
+    std::fill(out, out + n, 0.0);
+    for (int64_t r = 0; r < n; ++r) {
+        const double first = initial[r] * chain.probabilities[r * chain.symbols + symbol];
+        for (int64_t s = 0; s < n; ++s) out[s] += first * matrix[r * n + s];
+    }
+}
+
 // (states, symbols): the next symbol's law given the state before it.
 std::vector<double> next_symbol(const Symbols &chain) {
     std::vector<double> law(static_cast<size_t>(chain.states * chain.symbols));
@@ -53,15 +63,15 @@ std::vector<double> next_symbol(const Symbols &chain) {
 // Bounds of one context: p's and q's products of steps over its symbols, from any state before it to any after.
 class Cross {
    public:
-    Cross(const Symbols &p, const double *law, const Symbols &q, const double *middle)
-        : p_(p), q_(q), law_(law), middle_(middle), next_p_(next_symbol(p)), next_q_(next_symbol(q)),
+    Cross(const Symbols &p, const Symbols &q, const double *middle)
+        : p_(p), q_(q), middle_(middle), next_p_(next_symbol(p)), next_q_(next_symbol(q)),
           predicted_(size_t((q.states + 1) * q.symbols)), logs_(predicted_.size()), greatest_(size_t(q.symbols)) {}
 
-    double weight(const double *of_p, double *after) const {
+    double weight(const double *law, const double *of_p, double *after) const {
         double total = 0.0;
         for (int64_t s = 0; s < p_.states; ++s) {
             after[s] = 0.0;
-            for (int64_t r = 0; r < p_.states; ++r) after[s] += law_[r] * of_p[r * p_.states + s];
+            for (int64_t r = 0; r < p_.states; ++r) after[s] += law[r] * of_p[r * p_.states + s];
             total += after[s];
         }
         return total;
@@ -124,9 +134,23 @@ class Cross {
         return ends;
     }
 
+    // The cost of the symbol after a first word: start has p's and q's laws of the last state, and the word's chance.
+    double after_first(const double *start) {
+        const int64_t n = p_.states, k = q_.states, m = q_.symbols;
+        double total = 0.0, cost = 0.0;
+        for (int64_t r = 0; r < k; ++r) total += start[n + r];
+        for (int64_t x = 0; x < m; ++x) {
+            double p = 0.0, q = 0.0;
+            for (int64_t s = 0; s < n; ++s) p += start[s] * next_p_[size_t(s * m + x)];
+            for (int64_t r = 0; r < k; ++r) q += start[n + r] * next_q_[size_t(r * m + x)];
+            if (p > 0) cost -= p * log(q / total);
+        }
+        return cost;
+    }
+
    private:
     const Symbols p_, q_;
-    const double *law_, *middle_;
+    const double *middle_;
     std::vector<double> next_p_, next_q_, predicted_, logs_, greatest_;
 };
 
@@ -144,15 +168,20 @@ struct Task {
     const double *middle;
     double threshold;
     int64_t depth, limit;
+    // Of a chain that begins: its first laws, and `law` has a row for every depth, summed over the nodes behind.
+    const double *initial_p = nullptr, *initial_q = nullptr;
     std::atomic<int64_t> nodes{0};
+
+    const double *law_at(int64_t length) const { return initial_p ? law + length * p.states : law; }
 };
 
 class Walk {
    public:
-    explicit Walk(Task &task) : task_(task), cross_(task.p, task.law, task.q ? *task.q : task.p, task.middle ? task.middle : task.law),
+    explicit Walk(Task &task) : task_(task), cross_(task.p, task.q ? *task.q : task.p, task.middle ? task.middle : task.law),
           next_(next_symbol(task.p)), after_(size_t(task.p.states)), mean_(size_t(task.p.symbols)), row_(mean_.size()) {
         size_p_ = task.p.states * task.p.states;
         size_q_ = task.q ? task.q->states * task.q->states : 0;
+        states_q_ = task.q ? task.q->states : task.p.states;
     }
 
     // The context whose products are given, and all its extensions.
@@ -161,10 +190,13 @@ class Walk {
         found.depth = depth;
         found.leaves = 1;
         if (task_.nodes.fetch_add(1, std::memory_order_relaxed) >= task_.limit) return found;
-        const double weight = cross_.weight(of_p, after_.data());
+        const double *law = task_.law_at(depth);
+        const double exact = task_.initial_p ? cross_.after_first(of_p + size_p_ + size_q_) : 0.0;
+        found.lower = found.upper = exact;
+        const double weight = cross_.weight(law, of_p, after_.data());
         if (!(weight > 0)) return found;
-        const Ends ends = task_.q ? cross_.bounds(after_.data(), of_q) : own(of_p, weight);
-        found.lower = ends.lower, found.upper = ends.upper;
+        const Ends ends = task_.q ? cross_.bounds(after_.data(), of_q) : own(law, of_p, weight);
+        found.lower += ends.lower, found.upper += ends.upper;
         const double width = std::min(ends.upper - ends.lower, 64.0 * weight);
         if (!(width > task_.threshold) || depth >= task_.depth || (task_.q && near_underflow(of_q, size_q_))) return found;
         if (++looked_ % 256 == 0 && interrupted()) {
@@ -173,6 +205,7 @@ class Walk {
             return found;
         }
         found = Bounds{};
+        found.lower = found.upper = exact;
         double *room = scratch(depth);
         for (int64_t x = 0; x < task_.p.symbols; ++x) {
             child(of_p, of_q, x, room);
@@ -183,6 +216,10 @@ class Walk {
 
     void child(const double *of_p, const double *of_q, int64_t x, double *room) const {
         extend(task_.p, x, of_p, room);
+        if (task_.initial_p) {  // the same with nothing before it
+            begin(task_.p, task_.initial_p, x, of_p, room + size_p_ + size_q_);
+            begin(task_.q ? *task_.q : task_.p, task_.initial_q, x, task_.q ? of_q : of_p, room + size_p_ + size_q_ + task_.p.states);
+        }
         if (!task_.q) return;
         double *made = room + size_p_, most = 0.0;
         extend(*task_.q, x, of_q, made);
@@ -193,11 +230,14 @@ class Walk {
         for (int64_t i = 0; i < size_q_; ++i) made[i] *= scale;
     }
 
+    // Products of p and of q, and the laws after a first word.
+    size_t room_size() const { return size_t(size_p_ + size_q_ + (task_.initial_p ? task_.p.states + states_q_ : 0)); }
+
     bool stopped = false;
 
    private:
     // H(next | context, state before it) and H(next | context), times the probability of the context.
-    Ends own(const double *of_p, double weight) {
+    Ends own(const double *law, const double *of_p, double weight) {
         const int64_t n = task_.p.states, m = task_.p.symbols;
         std::fill(mean_.begin(), mean_.end(), 0.0);
         double lower = 0.0;
@@ -205,7 +245,7 @@ class Walk {
             double total = 0.0;
             std::fill(row_.begin(), row_.end(), 0.0);
             for (int64_t s = 0; s < n; ++s) {
-                const double mass = task_.law[i] * of_p[i * n + s];
+                const double mass = law[i] * of_p[i * n + s];
                 total += mass;
                 for (int64_t x = 0; x < m; ++x) row_[size_t(x)] += mass * next_[size_t(s * m + x)];
             }
@@ -224,7 +264,7 @@ class Walk {
         return false;
     }
     double *scratch(int64_t depth) {
-        while (int64_t(rooms_.size()) <= depth) rooms_.push_back(std::vector<double>(static_cast<size_t>(size_p_ + size_q_)));
+        while (int64_t(rooms_.size()) <= depth) rooms_.push_back(std::vector<double>(room_size()));
         return rooms_[size_t(depth)].data();
     }
 
@@ -232,7 +272,7 @@ class Walk {
     Cross cross_;
     std::vector<double> next_, after_, mean_, row_;
     std::vector<std::vector<double>> rooms_;
-    int64_t size_p_, size_q_, looked_ = 0;
+    int64_t size_p_, size_q_, states_q_, looked_ = 0;
 };
 
 std::vector<double> identity(int64_t n) {
@@ -248,7 +288,7 @@ Status walk(Task &task, Contexts &out) {
     std::vector<Bounds> parts(static_cast<size_t>(symbols * symbols));
     const Status status = parallel(symbols * symbols, usable_threads(0), [&](int64_t piece) {
         Walk walk(task);
-        std::vector<double> one(of_p.size() + of_q.size()), two(one.size());
+        std::vector<double> one(walk.room_size()), two(one.size());
         walk.child(of_p.data(), of_q.data(), piece / symbols, one.data());
         walk.child(one.data(), one.data() + of_p.size(), piece % symbols, two.data());
         parts[size_t(piece)] = walk.at(two.data(), two.data() + of_p.size(), 2);
@@ -273,6 +313,14 @@ Status cross_contexts(const Symbols &p, const double *law, const Symbols &q, con
 
 Status entropy_contexts(const Symbols &p, const double *law, double threshold, int64_t depth, int64_t limit, Contexts &out) try {
     Task task{p, law, nullptr, nullptr, threshold, depth, limit};
+    return walk(task, out);
+} catch (const std::bad_alloc &) {
+    return Status::no_memory;
+}
+
+Status chain_contexts(const Symbols &p, const double *initial_p, const double *laws, const Symbols *q, const double *initial_q,
+                      const double *middle, double threshold, int64_t depth, int64_t limit, Contexts &out) try {
+    Task task{p, laws, q, middle, threshold, depth, limit, initial_p, q ? initial_q : initial_p};
     return walk(task, out);
 } catch (const std::bad_alloc &) {
     return Status::no_memory;

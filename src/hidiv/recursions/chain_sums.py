@@ -48,7 +48,7 @@ def chain_sums(
     if not min(one.log_prob.min(), two.log_prob.min()) >= np.log(FAINT):
         return None
     at_p, at_q, scale, weight = points
-    if ((at_p.T @ one.predicted > NOTHING) & ~(at_q.T @ two.predicted > NOTHING)).any():
+    if np.any((at_p.T @ one.predicted > NOTHING) & ~(at_q.T @ two.predicted > NOTHING)):
         return None
     with np.errstate(divide="ignore", over="ignore"):
         space = Points(at_p, at_q * np.exp(scale), np.log(at_q) + scale, at_q, scale, weight, None, symbols)
@@ -59,7 +59,7 @@ def chain_sums(
     pairs = p[1][:, :, None] * np.einsum("trn,tsn->rsn", one.updated[:-1], into[1:])
     counts = [smoothed[0], pairs.reshape(-1, len(row_of))]
     if symbols:
-        shown = [(smoothed * (m == row_of.T)[:, None, :]).sum(axis=0) for m in range(len(p[2]))]
+        shown = [(smoothed * np.equal(row_of.T, m)[:, None, :]).sum(axis=0) for m in range(len(p[2]))]
         counts.append(np.stack(shown, axis=1).reshape(-1, len(row_of)))
     if logs is not None:
         log_p, log_q = (table[row_of].transpose(1, 2, 0) for table in logs)

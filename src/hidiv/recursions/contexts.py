@@ -11,7 +11,8 @@ from hidiv.recursions.kernels import kernel
 
 Array = NDArray[np.float64]
 Found = tuple[float, float, int, int, bool]
-Bounds = Callable[[Array, Array], tuple[Array, Array, Array]]  # products of p and q -> probability, lower, upper
+Ends = tuple[Array, Array, Array]  # probability, lower, upper
+Bounds = Callable[[Array, Array, int], Ends]  # of products of p and q over so many symbols
 
 SMALLEST = 1e-280  # entries below this could underflow: a context that has some is not split
 
@@ -35,11 +36,18 @@ def cross_contexts(
     taken at the mean of the c_i weighed by `middle` (K_q,). A context is split while its probability times the width
     is above `threshold`. Returns the bounds, leaves, depth, and whether less than `limit` contexts were met.
     """
-    step_p = transition_p[None] * probabilities_p.T[:, None, :]
-    step_q = transition_q[None] * probabilities_q.T[:, None, :]
-    next_p, next_q = transition_p @ probabilities_p, transition_q @ probabilities_q
+    steps = [_steps(transition_p, probabilities_p), _steps(transition_q, probabilities_q)]
+    bounds = _cross_bounds(transition_p @ probabilities_p, transition_q @ probabilities_q, middle)
+    return _walked(lambda of_p, of_q, _: bounds(law, of_p, of_q), steps, threshold, depth, limit)
 
-    def bounds(of_p: Array, of_q: Array) -> tuple[Array, Array, Array]:
+
+def _steps(transition: Array, probabilities: Array) -> Array:
+    """(M, K, K): one step that emits a symbol."""
+    return np.asarray(transition[None] * probabilities.T[:, None, :])
+
+
+def _cross_bounds(next_p: Array, next_q: Array, middle: Array) -> Callable[[Array, Array, Array], Ends]:
+    def bounds(law: Array, of_p: Array, of_q: Array) -> Ends:
         after = np.einsum("r,brs->bs", law, of_p)
         sums = of_q.sum(axis=2)
         alive = sums > 0
@@ -58,7 +66,7 @@ def cross_contexts(
             upper = np.where(after > 0, after * above, 0.0).sum(axis=1)
         return after.sum(axis=1), lower, upper
 
-    return _walked(bounds, [step_p, step_q], threshold, depth, limit)
+    return bounds
 
 
 @kernel
@@ -69,10 +77,13 @@ def entropy_contexts(
 
     H(next | context, state before it) <= rate <= H(next | context), summed over a complete tree of contexts.
     """
-    steps = transition[None] * probabilities.T[:, None, :]
-    following = transition @ probabilities
+    bounds = _entropy_bounds(transition @ probabilities)
+    steps = [_steps(transition, probabilities)]
+    return _walked(lambda of_p, _, __: bounds(law, of_p), steps, threshold, depth, limit)
 
-    def bounds(of_p: Array, _: Array) -> tuple[Array, Array, Array]:
+
+def _entropy_bounds(following: Array) -> Callable[[Array, Array], Ends]:
+    def bounds(law: Array, of_p: Array) -> Ends:
         mass = law[None, :, None] * of_p
         rows = mass @ following  # (B, K, M)
         given, weight = mass.sum(axis=2), mass.sum(axis=(1, 2))
@@ -81,7 +92,49 @@ def entropy_contexts(
             upper = np.where(weight > 0, weight * _entropy((rows / weight[:, None, None]).sum(axis=1)), 0.0)
         return weight, lower, upper
 
-    return _walked(bounds, [steps], threshold, depth, limit)
+    return bounds
+
+
+@kernel
+def chain_contexts(
+    initial_p: Array,
+    laws: Array,
+    transition_p: Array,
+    probabilities_p: Array,
+    initial_q: Array,
+    middle: Array,
+    transition_q: Array,
+    probabilities_q: Array,
+    entropy: bool,
+    threshold: float,
+    depth: int,
+    limit: int,
+) -> Found:
+    """Bounds of the cost of the third and all later symbols of a chain that begins: of q under p, or p's `entropy`.
+
+    A context of k symbols stands for all nodes that have more than k before them, `laws` (depth + 1, K) being the sum
+    of the laws of the state before it; where it is all there is before a node, the node's cost is exact.
+    """
+    following = transition_p @ probabilities_p, transition_q @ probabilities_q
+    steps = [_steps(transition_p, probabilities_p), _steps(transition_q, probabilities_q)][: 1 if entropy else 2]
+    cross, own = _cross_bounds(*following, middle), _entropy_bounds(following[0])
+    firsts = [(initial_p[:, None] * probabilities_p).T, (initial_q[:, None] * probabilities_q).T][: len(steps)]
+
+    def bounds(of_p: Array, of_q: Array, length: int) -> Ends:
+        return own(laws[length], of_p) if entropy else cross(laws[length], of_p, of_q)
+
+    def after_first(of_p: Array, of_q: Array) -> float:
+        """The words themselves, first symbol first, and the cost of what follows them."""
+        starts = [
+            np.einsum("xr,brs->bxs", first, matrices) for first, matrices in zip(firsts, (of_p, of_q), strict=False)
+        ]
+        chance = starts[0] @ following[0]
+        one, two = (starts[0], following[0]) if entropy else (starts[1], following[1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cost = -np.log((one @ two) / one.sum(axis=2, keepdims=True))
+            return float(np.where(chance > 0, chance * cost, 0.0).sum())
+
+    return _walked(bounds, steps, threshold, depth, limit, after_first)
 
 
 def _expected(law: Array, values: Array) -> Array:
@@ -94,17 +147,27 @@ def _entropy(laws: Array) -> Array:
     return np.asarray(-np.where(laws > 0, laws * np.log(np.where(laws > 0, laws, 1.0)), 0.0).sum(axis=-1))
 
 
-def _walked(bounds: Bounds, steps: list[Array], threshold: float, depth: int, limit: int) -> Found:
-    """All contexts of a length together, from two symbols on; the same ones as depth first."""
-    front = [np.eye(step.shape[1])[None] for step in steps]
-    for _ in range(2):
-        front = _extended(front, steps)
+def _walked(
+    bounds: Bounds,
+    steps: list[Array],
+    threshold: float,
+    depth: int,
+    limit: int,
+    after_first: Callable[[Array, Array], float] = lambda of_p, of_q: 0.0,
+) -> Found:
+    """All contexts of a length together, from two symbols on; the same ones as depth first.
+
+    `after_first`: what the extensions of some contexts cost as the first symbols of a chain.
+    """
+    front = _extended([np.eye(step.shape[1])[None] for step in steps], steps)
+    exact = [after_first(front[0], front[-1])]
+    front = _extended(front, steps)
     lower, upper, leaves, met, reached = [], [], 0, 0, 2
     for length in range(2, depth + 1):
         met += len(front[0])
         if met > limit:
             return 0.0, 0.0, leaves, length, False
-        weight, low, high = bounds(front[0], front[-1])
+        weight, low, high = bounds(front[0], front[-1], length)
         width = np.minimum(high - low, 64.0 * weight)
         small = (front[-1] > 0) & (front[-1] < SMALLEST)
         split = (weight > 0) & (width > threshold) & (length < depth)
@@ -116,8 +179,10 @@ def _walked(bounds: Bounds, steps: list[Array], threshold: float, depth: int, li
         leaves, reached = leaves + int((~split).sum()), length
         if not split.any():
             break
-        front = _extended([matrices[split] for matrices in front], steps)
-    return float(np.sum(lower)), float(np.sum(upper)), leaves, reached, met < limit
+        front = [matrices[split] for matrices in front]
+        exact.append(after_first(front[0], front[-1]))
+        front = _extended(front, steps)
+    return float(np.sum(lower) + np.sum(exact)), float(np.sum(upper) + np.sum(exact)), leaves, reached, met < limit
 
 
 def _extended(front: list[Array], steps: list[Array]) -> list[Array]:

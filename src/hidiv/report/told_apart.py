@@ -72,6 +72,6 @@ def in_words(side: Needed) -> str:
     """Both numbers, or why there is none."""
     if isinf(side.value):
         return side.reason or "none"
-    wald = "rate infinite" if side.value == 0 else shown(side.value, 3)
+    wald = "rate infinite" if side.value == 0 else shown(side.wald, 3)
     simulated = "too long to simulate" if side.simulated is None else shown(side.simulated.mean, 3)
     return f"{simulated} ({wald})"

@@ -7,10 +7,12 @@ from math import inf
 import numpy as np
 import pytest
 
+from hidiv.divergences.observed.chain_contexts import context_chain, context_chain_entropy
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite_chain import collocated_chain, cross_entropy_chain, observed_chain
-from hidiv.divergences.observed.interval import FiniteChain
-from hidiv.divergences.observed.rates import observed_rate
+from hidiv.divergences.observed.grid_chain import grid_chain
+from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.rates import observed_rate, reached
 
 from .pairs import KINDS, PAPER_P, PAPER_Q, contains, pair, pair_with_zeros
 
@@ -83,6 +85,47 @@ def test_reducible_and_periodic_p():
     # the deterministic cycle in the end: increments over two symbols settle
     later = collocated_chain(p, q, 4003)
     assert later.lower - long.lower == pytest.approx(long.lower - collocated_chain(p, q, 3999).lower, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_contexts_as_long_as_the_chain_are_exact(seed):
+    """Split as far as it goes every context is a whole past."""
+    p, q = pair_with_zeros(seed, 2, (3, 3))
+    p, q = reached(p), reached(q)
+    value = enumerate_chain(p, q, 6).value
+    if value < inf:
+        cross, own = (last(way) for way in (context_chain(p, q, 6), context_chain_entropy(p, 6)))
+        assert contains(cross, value + entropy(p, 6))
+        assert contains(own, entropy(p, 6))
+        assert max(cross.width, own.width) < 4e-12  # what is allowed for rounding
+
+
+def last(refiner):
+    """What the last of its passes finds."""
+    found = refiner.step(inf)
+    while (better := refiner.step(inf)) is not None:
+        found = better
+    return found
+
+
+@pytest.mark.parametrize(
+    ("states", "symbols", "passes", "width"), [((3, 3), 4, 12, 1e-4), ((4, 4), 4, 11, 1e-3), ((8, 8), 8, 6, 1e-1)]
+)
+def test_sharp_chains_have_contexts(states, symbols, passes, width):
+    """Where the filter soon forgets; the intervals of contexts and of grids overlap."""
+    p, q = pair("sharp", 11, symbols, states)
+    ways = [context_chain(p, q, 100), grid_chain(p, q, 100)]
+    contexts, grid = ([way.step(inf) for _ in range(n)][-1] for way, n in zip(ways, (passes, 1), strict=True))
+    assert max(contexts.lower, grid.lower) <= min(contexts.upper, grid.upper)
+    assert contexts.width < width
+    assert contexts.width < grid.width
+
+
+def test_very_short_and_very_long_chains_have_no_contexts():
+    p, q = pair("sharp", 11, 4, (3, 3))
+    for length in (2, 10**7):
+        with pytest.raises(NotApplicable):
+            context_chain(p, q, length).step(inf)
 
 
 def entropy(p, length):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hidiv.divergences.observed.block_entropy import block_entropy
+from hidiv.divergences.observed.chain_contexts import context_chain, context_chain_entropy
 from hidiv.divergences.observed.enumeration import enumerate_chain
 from hidiv.divergences.observed.finite_chain import observed_chain
 from hidiv.divergences.observed.grid_chain import grid_chain, grid_chain_entropy
@@ -64,6 +65,8 @@ def test_enumerated_value_is_inside_the_first_grid(block):
             (grid_chain_entropy(p, length), entropy),
             (block_entropy(p, length), entropy),
         )
+        if length > 2:
+            methods += (context_chain(p, q, length), cross), (context_chain_entropy(p, length), entropy)
         for found, value in methods:
             interval = found.step(soon())
             assert contains(interval, value, 1e-13), (seed, interval, value)

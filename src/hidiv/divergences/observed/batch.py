@@ -20,4 +20,6 @@ class Batch(NamedTuple):
 
 def joined(batches: list[Batch]) -> Batch:
     """All draws together, in their order."""
+    if len(batches) == 1:
+        return batches[0]
     return Batch(*(np.concatenate(parts) for parts in zip(*batches, strict=True)))

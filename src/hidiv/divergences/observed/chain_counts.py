@@ -76,8 +76,10 @@ def counts_of(p: Model, q: Model, tree: Tree, spaces: tuple[Points, ...], space_
         laws[0] = p.initial
         for t in range(1, length):
             laws[t] = laws[t - 1] @ moves[t]
-    each = moves if len(moves) == 1 else moves[1:]
-    pairs = (laws[:-1, :, None] * each).sum(axis=0)
+    if len(moves) == 1:
+        pairs = laws[:-1].sum(axis=0)[:, None] * moves[0]
+    else:
+        pairs = (laws[:-1, :, None] * moves[1:]).sum(axis=0)
     emissions = []
     group = np.zeros(length, dtype=np.int64) if tree.group is None else np.asarray(tree.group)
     for kind, space in enumerate(spaces):

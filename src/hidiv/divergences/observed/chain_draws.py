@@ -27,6 +27,7 @@ IntArray = NDArray[np.int64]
 
 CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
 FEW_SYMBOLS = 8
+LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
 LAST = 8  # nodes at the end that have coefficients of their own
 
 
@@ -145,7 +146,10 @@ class ChainPair:
         following = None if lean or self.following is None else (self.following.p, self.following.q)
         laws = [(m.initial, m.transitions[0], table) for m, table in zip(models, tables, strict=True)]
         symbols = space.symbols and counted
-        found = chain_sums(*laws, row_of, self.point_tables, following, logs, symbols, not lean, LAST)
+        # Portions run side by side already; threads of its own are for what takes longer than to start them.
+        threads = 1 if row_of.size * len(space.weight) < LONG else 0
+        p, q = laws
+        found = chain_sums(p, q, row_of, self.point_tables, following, logs, symbols, not lean, LAST, threads)
         if found is None:
             return None
         controls = found[:, 2:]

@@ -22,6 +22,7 @@ from hidiv.recursions.levels import by_level
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
+    from hidiv.models.until_end import UntilEnd
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ MOST = 64  # states of models whose relabellings are searched
 _LEVELS = 4096  # of a recursion that is not flat by then
 
 
-def joint_above(p: Model, q: Model, tree: Tree) -> float:
+def joint_above(p: Model, q: Model, tree: Tree | UntilEnd) -> float:
     """The smallest joint divergence over relabellings of q, moved up by its rounding; +inf where there is none."""
     try:
         return _room(align(p, q, tree).value) if _alike(p, q) else inf

@@ -46,7 +46,7 @@ def _refiner(
         if (q.moves() & (q.steps() < TINY)).any():
             raise NotApplicable("q has probabilities too small for doubles")
         began = monotonic()
-        limit = MOST if speed == 0.0 else int(max(speed * (end - began), 1000))
+        limit = MOST if speed == 0.0 else int(min(max(speed * (end - began), 1000.0), MOST))
         lower, upper, leaves, depth, finished = run(threshold, limit)
         if not finished or threshold < 1e-22:
             return None

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.block_entropy import block_entropy
+from hidiv.divergences.observed.chain_contexts import context_chain, context_chain_entropy
 from hidiv.divergences.observed.chebyshev import coefficients, values, zeros
 from hidiv.divergences.observed.grid_chain import grid_chain, grid_chain_entropy
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, outward
@@ -44,8 +45,8 @@ def observed_chain(
 ) -> Interval:
     """Bounds of D_X on a chain of `length` symbols; +inf where p emits a word q cannot.
 
-    In the log-odds where the filter has two states; else on grids of filters, finer until `enough`, for `seconds`, or
-    until an interrupt. `above`: a bound known otherwise.
+    In the log-odds where the filter has two states; else by contexts and on grids of filters, finer until `enough`, for
+    `seconds`, or until an interrupt. `above`: a bound known otherwise.
     """
     end = monotonic() + seconds
     word = forbidden_word(p, q, length)
@@ -57,7 +58,11 @@ def observed_chain(
         try:
             parts.append(Part(1.0, cross_entropy_chain(p, law, length), []))
         except NotApplicable:
-            some = [grid_chain(p, q, length)] if law is q else [block_entropy(p, length), grid_chain_entropy(p, length)]
+            if law is q:
+                some = [context_chain(p, q, length), grid_chain(p, q, length)]
+            else:
+                ways = context_chain_entropy, block_entropy, grid_chain_entropy
+                some = [way(p, length) for way in ways]
             parts.append(Part(1.0, Interval(0.0, most, {"method": "none"}), some))
     return narrowed(parts[:1], parts[1:], enough, end, above)
 

@@ -23,6 +23,7 @@ from hidiv.divergences.observed.support import forbidden_configuration
 from hidiv.divergences.observed.tree_enumeration import enumerate_tree
 from hidiv.divergences.observed.two_state_listed import observed_listed
 from hidiv.divergences.observed.two_state_tree import observed_regular
+from hidiv.divergences.observed.until_end import observed_until_end
 from hidiv.divergences.observed.variational import variational
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
@@ -30,6 +31,7 @@ from hidiv.errors import HidivError, IncompatibleModels, OutOfRange, refuse
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
+from hidiv.models.until_end import UntilEnd
 
 Method = Literal["auto", "exact", "certified", "montecarlo", "variational"]
 QUICK = 100_000  # words that "auto" lists without a second thought
@@ -40,7 +42,7 @@ AUTO_SECONDS = 3.0  # that "auto" gives to a certificate before it estimates
 def observed_kl(
     p: Any,
     q: Any,
-    tree: Tree | int,
+    tree: Tree | int | UntilEnd,
     *,
     method: Method = "auto",
     rtol: float = 1e-3,
@@ -56,7 +58,8 @@ def observed_kl(
     finite alphabets and trees with two states, wide for others. montecarlo: an estimate with its standard error, until
     `rtol`, `atol`, `max_samples` or `max_seconds`. variational: a deterministic approximation. auto: exact where it is
     quick, certified where that soon is as narrow as asked, else montecarlo, with what is certain in `.notes`;
-    `.status` says which. +inf where p emits what q cannot.
+    `.status` says which. With hd.UNTIL_END, for models with `end`: of what is shown and where it ends, an estimate or
+    wide bounds. +inf where p emits what q cannot.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
@@ -65,6 +68,8 @@ def observed_kl(
     """
     check_limits(rtol, atol, max_samples, max_seconds)
     p, q = as_models(p, q)
+    if isinstance(tree, UntilEnd):
+        return observed_until_end(p, q, method, rtol, atol, seed, max_samples, max_seconds)
     check_length(p, q, until_end=False)
     check_observations(p, q)
     on = as_tree(tree)

@@ -15,6 +15,8 @@ from hidiv.arguments import Seed, seed_number
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
+AHEAD = 4  # portions to a worker, so that none is idle while the reader thinks
+
 
 def available() -> int:
     """The processors this process may use."""
@@ -36,7 +38,7 @@ def in_order(work: Callable[[Given], Found], portions: Iterable[Given], workers:
     try:
         for portion in left:
             waiting.append(pool.submit(work, portion))
-            if len(waiting) > workers:
+            if len(waiting) > AHEAD * workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

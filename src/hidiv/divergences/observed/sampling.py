@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hidiv.arguments import Seed
 from hidiv.divergences.observed.batch import Batch, joined
 from hidiv.divergences.observed.chain_draws import ChainPair
-from hidiv.divergences.observed.cross_fitting import Mean, controlled_mean, plain_mean
+from hidiv.divergences.observed.cross_fitting import SHARE, Mean, controlled_mean, plain_mean
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.parallel import Streams, available, in_order
 from hidiv.divergences.observed.tree_draws import TreePair
@@ -146,8 +146,12 @@ class _Run:
         if not all(np.isfinite(batch.plain).all() and np.isfinite(batch.base).all() for batch in self.found):
             return True
         batch, best = self.together()
-        self.check = min(2 * self.drawn, self.most)
         wanted = max(self.atol, self.rtol * abs(best.value))
+        # While more draws allow more controls nobody knows how much those gain; afterwards the error falls as it does.
+        all_used = best.settled and best.controls < self.drawn // SHARE
+        short = min(best.std_error / max(wanted, 1e-300), 1e6) if all_used else 0.0
+        needed = 1.05 * self.drawn * short**2
+        self.check = int(min(max(2 * self.drawn, needed), self.most))
         progress.show(
             max(self.drawn / self.most, min(1.0, wanted / max(best.std_error, 1e-300)) ** 2),
             f"{self.drawn} drawn, {best.value:.6g}",

@@ -29,7 +29,7 @@ def forbidden(p: Model, q: Model, tree: Tree | None) -> str | None:
     tables = []
     for g in range(groups):
         one, two = (m.emissions[min(g, len(m.emissions) - 1)] for m in (p, q))
-        tables.append(_supports(one, two))
+        tables.append(supports(one, two))
     if not any((a.any(axis=0) & ~b).any() for a, b in tables):
         return None  # every state of q has all that p shows, so that no path of q is needed in particular
     if tree is None or (tree.is_chain and groups == len(p.transitions) == len(q.transitions) == 1):
@@ -70,7 +70,7 @@ def _law(model: Model, tables: list[Flags], group: IntArray) -> TreeLaw:
     )
 
 
-def _supports(p: Family, q: Family) -> tuple[Flags, Flags]:
+def supports(p: Family, q: Family) -> tuple[Flags, Flags]:
     """(K, M) and (L, M): what each state can show, of symbols, or of "what q can have" and "what it cannot"."""
     if has_symbols(p) and has_symbols(q):
         tables = family_symbols(p), family_symbols(q)
