@@ -62,9 +62,11 @@ def fit(
       hidiv fit --data x.csv --states 3 --emission gaussian -o A.json
     """
     from hidiv.errors import HidivError, InvalidModel, refuse
+    from hidiv.files.disk import check_target
     from hidiv.files.writing import save
     from hidiv.fitting.fit import fit as fitted
 
+    check_target(out)
     if states is None and start is None:
         refuse(InvalidModel, "--states", "is needed without --start")
     cut = None

@@ -58,11 +58,13 @@ STDIN = "hidiv.standard_input"  # key of the context's notes: what standard inpu
 
 def standard_input(what: str) -> str:
     """All of standard input, for the one file given as '-'; it cannot be read twice."""
+    from hidiv.files.reading import decoded
+
     told = click.get_current_context().find_root().meta
     if STDIN in told:
         refuse(InvalidFile, what, f"standard input was read already, for {told[STDIN]}", "-", "give one of them a file")
     told[STDIN] = what
-    return sys.stdin.read()
+    return decoded(sys.stdin.buffer.read(), "standard input")
 
 
 def read_model(path: str) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -10,6 +11,8 @@ import click
 
 from hidiv.cli.interrupts import EXIT_CODE, noted_interrupts
 from hidiv.errors import HidivError
+
+PIPE_CODE = 141  # what shells give a command whose reader has gone
 
 # Command -> where it is, and what the list of commands says of it.
 COMMANDS = {
@@ -84,6 +87,13 @@ def main() -> None:
             fail(" ".join(said.split()), 2)
         except (KeyboardInterrupt, click.Abort):
             fail("interrupted", EXIT_CODE)
+        except MemoryError as error:
+            fail(f"this needs more memory than there is; {' '.join(str(error).split()) or 'try less at once'}", 2)
+        except BrokenPipeError:  # who read from us has gone, as head does: nothing is wrong
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(PIPE_CODE)
+        except OSError as error:
+            fail(f"the system refuses: {error}", 2)
         if interrupts:
             fail("interrupted, what was finished by then was kept", EXIT_CODE)
         sys.exit(code)

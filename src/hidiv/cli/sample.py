@@ -31,8 +31,11 @@ def sample(model: str, tree_text: str | None, seed: int | None, states: bool, ou
       hidiv sample rain.json --tree chain:100 --seed 1 -o x.csv
     """
     from hidiv.files.csv_values import values_to_text
+    from hidiv.files.disk import check_target
     from hidiv.inference.sampling import sample as draw
 
+    if out != "-":
+        check_target(out)
     source = read_model(model)
     hidden, x = draw(source, read_tree_for(tree_text, source), seed=seed)
     if as_json:
