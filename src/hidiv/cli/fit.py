@@ -35,7 +35,7 @@ from hidiv.cli.tables import print_json
     "--tol", type=click.FloatRange(min=0), default=1e-6, show_default=True, help="Relative gain that ends a climb."
 )
 @click.option("--max-iter", type=click.IntRange(min=0), default=500, show_default=True, help="Iterations at most.")
-@click.option("--seed", type=int, help="Seed, for the same starts again.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed, for the same starts again.")
 @click.option("-o", "--out", required=True, metavar="A.json", help="Model file to write.")
 @json_option
 def fit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -79,6 +80,8 @@ def main() -> None:
     An interrupted command that kept what it had finished has printed or written it by now; its exit code is 130 all
     the same.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
     with noted_interrupts() as interrupts:
         try:
             code = commands(prog_name="hidiv", standalone_mode=False)

@@ -11,7 +11,7 @@ from hidiv.cli.tables import json_text, write_out
 @click.command()
 @click.argument("model", type=FILE, metavar="A.json")
 @tree_option
-@click.option("--seed", type=int, help="Seed, for the same draw again.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed, for the same draw again.")
 @click.option("--states", is_flag=True, help="Write the hidden states too, in a column that --data ignores.")
 @click.option(
     "-o",

@@ -86,7 +86,7 @@ def write_text(path: str, text: str) -> None:
     """The same for text, in UTF-8."""
 
     def write(out: IO[bytes]) -> None:
-        out.write(text.encode("utf-8"))
+        out.write(text.encode("utf-8", "backslashreplace"))  # a name may hold half a character
 
     replace_file(path, write)
 
