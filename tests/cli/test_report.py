@@ -59,3 +59,18 @@ def test_refused(tmp_path: Path) -> None:
         "report", *CHAINS, "--tree", "chain:9", "-o", str(tmp_path / "no" / "report.html")
     )
     assert not Path(out).exists()
+
+
+def test_numbers_that_do_not_fit_lie_beside_the_page(tmp_path: Path) -> None:
+    out, data = tmp_path / "report.html", tmp_path / "x.csv"
+    data.write_text("".join(f"{x}\n" for x in np.random.default_rng(5).integers(0, 3, 40_000)))
+    (tmp_path / "report.json").write_text('{"format": "hidiv.model"}')  # somebody's: it stays
+    for _ in range(2):  # the second time over what the first wrote
+        done = hidiv("report", *CHAINS, "--data", str(data), "-o", str(out))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"{out}, with all of its numbers in report-data.json\n"
+    assert (tmp_path / "report.json").read_text() == '{"format": "hidiv.model"}'
+    told = json.loads((tmp_path / "report-data.json").read_text())
+    assert len(told["profile"]["by_node"]) == 40_000
+    assert 'href="report-data.json"' in out.read_text()
+    assert {path.name for path in tmp_path.iterdir()} == {"report.html", "report.json", "report-data.json", "x.csv"}

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hidiv.cli.inputs import json_option, standard_input
+from hidiv.cli.pictures import check_picture, save_picture
 from hidiv.cli.tables import print_json
 from hidiv.errors import InvalidFile, refuse
 
@@ -35,9 +36,13 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     from hidiv.comparison.cluster import cluster as group
     from hidiv.comparison.cluster import jeffreys
     from hidiv.comparison.embed import embed
-    from hidiv.files.disk import write_text
+    from hidiv.files.disk import check_target, write_text
     from hidiv.files.matrices import matrix_from_text, read_matrix
 
+    if out is not None:
+        check_target(out)
+    if plot is not None:
+        check_picture(plot)
     table = matrix_from_text(standard_input("the matrix"), "standard input") if matrix == "-" else read_matrix(matrix)
     values, names, columns = table
     if names != columns:
@@ -53,7 +58,7 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
 
         linkage = found.linkage if found.linkage is not None else group(values, 1).linkage
         axes: Any = picture(jeffreys(values), names=names, linkage=linkage)
-        axes.figure.savefig(plot, bbox_inches="tight")
+        save_picture(axes, plot)
     members = [[names[i] for i, label in enumerate(found.labels) if label == c] for c in range(found.n_clusters)]
     if as_json:
         described = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,7 @@ from hidiv.cli.inputs import (
 )
 from hidiv.cli.interrupts import was_interrupted
 from hidiv.cli.tables import print_json
+from hidiv.errors import HidivError, refuse
 
 if TYPE_CHECKING:
     from hidiv.divergences.compared import Comparison
@@ -61,6 +63,8 @@ def compare(
     """
     from hidiv.divergences.compare import compare as compare_models
 
+    if fail_above is not None and isnan(fail_above):
+        refuse(HidivError, "--fail-above", "must be a number to compare with", fail_above)
     first, second = read_model(p), read_model(q)
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, first, second)

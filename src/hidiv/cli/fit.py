@@ -35,7 +35,7 @@ from hidiv.cli.tables import print_json
     "--tol", type=click.FloatRange(min=0), default=1e-6, show_default=True, help="Relative gain that ends a climb."
 )
 @click.option("--max-iter", type=click.IntRange(min=0), default=500, show_default=True, help="Iterations at most.")
-@click.option("--seed", type=int, help="Seed, for the same starts again.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed, for the same starts again.")
 @click.option("-o", "--out", required=True, metavar="A.json", help="Model file to write.")
 @json_option
 def fit(
@@ -62,9 +62,11 @@ def fit(
       hidiv fit --data x.csv --states 3 --emission gaussian -o A.json
     """
     from hidiv.errors import HidivError, InvalidModel, refuse
+    from hidiv.files.disk import check_target
     from hidiv.files.writing import save
     from hidiv.fitting.fit import fit as fitted
 
+    check_target(out)
     if states is None and start is None:
         refuse(InvalidModel, "--states", "is needed without --start")
     cut = None

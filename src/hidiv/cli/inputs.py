@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
-from hidiv.errors import InvalidFile, InvalidTree, refuse
+from hidiv.errors import InvalidFile, InvalidTree, refuse, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,11 +59,13 @@ STDIN = "hidiv.standard_input"  # key of the context's notes: what standard inpu
 
 def standard_input(what: str) -> str:
     """All of standard input, for the one file given as '-'; it cannot be read twice."""
+    from hidiv.files.reading import decoded
+
     told = click.get_current_context().find_root().meta
     if STDIN in told:
         refuse(InvalidFile, what, f"standard input was read already, for {told[STDIN]}", "-", "give one of them a file")
     told[STDIN] = what
-    return sys.stdin.read()
+    return decoded(sys.stdin.buffer.read(), "standard input")
 
 
 def read_model(path: str) -> Model:
@@ -79,14 +82,16 @@ def read_tree(text: str) -> Tree:
     from hidiv.files.reading import load_tree
     from hidiv.models.tree import Tree
 
-    kind, _, size = text.partition(":")
-    if kind == "chain" and size:
+    kind, colon, size = text.partition(":")
+    if kind == "chain" and colon:
         return Tree.chain(_whole(text, size))
-    if kind == "regular" and size:
+    if kind == "regular" and colon:
         children, cross, depth = size.partition("x")
         if not cross:
             refuse(InvalidTree, f"--tree {text}", "a regular tree is written regular:CxN, C children and N levels")
         return Tree.regular(_whole(text, children), _whole(text, depth))
+    if colon and not os.path.exists(text):
+        refuse(InvalidTree, f"--tree {text}", "must be chain:N, regular:CxN or a tree file")
     return tree_from_text(standard_input("the tree"), "standard input") if text == "-" else load_tree(text)
 
 
@@ -114,6 +119,8 @@ def read_data(path: str) -> NDArray[np.float64]:
 
 
 def _whole(text: str, number: str) -> int:
-    if not number.isdecimal() or len(number) > 30:
-        refuse(InvalidTree, f"--tree {text}", "sizes are whole numbers", number)
+    if not number.isdecimal():
+        refuse(InvalidTree, f"--tree {text}", "sizes are whole numbers", number or "nothing")
+    if len(number) > 30:
+        refuse(InvalidTree, f"--tree {shown(text)}", "sizes have 30 digits at most", f"{len(number)} digits")
     return int(number)

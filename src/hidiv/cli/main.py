@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -10,6 +12,8 @@ import click
 
 from hidiv.cli.interrupts import EXIT_CODE, noted_interrupts
 from hidiv.errors import HidivError
+
+PIPE_CODE = 141  # what shells give a command whose reader has gone
 
 # Command -> where it is, and what the list of commands says of it.
 COMMANDS = {
@@ -76,6 +80,8 @@ def main() -> None:
     An interrupted command that kept what it had finished has printed or written it by now; its exit code is 130 all
     the same.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
     with noted_interrupts() as interrupts:
         try:
             code = commands(prog_name="hidiv", standalone_mode=False)
@@ -84,6 +90,13 @@ def main() -> None:
             fail(" ".join(said.split()), 2)
         except (KeyboardInterrupt, click.Abort):
             fail("interrupted", EXIT_CODE)
+        except MemoryError as error:
+            fail(f"this needs more memory than there is; {' '.join(str(error).split()) or 'try less at once'}", 2)
+        except BrokenPipeError:  # who read from us has gone, as head does: nothing is wrong
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(PIPE_CODE)
+        except OSError as error:
+            fail(f"the system refuses: {error}", 2)
         if interrupts:
             fail("interrupted, what was finished by then was kept", EXIT_CODE)
         sys.exit(code)

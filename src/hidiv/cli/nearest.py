@@ -33,8 +33,10 @@ def nearest(
     from math import log
 
     from hidiv.comparison.nearest import nearest as search
-    from hidiv.files.disk import write_text
+    from hidiv.files.disk import check_target, write_text
 
+    if out is not None:
+        check_target(out)
     first = read_model(query)
     found, names = read_models(models)
     result = search(first, found, read_tree_for(tree_text, first), min(count, len(names)), index=index)

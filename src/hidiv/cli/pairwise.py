@@ -9,6 +9,7 @@ import click
 
 from hidiv.cli.collections import read_models
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
+from hidiv.cli.pictures import check_picture, save_picture
 from hidiv.cli.tables import print_json
 from hidiv.errors import HidivError, refuse
 from hidiv.progress import Progress
@@ -51,8 +52,13 @@ def pairwise(
     import numpy as np
 
     from hidiv.comparison.pairwise import pairwise_kl
+    from hidiv.files.disk import check_target
     from hidiv.files.matrices import write_matrix
 
+    if out is not None:
+        check_target(out)
+    if plot is not None:
+        check_picture(plot)
     found, names = read_models(models)
     if (data is None) == (quantity == "posterior"):
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
@@ -87,7 +93,7 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
     axes: Any = picture(
         table, names=names, linkage=cluster(table, 1).linkage, unit=unit, quantity=matrix.quantity, status=matrix.status
     )
-    axes.figure.savefig(path, bbox_inches="tight")
+    save_picture(axes, path)
 
 
 def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> dict[str, Any]:

@@ -34,8 +34,9 @@ def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out
     Example:
       hidiv report rain.json snow.json --tree chain:100 -o report.html
     """
-    from hidiv.files.disk import write_text
+    from hidiv.files.disk import check_target, write_text
 
+    check_target(out)
     beside = free_name(Path(out))
     if len(models) == 2 and not any(path.endswith(".npz") for path in models):
         page = of_two(models[0], models[1], tree_text, data, beside)

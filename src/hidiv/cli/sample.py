@@ -11,7 +11,7 @@ from hidiv.cli.tables import json_text, write_out
 @click.command()
 @click.argument("model", type=FILE, metavar="A.json")
 @tree_option
-@click.option("--seed", type=int, help="Seed, for the same draw again.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed, for the same draw again.")
 @click.option("--states", is_flag=True, help="Write the hidden states too, in a column that --data ignores.")
 @click.option(
     "-o",
@@ -31,8 +31,11 @@ def sample(model: str, tree_text: str | None, seed: int | None, states: bool, ou
       hidiv sample rain.json --tree chain:100 --seed 1 -o x.csv
     """
     from hidiv.files.csv_values import values_to_text
+    from hidiv.files.disk import check_target
     from hidiv.inference.sampling import sample as draw
 
+    if out != "-":
+        check_target(out)
     source = read_model(model)
     hidden, x = draw(source, read_tree_for(tree_text, source), seed=seed)
     if as_json:

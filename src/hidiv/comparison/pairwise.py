@@ -63,8 +63,8 @@ def pairwise_kl(
     observed: the variational approximation (definitions (5.7)), or with `samples` Monte Carlo with standard errors
     (definitions (5.8)). `.status` and `.notes` say which. +inf where p reaches what q lacks.
 
-    symmetric=True gives Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)). `level_weights` (depth,) is what
-    each level of the tree counts in place of its number of nodes, "equal" one each (joint and observed).
+    symmetric=True gives Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)). `level_weights` (depth,) is
+    what each level of the tree counts in place of its number of nodes, "equal" one each (joint and observed).
 
     executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
     gives the same bits. `store` is the path of a zarr store: blocks are written once, and a second run does what is

@@ -43,9 +43,9 @@ def align(p: Any, q: Any, tree: Tree | int | UntilEnd) -> Alignment:
     """The order of q's states that minimises the joint divergence; value == joint_kl(p, q.relabel(permutation), tree).
 
     The joint divergence is linear in q's logarithms (definitions (3.6)), so an order is an assignment of states. Every
-    order up to 8 states; beyond, quadratic assignment and pairwise exchanges, which may stop at a local minimum and says
-    so in `optimal`. Among orders that do equally well the labels as they are come first. +inf where no order found makes
-    the divergence finite.
+    order up to 8 states; beyond, quadratic assignment and pairwise exchanges, which may stop at a local minimum and
+    says so in `optimal`. Among orders that do equally well the labels as they are come first. +inf where no order found
+    makes the divergence finite.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))

@@ -36,8 +36,8 @@ def do_bound(p: Any, q: Any, tree: Tree | int) -> Divergence:
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
-    >>> hd.do_bound(p, q, 10).value == hd.joint_kl(p, q, 10).value
-    True
+    >>> hd.do_bound(p, q, 10)
+    joint divergence D(p || q) on a chain of 10 nodes = 5.6628668946 nats, exact
     """
     p, q = as_models(p, q)
     checked = check_joint(p, q, tree)

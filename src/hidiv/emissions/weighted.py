@@ -94,9 +94,9 @@ class Weighted:
 def spread(x: Array) -> Array:
     """(F,): standard deviation of the values seen; their size, or 1, where they do not vary."""
     count = (~np.isnan(x)).sum(axis=0)
-    values = np.where(np.isnan(x), 0.0, x)
+    values = np.where(np.isfinite(x), x, 0.0)
     middle = values.sum(axis=0) / np.maximum(count, 1)
-    apart = np.where(np.isnan(x), 0.0, x - middle)
+    apart = np.where(np.isfinite(x), x, middle) - middle  # what is infinite is refused by the family, in its words
     far = np.abs(apart).max(axis=0, initial=0.0)
     unit = np.where(far > 0, far, 1.0)  # squares of very large and very small numbers are none
     found = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))

@@ -46,6 +46,18 @@ def read_limited(file: IO[bytes], path: str, limit: int) -> bytes:
     return data
 
 
+def check_target(path: str) -> None:
+    """Refuse a file that cannot be written for its folder or its kind: to be asked before long work."""
+    target = os.path.realpath(checked_path(path))
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        refuse(InvalidFile, shown(path), "cannot be written, is a directory")
+    if not os.path.isdir(folder):
+        refuse(InvalidFile, shown(path), "cannot be written, there is no such folder")
+    if not os.access(folder, os.W_OK):
+        refuse(InvalidFile, shown(path), "cannot be written, permission denied")
+
+
 def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
     """Write beside the file, then take its place: other readers see the old file or the new one, never half of it."""
     target = os.path.realpath(path)
@@ -74,7 +86,7 @@ def write_text(path: str, text: str) -> None:
     """The same for text, in UTF-8."""
 
     def write(out: IO[bytes]) -> None:
-        out.write(text.encode("utf-8"))
+        out.write(text.encode("utf-8", "backslashreplace"))  # a name may hold half a character
 
     replace_file(path, write)
 

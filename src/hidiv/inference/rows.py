@@ -46,7 +46,8 @@ def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
     known = as_evidence(evidence)
     on = as_tree(tree, known.n_nodes)
     if known.n_nodes != on.n_nodes and not (known.is_listed and known.n_nodes < on.n_nodes):
-        refuse(InvalidEvidence, "evidence", f"must describe the {on.n_nodes} nodes of the tree", known.n_nodes)
+        count = on.n_nodes if on.n_nodes < 10**20 else "many"
+        refuse(InvalidEvidence, "evidence", f"must describe the {count} nodes of the tree", known.n_nodes)
     return known, on
 
 

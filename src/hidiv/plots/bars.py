@@ -94,7 +94,9 @@ def largest(bars: list[Bar], most: int) -> list[Bar]:
     chosen = set(sorted(range(len(bars)), key=lambda i: -bars[i].value)[:most])
     kept = [bar for i, bar in enumerate(bars) if i in chosen]
     for kind in LOOKS:
-        rest = [bar.value for i, bar in enumerate(bars) if i not in chosen and bar.kind == kind]
-        if rest:
-            kept.append(Bar(kind, f"{len(rest)} other {kind}s", sum(rest)))
+        rest = [bar for i, bar in enumerate(bars) if i not in chosen and bar.kind == kind]
+        if len(rest) == 1:
+            kept.append(rest[0])
+        elif rest:
+            kept.append(Bar(kind, f"{len(rest)} other {kind}s", sum(bar.value for bar in rest)))
     return kept

@@ -69,7 +69,7 @@ def _chain(shares: Array, result: Divergence, ax: Axes | None) -> Axes:
         ax.fill_between(middle, np.maximum.reduceat(shares, cuts), color=LIGHT, linewidth=0, label="largest nearby")
         means = np.add.reduceat(shares, cuts) / np.diff(np.append(cuts, n))
         ax.plot(middle, means, color=colour, linewidth=1, label="mean")
-        ax.legend(fontsize="small", frameon=False)
+        ax.legend(fontsize="small", loc="lower right", facecolor="white", framealpha=1.0, edgecolor="none")
     ax.set_xlim(-0.6, n - 0.4)
     ax.set_ylim(bottom=0)
     ax.set_xlabel("node")
@@ -119,12 +119,10 @@ def _levels(shares: Array, result: Divergence, tree: Tree, ax: Axes | None) -> A
     ax.bar(range(len(sums)), sums, 0.8, color=QUANTITY.get(result.quantity, (JOINT, ""))[0])
     if len(sums) <= 24:
         for at, (value, count) in enumerate(zip(sums, counts, strict=True)):
-            label = f"{count} of {value / count:.2g}" if len(sums) <= 8 else f"{count}"
+            label = f"{count} x {value / count:.2g}" if len(sums) <= 8 else f"{count}"
             ax.annotate(label, (at, value), (0, 2), textcoords="offset points", ha="center", fontsize="x-small")
     ax.set_ylim(0, 1.12 * float(sums.max()) or 1.0)
-    ax.set_xlabel(
-        "level (above each bar: nodes, and their mean)" if len(sums) <= 8 else "level (above each bar: nodes)"
-    )
+    ax.set_xlabel("level (above each bar: nodes x their mean)" if len(sums) <= 8 else "level (above each bar: nodes)")
     ax.set_ylabel(f"share of the level ({result.unit})")
     plain(ax)
     return ax

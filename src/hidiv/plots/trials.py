@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from hidiv.divergences.result import Divergence
 
+ASIDE = 0.85  # a second quantity stands a bit to the left, so that intervals do not hide each other
+
 
 def convergence(
     estimates: Sequence[Divergence], reference: Divergence | Sequence[Divergence] = (), *, title: str | None = None,
@@ -42,8 +44,8 @@ def convergence(
         ax.axhline(one.value, color=colour, linestyle=style, linewidth=1.3, label=f"{standing(one)}: {said(one.value)}")
         if one.lower is not None and one.upper is not None and one.status != "exact":
             ax.axhspan(one.lower, one.upper, color=LIGHT, alpha=0.6, zorder=0)
-    for quantity in dict.fromkeys(one.quantity for one in estimates):
-        _estimates(ax, quantity, [one for one in estimates if one.quantity == quantity])
+    for i, quantity in enumerate(dict.fromkeys(one.quantity for one in estimates)):
+        _estimates(ax, quantity, [one for one in estimates if one.quantity == quantity], ASIDE**i)
     ax.set_xscale("log")
     ax.set_xlabel("draws")
     ax.set_ylabel(f"D ({estimates[0].measure})")
@@ -53,14 +55,14 @@ def convergence(
     return ax
 
 
-def _estimates(ax: Axes, quantity: str, mine: Sequence[Divergence]) -> None:
+def _estimates(ax: Axes, quantity: str, mine: Sequence[Divergence], aside: float) -> None:
     values = np.array([one.value for one in mine])
     low, high = (
         np.array([one.value if (v := getattr(one, s)) is None else v for one in mine]) for s in ("lower", "upper")
     )
     colour, marker = QUANTITY[quantity]
     ax.errorbar(
-        [float(one.n_samples or 0) for one in mine], values, [values - low, high - values], fmt=marker, color=DARK,
-        markerfacecolor="white", markeredgecolor=colour, ecolor=colour, markersize=6, elinewidth=1.2, capsize=4,
-        label=f"{quantity}, {STATUS['estimate']}", zorder=3,
+        [aside * float(one.n_samples or 0) for one in mine], values, [values - low, high - values], fmt=marker,
+        color=DARK, markerfacecolor="white", markeredgecolor=colour, ecolor=colour, markersize=6, elinewidth=1.2,
+        capsize=4, label=f"{quantity}, {STATUS['estimate']}", zorder=3,
     )  # fmt: skip

@@ -62,7 +62,8 @@ def _filled(template: str, context: dict[str, Any]) -> str:
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return environment().get_template(template).render(context, style=style, script=script, policy=policy)
+    html = environment().get_template(template).render(context, style=style, script=script, policy=policy)
+    return html.encode("utf-8", "replace").decode("utf-8")  # a name may hold half a character
 
 
 @cache
