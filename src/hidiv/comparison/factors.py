@@ -47,23 +47,29 @@ def factors_of(p: Side, q: Side) -> Factors | None:
     if stats_p is None or stats_q is None:
         return None
     counts, own, supports = _counts(p, common_groups(p, q), stats_p)
-    logs_p, logs_q = _logs(p, q, stats_p), _logs(q, p, stats_q)
-    missing = np.isneginf(logs_q)
-    with np.errstate(invalid="ignore"):
-        self_term = (counts * np.where(supports, logs_p, 0.0)).sum(axis=1)
-    logs_q = np.where(missing, 0.0, logs_q)
+    logs_p = _logs(p, q, stats_p)
+    logs_q = logs_p if p is q else _logs(q, p, stats_q)
+    missing = None if np.isfinite(logs_q).all() else np.isneginf(logs_q)
+    if p is not q or missing is not None:
+        logs_p = np.where(supports, logs_p, 0.0)
+    with np.errstate(invalid="ignore", over="ignore"):
+        self_term = np.einsum("ij,ij->i", counts, logs_p)
+    if missing is not None:
+        logs_q = np.where(missing, 0.0, logs_q)
     if not (np.isfinite(counts).all() and np.isfinite(self_term).all() and np.isfinite(logs_q).all()):
         return None  # numbers at the edge of the doubles: each pair on its own
-    lacking = np.flatnonzero(missing.any(axis=0))
+    lacking = np.zeros(0, dtype=np.int64) if missing is None else np.flatnonzero(missing.any(axis=0))
     scale = balance(counts, logs_q)
     error = (4.0 + sqrt(counts.shape[1])) * EPS
+    right = np.ones((len(q), counts.shape[1] + 1))
+    np.negative(logs_q, out=right[:, :-1])
     return Factors(
         np.column_stack([counts, self_term]),
-        np.ascontiguousarray(np.column_stack([-logs_q, np.ones(len(q))])),
+        right,
         error * np.column_stack([norms(counts * scale), np.abs(self_term) + own]),
         np.column_stack([norms(logs_q / scale), np.ones(len(q))]),
         supports[:, lacking].astype(np.float32) if lacking.size else None,
-        missing[:, lacking].astype(np.float32) if lacking.size else None,
+        missing[:, lacking].astype(np.float32) if missing is not None and lacking.size else None,
     )
 
 

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "products.hpp"
+#include "targets.hpp"
 #include "variational_pairs.hpp"
 
 namespace nb = nanobind;
@@ -98,11 +100,35 @@ auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, I
     return nb::ndarray<nb::numpy, double>(data, 2, shape, owner);
 }
 
+auto products(In<double, 2> left, In<double, 2> right, In<double, 1> bound, bool alike,
+              nb::ndarray<double, nb::ndim<2>, nb::device::cpu> out) {
+    const size_t m = left.shape(0), n = right.shape(0), width = left.shape(1);
+    require(width > 0 && right.shape(1) == width, "both sides must have the same features, at least one");
+    require(bound.shape(0) == m, "bound must have an entry for every row");
+    require(out.shape(0) == m && out.shape(1) == n, "out must have shape (m, n)");
+    require((n < 2 || out.stride(1) == 1) && (m < 2 || out.stride(0) >= int64_t(n)), "the rows of out must lie in one piece");
+    std::unique_ptr<bool, decltype(&free)> small(static_cast<bool *>(zeroed(int64_t(m) + 1)), &free);
+    if (!small) throw std::bad_alloc();
+    Status status;
+    {
+        nb::gil_scoped_release unlocked;
+        status = table().products({int64_t(m), int64_t(n), int64_t(width), left.data(), right.data(), bound.data(), alike,
+                                   out.data(), out.stride(0), small.get()});
+    }
+    if (status == Status::interrupted) throw nb::python_error();
+    if (status == Status::no_memory) throw std::bad_alloc();
+    bool *data = small.release();
+    nb::capsule owner(data, [](void *memory) noexcept { free(memory); });
+    const size_t shape[1] = {m};
+    return nb::ndarray<nb::numpy, bool>(data, 1, shape, owner);
+}
+
 }  // namespace
 
 void bind_comparison(nb::module_ &m) {
     m.def("variational_pairs", &pairs, nb::arg("kinds"), nb::arg("own"), nb::arg("p"), nb::arg("q"), nb::arg("emission").noconvert(),
           nb::arg("threads") = 0);
+    m.def("products", &products, nb::arg("left"), nb::arg("right"), nb::arg("bound"), nb::arg("alike"), nb::arg("out").noconvert());
 }
 
 }  // namespace hidiv

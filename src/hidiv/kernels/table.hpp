@@ -14,6 +14,7 @@
 
 #include "expectation.hpp"
 #include "posterior_steps.hpp"
+#include "products.hpp"
 #include "variational.hpp"
 
 #ifndef HIDIV_TARGET
@@ -46,10 +47,11 @@ using downward_kernel = Status(const double *initial, Nodes, Matrices, double *o
 using visits_kernel = Status(const double *initial, Nodes, Matrices, double *edges, double *own);
 using level_visits_kernel = Status(const double *initial, Matrices, int64_t levels, const double *count, double *out);
 using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64_t first, int64_t end, double *out);
+using products_kernel = Status(const Products &);
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
 #define HIDIV_KERNEL_LIST(X) \
-    X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
+    X(levels) X(inward) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) X(products) \
     HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
 
 struct Table {
