@@ -90,6 +90,13 @@ def variational_pairs(
     emission: NDArray[np.float64],
     threads: int = 0,
 ) -> NDArray[np.float64]: ...
+def products(
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    bound: NDArray[np.float64],
+    alike: bool,
+    out: NDArray[np.float64],
+) -> NDArray[np.bool_]: ...
 def elementary(which: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """0 exp, 1 to 3 log1p for x >= 0, 4 to 6 phi within 2^-6, 2^-3, 1, 7 log, as vectors have them (for tests)."""
 

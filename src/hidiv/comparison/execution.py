@@ -90,6 +90,8 @@ def _here(
         if threads == 1 or len(corners) == 1:
             yield from map(one, corners)
             return
+        # Down the columns: threads side by side in the same rows would fault on the same pages of a new matrix.
+        corners = sorted(corners, key=lambda corner: corner[::-1])
         with ThreadPoolExecutor(threads) as pool:
             # Never more blocks waiting than threads: values on their way to a store are memory too.
             for start in range(0, len(corners), 4 * threads):

@@ -46,44 +46,62 @@ def factors_of(p: Side, q: Side) -> Factors | None:
     stats_p, stats_q = common_statistics(p, q)
     if stats_p is None or stats_q is None:
         return None
-    counts, own, supports = _counts(p, common_groups(p, q), stats_p)
-    logs_p, logs_q = _logs(p, q, stats_p), _logs(q, p, stats_q)
-    missing = np.isneginf(logs_q)
-    with np.errstate(invalid="ignore"):
-        self_term = (counts * np.where(supports, logs_p, 0.0)).sum(axis=1)
-    logs_q = np.where(missing, 0.0, logs_q)
-    if not (np.isfinite(counts).all() and np.isfinite(self_term).all() and np.isfinite(logs_q).all()):
-        return None  # numbers at the edge of the doubles: each pair on its own
-    lacking = np.flatnonzero(missing.any(axis=0))
-    scale = balance(counts, logs_q)
-    error = (4.0 + sqrt(counts.shape[1])) * EPS
+    groups = common_groups(p, q)
+    left, own = _counts(p, groups, stats_p)
+    right = _logs(q, groups, stats_q)
+    counts, logs_q = left[:, :-1], right[:, :-1]
+    logs_p = logs_q if p is q else _logs(p, groups, stats_p)[:, :-1]
+    lacking, supports, missing = np.zeros(0, dtype=np.int64), None, None
+    with np.errstate(invalid="ignore", over="ignore"):
+        squares_p, squares_q = counts * counts, logs_q * logs_q
+        sizes_p, sizes_q = squares_p.sum(axis=0), squares_q.sum(axis=0)
+        if not (np.isfinite(sizes_q).all() and np.isfinite(logs_p).all()):
+            supports, missing = _supports(p, groups, stats_p), np.isneginf(logs_q)
+            lacking = np.flatnonzero(missing.any(axis=0))
+            logs_p = np.where(supports, logs_p, 0.0)
+            logs_q[missing] = 0.0
+            squares_q = logs_q * logs_q
+            sizes_q = squares_q.sum(axis=0)
+        left[:, -1] = np.einsum("ij,ij->i", counts, logs_p)
+        np.negative(logs_q, out=logs_q)
+        if not all(np.isfinite(table).all() for table in (left[:, -1], sizes_p, sizes_q)) and not (
+            np.isfinite(left).all() and np.isfinite(right).all()
+        ):
+            return None  # numbers at the edge of the doubles: each pair on its own
+        weights = _balance(sizes_p, sizes_q) ** 2
+        error = (4.0 + sqrt(counts.shape[1])) * EPS
+        lengths = np.sqrt(squares_p @ weights), np.sqrt(squares_q @ (1.0 / weights))
     return Factors(
-        np.column_stack([counts, self_term]),
-        np.ascontiguousarray(np.column_stack([-logs_q, np.ones(len(q))])),
-        error * np.column_stack([norms(counts * scale), np.abs(self_term) + own]),
-        np.column_stack([norms(logs_q / scale), np.ones(len(q))]),
-        supports[:, lacking].astype(np.float32) if lacking.size else None,
-        missing[:, lacking].astype(np.float32) if lacking.size else None,
+        left,
+        right,
+        error * np.column_stack([lengths[0], np.abs(left[:, -1]) + own]),
+        np.column_stack([lengths[1], np.ones(len(q))]),
+        supports[:, lacking].astype(np.float32) if supports is not None and lacking.size else None,
+        missing[:, lacking].astype(np.float32) if missing is not None and lacking.size else None,
     )
 
 
 def counts_of(p: Side) -> Array | None:
     """(m, F): the expected counts of p alone; None where a family has no sufficient statistics."""
     stats, _ = common_statistics(p, p)
-    return None if stats is None else _counts(p, common_groups(p, p), stats)[0]
+    return None if stats is None else _counts(p, common_groups(p, p), stats)[0][:, :-1]
 
 
 def logs_of(q: Side, other: Side) -> Array | None:
     """(m, F): the logarithms of q in the order of the counts of `other`; may hold -inf."""
     stats, _ = common_statistics(q, other)
-    return None if stats is None else _logs(q, other, stats)
+    return None if stats is None else _logs(q, common_groups(q, other), stats)[:, :-1]
 
 
 def balance(left: Array, right: Array) -> Array:
     """(F,): feature by feature, the scale at which both sides are alike, so that norms bound sums of products well."""
-    sizes = [np.einsum("ij,ij->j", table, table) for table in (left, right)]
+    return _balance(*(np.einsum("ij,ij->j", table, table) for table in (left, right)))
+
+
+def _balance(left: Array, right: Array) -> Array:
+    """The same from the sums of squares."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = (sizes[1] / sizes[0]) ** 0.25
+        scale = (right / left) ** 0.25
     return np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
 
 
@@ -120,21 +138,60 @@ def shared_statistics(family: Family, n_states: int) -> Statistics | None:
     return Statistics(one.key, found.expected, found.natural)
 
 
-def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics]) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """(m, F) expected counts, (m,) how many rows and states are met, (m, F) where p has mass."""
+def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics]) -> tuple[Array, Array]:
+    """(m, F + 1) expected counts, the last column free; (m,) how many rows and states are met."""
     assert p.expected is not None
     m, weights = len(p), p.expected
-    rows, rows_reached = _grouped(weights.rows, groups[0]), _reached(weights.rows_reached, groups[0])
-    states, states_reached = _grouped(weights.states, groups[1]), _reached(weights.states_reached, groups[1])
-    transitions = (rows[..., None] * p.rows).reshape(m, -1)
-    counts = [weights.root * p.initial, transitions]
-    supports = [p.initial > 0, (rows_reached[..., None] & (p.rows > 0)).reshape(m, -1)]
+    rows, states = _grouped(weights.rows, groups[0]), _grouped(weights.states, groups[1])
+    into = _Columns(m, p.n_states + rows.shape[1] * p.rows[0, 0].size + sum(s.expected[0].size for s in stats) * p.n_states)
+    np.multiply(weights.root, p.initial, out=into.next(p.n_states))
+    shape = rows.shape[1], *p.rows.shape[2:]
+    np.multiply(rows[..., None], p.rows, out=into.next(*shape))
     for g, s in enumerate(stats):
         expected = s.expected.reshape(m, p.n_states, -1)
-        counts.append((states[:, g, :, None] * expected).reshape(m, -1))
-        supports.append((states_reached[:, g, :, None] & (expected != 0)).reshape(m, -1))
-    met = weights.root + rows.sum(axis=(1, 2)) + states.sum(axis=(1, 2))
-    return np.concatenate(counts, axis=1), met, np.concatenate(supports, axis=1)
+        np.multiply(states[:, g, :, None], expected, out=into.next(*expected.shape[1:]))
+    return into.table, weights.root + rows.sum(axis=(1, 2)) + states.sum(axis=(1, 2))
+
+
+def _supports(p: Side, groups: tuple[int, int], stats: list[Statistics]) -> NDArray[np.bool_]:
+    """(m, F): where p has mass."""
+    assert p.expected is not None
+    m = len(p)
+    rows, states = (
+        _reached(table, count)
+        for table, count in zip((p.expected.rows_reached, p.expected.states_reached), groups, strict=True)
+    )
+    found = [p.initial > 0, (rows[..., None] & (p.rows > 0)).reshape(m, -1)]
+    for g, s in enumerate(stats):
+        found.append((states[:, g, :, None] & (s.expected.reshape(m, p.n_states, -1) != 0)).reshape(m, -1))
+    return np.concatenate(found, axis=1)
+
+
+def _logs(q: Side, groups: tuple[int, int], stats: list[Statistics]) -> Array:
+    """(m, F + 1) logarithms and natural parameters in the order of the counts, a one last; may hold -inf."""
+    m = len(q)
+    shape = groups[0], *q.rows.shape[2:]
+    into = _Columns(m, q.n_states + int(np.prod(shape)) + sum(s.natural[0].size for s in stats) * q.n_states)
+    with np.errstate(divide="ignore"):
+        np.log(q.initial, out=into.next(q.n_states))
+        np.log(np.broadcast_to(q.rows, (m, *shape)), out=into.next(*shape))
+    for s in stats:
+        natural = s.natural.reshape(m, q.n_states, -1)
+        into.next(*natural.shape[1:])[...] = natural
+    into.table[:, -1] = 1.0
+    return into.table
+
+
+class _Columns:
+    """A table (m, F + 1) written part by part: each part is a view of its next columns."""
+
+    def __init__(self, m: int, width: int) -> None:
+        self.table = np.empty((m, width + 1))
+        self.used = 0
+
+    def next(self, *shape: int) -> Array:
+        start, self.used = self.used, self.used + int(np.prod(shape))
+        return self.table[:, start : self.used].reshape(-1, *shape)
 
 
 def _grouped(table: Array, groups: int) -> Array:
@@ -143,12 +200,3 @@ def _grouped(table: Array, groups: int) -> Array:
 
 def _reached(table: NDArray[np.bool_], groups: int) -> NDArray[np.bool_]:
     return table if groups > 1 or table.shape[1] == 1 else np.asarray(table.any(axis=1, keepdims=True))
-
-
-def _logs(q: Side, other: Side, stats: list[Statistics]) -> Array:
-    """(m, F) logarithms and natural parameters in the order of the counts; may hold -inf."""
-    m, groups = len(q), common_groups(q, other)
-    rows = q.rows if q.rows.shape[1] == groups[0] else np.repeat(q.rows, groups[0], axis=1)
-    with np.errstate(divide="ignore"):
-        logs = [np.log(q.initial), np.log(rows).reshape(m, -1)]
-    return np.concatenate([*logs, *(s.natural.reshape(m, -1) for s in stats)], axis=1)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hidiv.comparison.direct import direct_joint
 from hidiv.comparison.factors import RELATIVE_ERROR, Factors
 from hidiv.comparison.sides import Side
+from hidiv.recursions.products import products
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -54,27 +55,22 @@ class JointBlock:
 
 def multiply(factors: Factors, out: Array, alike: bool = False) -> tuple[IntArray, IntArray]:
     """The product, infinite where support is missing; and the pairs too close for it, if `alike` off the diagonal."""
-    right = np.ascontiguousarray(factors.right.T)
     # A bound for the whole row first: one comparison an entry, and few entries to look at twice.
     bounds = factors.error_left / RELATIVE_ERROR
     of_row = bounds @ factors.error_right.max(axis=0)
-    found: list[tuple[IntArray, IntArray]] = []
+    close_rows = products(factors.left, factors.right, of_row, alike, out)
     height = max(1, STRIP // out.shape[1])
-    for top in range(0, len(out), height):
-        strip = out[top : top + height]
-        np.matmul(factors.left[top : top + height], right, out=strip)
-        if factors.support is not None and factors.missing is not None:
-            strip[factors.support[top : top + height] @ factors.missing.T > 0.5] = np.inf
+    if factors.support is not None and factors.missing is not None:
+        for top in range(0, len(out), height):
+            out[top : top + height][factors.support[top : top + height] @ factors.missing.T > 0.5] = np.inf
+    found: list[tuple[IntArray, IntArray]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+    rows = np.flatnonzero(close_rows)
+    for start in range(0, len(rows), height):
+        some = rows[start : start + height]
+        first, second = np.nonzero(out[some] <= of_row[some, None])
+        first = some[first]
+        close = out[first, second] <= np.einsum("ir,ir->i", bounds[first], factors.error_right[second])
         if alike:  # what a model is from itself is known
-            own = np.arange(len(strip))
-            strip[own, top + own] = np.inf
-        rows = np.flatnonzero(strip.min(axis=1) <= of_row[top : top + height])
-        if len(rows):
-            first, second = np.nonzero(strip[rows] <= of_row[top + rows, None])
-            first = rows[first]
-            bound = np.einsum("ir,ir->i", bounds[top + first], factors.error_right[second])
-            close = strip[first, second] <= bound
-            found.append((top + first[close], second[close]))
-    if not found:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+            close &= first != second
+        found.append((first[close], second[close]))
     return np.concatenate([first for first, _ in found]), np.concatenate([second for _, second in found])

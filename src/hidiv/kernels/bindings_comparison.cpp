@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "arrays.hpp"
+#include "products.hpp"
+#include "targets.hpp"
 #include "variational_pairs.hpp"
 
 namespace nb = nanobind;
@@ -77,11 +79,27 @@ auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, I
     return out.array();
 }
 
+auto products(const Rows &left, const Rows &right, const Vector &bound, bool alike,
+              nb::ndarray<double, nb::ndim<2>, nb::device::cpu> out) {
+    const size_t m = left.shape(0), n = right.shape(0), width = left.shape(1);
+    require(width > 0 && right.shape(1) == width, "both sides must have the same features, at least one");
+    require(bound.shape(0) == m, "bound must have an entry for every row");
+    require(out.shape(0) == m && out.shape(1) == n, "out must have shape (m, n)");
+    require((n < 2 || out.stride(1) == 1) && (m < 2 || out.stride(0) >= int64_t(n)), "the rows of out must lie in one piece");
+    Out<bool> small({m}, zeroed);
+    run([&] {
+        return table().products({int64_t(m), int64_t(n), int64_t(width), left.data(), right.data(), bound.data(), alike,
+                                 out.data(), out.stride(0), small.data()});
+    });
+    return small.array();
+}
+
 }  // namespace
 
 void bind_comparison(nb::module_ &m) {
     m.def("variational_pairs", &pairs, nb::arg("kinds"), nb::arg("own"), nb::arg("p"), nb::arg("q"), array_argument("emission"),
           nb::arg("threads") = 0);
+    m.def("products", &products, nb::arg("left"), nb::arg("right"), nb::arg("bound"), nb::arg("alike"), nb::arg("out").noconvert());
 }
 
 }  // namespace hidiv

@@ -15,6 +15,7 @@
 #include "chain_sums.hpp"
 #include "expectation.hpp"
 #include "posterior_steps.hpp"
+#include "products.hpp"
 #include "variational.hpp"
 
 #ifndef HIDIV_TARGET
@@ -48,11 +49,12 @@ using downward_kernel = Status(const double *initial, Nodes, Matrices, double *o
 using visits_kernel = Status(const double *initial, Nodes, Matrices, double *edges, double *own);
 using level_visits_kernel = Status(const double *initial, Matrices, int64_t levels, const double *count, double *out);
 using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64_t first, int64_t end, double *out);
+using products_kernel = Status(const Products &);
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
 #define HIDIV_KERNEL_LIST(X) \
     X(levels) X(inward) X(inward_rising) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
-    X(chain_block) \
+    X(chain_block) X(products) \
     HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
 
 struct Table {

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+SMALL = 8  # states up to which a stack of chains is the last axis
+AT_ONCE = 512  # chains of a stack whose matrices stay in the cache
 
-def stochastic(matrix: Array) -> Array:
+def stochastic(matrix: Array, axis: int = -1) -> Array:
     """Rows rescaled to sum to one: without it squaring drifts by eps a step, with it by eps a squaring."""
-    return np.asarray(matrix / matrix.sum(axis=-1, keepdims=True))
+    return np.asarray(matrix / matrix.sum(axis=axis, keepdims=True))
 
 
 def mean_law(initial: Array, transition: Array, children: int, depth: int) -> Array:
@@ -20,20 +24,45 @@ def mean_law(initial: Array, transition: Array, children: int, depth: int) -> Ar
     law initial T^l; children = 1 is a chain. Everything added is non-negative, so every chain is as good as any other:
     periodic, reducible, nearly decomposable, defective.
     """
+    *stack, k = initial.shape
+    if len(stack) != 1 or k > SMALL:
+        return _mean_law(initial[..., None, :], transition, children, depth, np.matmul, -1)[..., 0, :]
+    # A product of small matrices costs less than calling for it: many at once, the stack as last axis.
+    law = np.empty_like(initial)
+    for start in range(0, len(initial), AT_ONCE):
+        some = slice(start, start + AT_ONCE)
+        rows, matrices = np.ascontiguousarray(initial[some].T), np.ascontiguousarray(np.moveaxis(transition[some], 0, -1))
+        law[some] = _mean_law(rows[None], matrices, children, depth, _side_by_side, -2)[0].T
+    return law
+
+
+def _mean_law(
+    initial: Array, transition: Array, children: int, depth: int, times: Callable[[Array, Array], Array], axis: int
+) -> Array:
+    """The same for laws that are matrices of one row, `axis` counting the states."""
     shrink = 1.0 / children
-    law, power, levels = stochastic(initial), stochastic(transition), 1
+    law, power, levels = stochastic(initial, axis), stochastic(transition, axis), 1
     for bit in bin(depth)[3:]:
         older = shrink**levels
-        law = (older * law + after(law, power)) / (1.0 + older)
-        power = stochastic(power @ power)
+        law = (older * law + times(law, power)) / (1.0 + older)
+        power = stochastic(times(power, power), axis)
         levels *= 2
         if bit == "1":
             newest = _last_level_share(children, levels)
-            law = (1.0 - newest) * law + newest * after(initial, power)
-            power = stochastic(power @ transition)
+            law = (1.0 - newest) * law + newest * times(initial, power)
+            power = stochastic(times(power, transition), axis)
             levels += 1
-        law = stochastic(law)
-    return np.asarray(law)
+        law = stochastic(law, axis)
+    return law
+
+
+def _side_by_side(left: Array, right: Array) -> Array:
+    """(R, C, m): m products of matrices left (R, K, m) and right (K, C, m)."""
+    total = left[:, 0, None] * right[0]
+    part = np.empty_like(total)
+    for j in range(1, len(right)):
+        total += np.multiply(left[:, j, None], right[j], out=part)
+    return np.asarray(total)
 
 
 def after(law: Array, transition: Array) -> Array:
