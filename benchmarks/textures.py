@@ -185,7 +185,9 @@ if __name__ == "__main__":
     parser.add_argument("tiles", help="an .npz with `tiles` (classes, tiles, side, side), or a folder of images")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="methods with these words in their name")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keeps fitted models there, and takes them up again")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="keeps fitted models there, and takes them up again"
+    )
     parser.add_argument("--pairs", type=int, default=SAMPLED, help="pairs checked by Monte Carlo, 0 for none")
     given = parser.parse_args()
     main(given.tiles, given.workers, given.only, given.keep, given.pairs)

@@ -39,7 +39,9 @@ def test_a_fit_is_no_worse_than_the_truth(name):
     evidence = x
     if name == "silent":
         evidence = hd.Evidence(allowed=np.eye(2, dtype=bool)[states])
-    emission = name if name in ("gamma", "multinomial", "von_mises", "beta", "laplace", "log_normal") else FAMILIES[name]
+    emission = (
+        name if name in ("gamma", "multinomial", "von_mises", "beta", "laplace", "log_normal") else FAMILIES[name]
+    )
     found = hd.fit(evidence, tree, 2, emission, n_init=1, seed=1, max_iter=60)
     assert found.log_likelihood > hd.log_likelihood(truth, evidence, tree) - 1e-6
 

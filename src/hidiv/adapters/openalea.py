@@ -139,7 +139,9 @@ def _family(tokens: Tokens, number: int, laws: list[Law]) -> Family:
         said = ", ".join(sorted({f"{law.kind} from {law.low}" for law in laws}))
         alike = {law.low for law in laws} == {low}
         remedy = f"subtract {low} from this column and write INF_BOUND : 0, no divergence changes" if alike else ""
-        refuse(InvalidFile, place, "counts without a largest one must start at 0, no law here starts later", said, remedy)
+        refuse(
+            InvalidFile, place, "counts without a largest one must start at 0, no law here starts later", said, remedy
+        )
     return _each_its_own(laws)
 
 

@@ -20,6 +20,7 @@ Flags = NDArray[np.bool_]
 
 SINGULAR = 1e-14  # of the largest eigenvalue of a covariance: less is none
 
+
 def estimate_diagonal(family: Gaussian, known: Weighted, fixed: frozenset[str]) -> dict[str, Array]:
     """Mean and spread of each column; the spread does not fall below a small part of that of all values."""
     old = wide(family.mean)

@@ -163,7 +163,9 @@ def _replicate(
     again = []
     for model, known in ((p, known_p), (q, known_q)):
         problem = problem_of(redrawn(model, known, rng), model)
-        again.append(climb(begin(draft_of(model), problem, options), problem, options, None, True).model.finished(model))
+        again.append(
+            climb(begin(draft_of(model), problem, options), problem, options, None, True).model.finished(model)
+        )
     return float(measure(*again))
 
 

@@ -91,7 +91,7 @@ def choose(
         refuse(HidivError, "n_states", "must name at least one number of states", counts)
     forest = forest_of(evidence, tree, lengths, group)
     kinds = dict(emission) if isinstance(emission, Mapping) else {_title(emission): emission}
-    found = []
+    found: list[Candidate] = []
     for title, kind in kinds.items():
         for k in counts:
             try:
