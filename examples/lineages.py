@@ -24,6 +24,7 @@ import numpy as np
 
 import hidiv as hd
 
+COLUMNS = ("experiment", "cell", "mother", "treatment", "first_minute", "last_minute")
 FRAME = 30  # minutes between pictures
 FOUNDER, OFFSPRING = 0, 1  # groups
 FEWEST = 10  # offspring seen dividing: fewer say too little of how long a cycle takes
@@ -165,4 +166,7 @@ if __name__ == "__main__":
     else:
         with Path(given.cells).open(newline="") as file:
             read = list(csv.DictReader(file))
+        lacking = [name for name in COLUMNS if not read or name not in read[0]]
+        if lacking:
+            sys.exit(f"lineages: {given.cells} has no rows with {', '.join(lacking)}")
     main(read, given.resamples, given.states)

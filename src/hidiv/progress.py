@@ -6,6 +6,7 @@ import sys
 from time import monotonic
 
 PATIENCE = 1.0  # seconds before anything is shown
+PAUSE = 0.1  # seconds between two lines
 WIDTH = 24
 
 
@@ -20,6 +21,7 @@ class Progress:
         self.label = label
         self.start = monotonic()
         self.shown = 0
+        self.last = 0.0
 
     def __enter__(self) -> Progress:
         return self
@@ -31,8 +33,10 @@ class Progress:
 
     def show(self, share: float, words: str = "") -> None:
         """The share of the work that is done, between 0 and 1, and where it stands in words."""
-        if monotonic() - self.start < PATIENCE or not sys.stderr.isatty():
+        now = monotonic()
+        if now - self.start < PATIENCE or now - self.last < PAUSE or not sys.stderr.isatty():
             return
+        self.last = now
         done = round(WIDTH * min(max(share, 0.0), 1.0))
         line = f"{self.label} [{'#' * done}{'-' * (WIDTH - done)}] {words}"
         sys.stderr.write("\r" + line.ljust(self.shown))

@@ -22,7 +22,7 @@ def test_one_state_has_a_known_error():
     x, y = np.random.default_rng(0).normal(size=n), 1.0 + np.random.default_rng(1).normal(size=m)
     x, y = [[each] for each in x], [[each] for each in y]  # many trees of one node
     p, q = (hd.fit(each, None, 1, law, fixed="std", n_init=1).model for each in (x, y))
-    found = hd.bootstrap_divergence(p, q, x, y, on=1, replicates=100, seed=2, fixed=("std",))
+    found = hd.bootstrap_divergence(p, q, x, y, on=1, replicates=100, seed=2, fixed="std")
     apart = p.emission.mean[0] - q.emission.mean[0]
     assert abs(found.value - apart**2 / 2) < 1e-12
     # A standard deviation of 100 draws is known to 7 percent.

@@ -54,6 +54,27 @@ def test_the_best_so_far(press, workers, steps):
     assert (np.diff(found.history) >= 0).all()
 
 
+def test_the_candidates_done_so_far(press):
+    whole = hd.choose(list(X), None, (1, 2), "gaussian", n_init=1, seed=0)
+    steps = sum(each.fit.n_iter + 1 for each in whole.candidates)
+    press(steps + 3)
+    found = hd.choose(list(X), None, (1, 2, 3), "gaussian", n_init=1, seed=0)
+    assert [each.n_states for each in found.candidates] == [each.n_states for each in whole.candidates]
+    press(2)
+    with pytest.raises(KeyboardInterrupt):
+        hd.choose(list(X), None, (1, 2), "gaussian", n_init=1, seed=0)
+
+
+def test_the_replicates_made_so_far(press):
+    start = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 2.0], std=[1.0, 1.0]))
+    settings = {"replicates": 40, "null": False, "seed": 0, "max_iter": 4}
+    whole = hd.bootstrap_divergence(start, start, X[0], X[1], **settings)
+    press(100)
+    found = hd.bootstrap_divergence(start, start, X[0], X[1], **settings)
+    assert 2 <= len(found.replicates) < 40
+    np.testing.assert_array_equal(found.replicates, whole.replicates[: len(found.replicates)])
+
+
 def test_one_climb(press):
     press(8)
     start = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.4, 0.6]], hd.Gaussian([0.0, 1.0], std=[1.0, 1.0]))

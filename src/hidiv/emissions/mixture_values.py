@@ -1,4 +1,4 @@
-"""Which values the components of a mixture speak of: laws of one kind mix, and a count beyond one of them is no error."""
+"""Which values the components of a mixture speak of: laws of one kind mix, counts beyond one of them are no error."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ def check_counts(x: Array, components: tuple[Family, ...]) -> None:
 
 def log_weight(member: Family, x: Array, lower: Array | None, upper: Array | None) -> Array:
     """(n, K): the component's own, -inf for counts beyond it that others may take."""
-    beyond = x > most(member) if kind(member) == "counts" else np.zeros(x.shape, dtype=np.bool_)
+    highest = most(member) if kind(member) == "counts" else np.inf
+    beyond = np.asarray((x > highest).any(axis=1))
     if not beyond.any():
         return member.log_weight(x, lower, upper)
-    terms = member.log_weight(np.where(beyond, 0.0, x), lower, upper)
-    return np.where(beyond.any(axis=1)[:, None], -np.inf, terms)
+    terms = member.log_weight(np.where(x > highest, 0.0, x), lower, upper)
+    return np.where(beyond[:, None], -np.inf, terms)

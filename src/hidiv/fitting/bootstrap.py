@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,14 +17,18 @@ from hidiv.arguments import generator, whole
 from hidiv.divergences.align import align
 from hidiv.divergences.joint import joint_kl
 from hidiv.errors import HidivError, refuse
-from hidiv.fitting.em import Options
-from hidiv.fitting.fit import refit
+from hidiv.fitting.draft import draft_of
+from hidiv.fitting.em import Options, begin, climb
+from hidiv.fitting.expectation import problem_of
+from hidiv.fitting.fit import read_options, refit
 from hidiv.fitting.forest import Forest, forest_of, joined
 from hidiv.fitting.result import FitResult
+from hidiv.fitting.shapes import check_fixed
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UNTIL_END
+from hidiv.progress import Progress
 
 Array = NDArray[np.float64]
 Measure = Callable[[Any, Any], float]
@@ -85,7 +89,7 @@ def bootstrap_divergence(
     tol: float = 1e-6,
     max_iter: int = 200,
     pseudo_count: float = 0.0,
-    fixed: tuple[str, ...] = (),
+    fixed: str | Iterable[str] = (),
     executor: Executor | None = None,
 ) -> BootstrapResult:
     """The standard error of D(p || q) between two models fitted to data of their own.
@@ -94,7 +98,7 @@ def bootstrap_divergence(
     draws evidence of the same shape from p and from q, fits both again from there, and takes the divergence.
     `divergence` is "joint" (on the tree `on`, states as labelled), "aligned" (the smallest over relabellings of q), or
     a function of two models; `on` is the first tree of evidence_p unless given. Replicates run in threads, or wherever
-    an `executor` runs them, with the same numbers.
+    an `executor` runs them, with the same numbers. Ctrl-C gives back what the replicates made so far say.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 6.0]))
@@ -110,20 +114,21 @@ def bootstrap_divergence(
         forest_of(evidence, tree, None, group) for evidence, tree in ((evidence_p, tree_p), (evidence_q, tree_q))
     )
     measure = _measure(divergence, on, known_p, first)
-    options = Options(tol, max_iter, pseudo_count, frozenset(fixed), 1)
-    both = None
-    if null:
-        both = refit(first, joined(known_p, known_q), Options(tol, max_iter, pseudo_count, frozenset(fixed))).model
+    options = read_options(tol, max_iter, pseudo_count, fixed)
+    check_fixed(options.fixed, first)
+    both = refit(first, joined(known_p, known_q), options).model if null else None
     seeds = generator(seed).spawn(2 * replicates)
-    work = partial(_replicate, options=options, measure=measure)
-    jobs = [(first, second, known_p, known_q, each) for each in seeds[:replicates]]
-    jobs += [(both, both, known_p, known_q, each) for each in seeds[replicates:]] if both is not None else []
-    if executor is not None:
-        values = list(executor.map(work, jobs))
-    else:
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            values = list(pool.map(work, jobs))
-    drawn, chance = np.array(values[:replicates]), np.array(values[replicates:]) if both is not None else None
+    work = partial(_replicate, options=replace(options, threads=1), measure=measure)
+    jobs = []
+    for one, other in zip(seeds[:replicates], seeds[replicates:], strict=True):
+        jobs.append((first, second, known_p, known_q, one))
+        if both is not None:
+            jobs.append((both, both, known_p, known_q, other))
+    values = _all(work, jobs, executor)
+    drawn = np.array([value for value in values[:: 1 if both is None else 2] if value is not None])
+    chance = None if both is None else np.array([value for value in values[1::2] if value is not None])
+    if len(drawn) < 2:
+        raise KeyboardInterrupt
     value = float(measure(first, second))
     finite = drawn[np.isfinite(drawn)]
     error = float(finite.std(ddof=1)) if len(finite) == len(drawn) else np.inf
@@ -133,12 +138,34 @@ def bootstrap_divergence(
     return BootstrapResult(value, error, low, high, drawn, chance, share)
 
 
+def _all(work: Callable[[Any], float], jobs: Sequence[Any], executor: Executor | None) -> list[float | None]:
+    """What each job gives, in order; at Ctrl-C None for those that were not begun."""
+    pool = ThreadPoolExecutor(os.cpu_count() or 1) if executor is None else executor
+    with Progress("bootstrap") as progress:
+        futures = [pool.submit(work, job) for job in jobs]
+        try:
+            for done, _ in enumerate(as_completed(futures), 1):
+                progress.show(done / len(futures), f"{done} of {len(futures)} fits of drawn evidence")
+        except KeyboardInterrupt:
+            for future in futures:
+                future.cancel()
+        finally:
+            if executor is None:
+                pool.shutdown(cancel_futures=True)
+    return [None if future.cancelled() else future.result() for future in futures]
+
+
 def _replicate(
     job: tuple[Model, Model, Forest, Forest, np.random.Generator], *, options: Options, measure: Measure
 ) -> float:
     """The divergence of two models fitted to evidence drawn anew."""
     p, q, known_p, known_q, rng = job
-    again = [refit(model, redrawn(model, known, rng), options).model for model, known in ((p, known_p), (q, known_q))]
+    again = []
+    for model, known in ((p, known_p), (q, known_q)):
+        problem = problem_of(redrawn(model, known, rng), model)
+        again.append(
+            climb(begin(draft_of(model), problem, options), problem, options, None, True).model.finished(model)
+        )
     return float(measure(*again))
 
 

@@ -77,7 +77,7 @@ def choose(
 
     by "bic" or "aic": the criterion on all of the evidence. by "held-out": the log-likelihood of evidence that was left
     out, summed over `folds` parts: whole trees where there are that many, else single nodes, scored given the others.
-    Other settings are those of `fit`.
+    Other settings are those of `fit`. Ctrl-C ranks the candidates that were done by then.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 9.0]))
@@ -92,16 +92,33 @@ def choose(
         refuse(HidivError, "n_states", "must name at least one number of states", counts)
     forest = forest_of(evidence, tree, lengths, group)
     kinds = dict(emission) if isinstance(emission, Mapping) else {_title(emission): emission}
-    found = []
+    found: list[Candidate] = []
     for title, kind in kinds.items():
         for k in counts:
-            fitted = fit(forest, None, k, kind, seed=seed, **settings)
-            if by == "held-out":
-                score = _held_out(forest, k, kind, folds, seed, settings)
-            else:
-                score = -(fitted.bic if by == "bic" else fitted.aic)
+            try:
+                fitted = _fitted(forest, k, kind, seed, settings)
+                if by == "held-out":
+                    score = _held_out(forest, k, kind, folds, seed, settings)
+                else:
+                    score = -(fitted.bic if by == "bic" else fitted.aic)
+            except KeyboardInterrupt:
+                if not found:
+                    raise
+                return _ranked(found, by)
             found.append(Candidate(k, title, fitted, score))
+    return _ranked(found, by)
+
+
+def _ranked(found: list[Candidate], by: str) -> Choice:
     return Choice(tuple(sorted(found, key=lambda each: -each.score)), by)
+
+
+def _fitted(forest: Forest, k: int, kind: Any, seed: int | None, settings: dict[str, Any]) -> FitResult:
+    """A fit that came to its end: one that Ctrl-C cut short compares with none."""
+    found = fit(forest, None, k, kind, seed=seed, **settings)
+    if any(note.startswith("interrupted") for note in found.notes):
+        raise KeyboardInterrupt
+    return found
 
 
 def _counted(n: int, what: str) -> str:
@@ -123,11 +140,11 @@ def _held_out(forest: Forest, k: int, kind: Any, folds: int, seed: int | None, s
         held = np.flatnonzero(place == fold)
         if by_tree:
             rest = forest.take(np.flatnonzero(place != fold))
-            model = fit(rest, None, k, kind, seed=seed, **settings).model
+            model = _fitted(rest, k, kind, seed, settings).model
             total += log_likelihood_of(model, forest.take(held))
         else:
             rest = without(forest, held)
-            model = fit(rest, None, k, kind, seed=seed, **settings).model
+            model = _fitted(rest, k, kind, seed, settings).model
             total += log_likelihood_of(model, forest) - log_likelihood_of(model, rest)
     return total
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil, inf
 
+from hidiv.arguments import Seed
 from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.observed.cheap import joint_above
 from hidiv.divergences.observed.end_draws import EndPair
@@ -14,7 +15,6 @@ from hidiv.divergences.observed.sampling import CELLS, Draws, stopped_estimate
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, IncompatibleModels, refuse
-from hidiv.inference.sampling import Seed
 from hidiv.models.model import Model
 from hidiv.models.until_end import UNTIL_END
 
