@@ -1,6 +1,6 @@
 """Sums along chains drawn from p: divergences of the next observation, and controls whose means are known.
 
-Sequences are drawn elsewhere; here is what is computed along them (definitions, section 5).
+Sequences are drawn elsewhere; here is what is computed along them (definitions (5.8)).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Certified entropies of chains of N symbols by contexts, best where the filter soon forgets (definitions, section 5).
+"""Certified entropies of chains of N symbols by contexts, best where the filter soon forgets (definitions (5.4)).
 
 A context of k symbols bounds the cost of every node with more than k before it, whatever came before: the laws of the
 state before the context are summed over those nodes. Where it is all there is before a node the cost is exact.
