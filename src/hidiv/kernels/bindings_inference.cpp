@@ -33,7 +33,7 @@ bool within(const T *values, int64_t n, int64_t first, int64_t end) {
     return int64_t(outside) >= 0;
 }
 
-// Indices outside the arrays must never reach a kernel. `roots`: nodes that may have parent -1, as parents of a forest do.
+// Indices outside the arrays must never reach a kernel. `start`: where the trees of a forest begin, each with its root.
 Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, int64_t rows, const int64_t *start = nullptr) {
     const auto &[parent, transition_of, row_of] = nodes;
     require(n > 0, "n_nodes must be positive");
@@ -41,11 +41,13 @@ Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, in
     if (parent) {
         places.parent = parent->data();
         require(int64_t(parent->shape(0)) == n, "parent must have n_nodes entries");
-        bool good = places.parent[0] == -1;
-        for (int64_t u = 1, first = 0; u < n; ++u) {
-            const bool root = start && start[1] == u;
-            if (root) first = *++start;
-            good &= root ? places.parent[u] == -1 : places.parent[u] >= first && places.parent[u] < u;
+        const int64_t alone[2] = {0, n};
+        bool good = true;
+        for (const int64_t *tree = start ? start : alone; *tree < n; ++tree) {
+            uint64_t outside = 0;
+            for (int64_t u = tree[0] + 1; u < tree[1]; ++u)
+                outside |= (uint64_t(places.parent[u]) - uint64_t(tree[0])) | (uint64_t(u) - 1 - uint64_t(places.parent[u]));
+            good &= places.parent[tree[0]] == -1 && int64_t(outside) >= 0;
         }
         require(good, "parent must be -1 at a root, and for other nodes lie before u in the same tree");
     }

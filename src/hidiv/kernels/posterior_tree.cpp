@@ -41,8 +41,11 @@ struct TreeSweep {
 std::vector<int64_t> level_starts(const Places &places) {
     std::vector<int64_t> starts;
     if (places.n < 4 * piece_size) return starts;
-    for (int64_t u = 2; u < places.n; ++u)
-        if (places.parent[u] < places.parent[u - 1]) return starts;
+    for (int64_t u = 1; u < places.n; u += at_once) {
+        uint64_t falls = 0;  // the signs of the steps, or-ed: quicker than comparing
+        for (int64_t v = u; v < std::min(u + at_once, places.n); ++v) falls |= uint64_t(places.parent[v]) - uint64_t(places.parent[v - 1]);
+        if (int64_t(falls) < 0) return starts;
+    }
     int64_t start = 1;
     while (start < places.n) {
         starts.push_back(start);
@@ -50,7 +53,14 @@ std::vector<int64_t> level_starts(const Places &places) {
         start = std::lower_bound(places.parent + start, places.parent + places.n, start) - places.parent;
     }
     starts.push_back(places.n);
+    if (starts.size() > 64) starts.clear();
     return starts;
+}
+
+int64_t last_parent(const Places &places) {
+    int64_t last = 0;
+    for (int64_t u = 1; u < places.n; ++u) last = std::max(last, places.parent[u]);
+    return last;
 }
 
 }  // namespace
@@ -61,10 +71,10 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
     try {
         const LaneTables tables(pair);
         if (!tables.positive) return Status::done;
-        int64_t records = 1;
-        for (int64_t u = 1; u < places.n; ++u) records = std::max(records, places.parent[u] + 1);
-        const int64_t stride = lane_record(pair.states);
-        const std::unique_ptr<void, GiveBack> memory(zeroed((records * stride + 8) * int64_t(sizeof(double))));
+        const std::vector<int64_t> starts = level_starts(places);
+        const int64_t records = 1 + (starts.empty() ? last_parent(places) : places.parent[places.n - 1]);
+        const int64_t stride = lane_record(pair.states), bytes = (records * stride + 8) * int64_t(sizeof(double));
+        const std::unique_ptr<void, GiveBack> memory(starts.empty() ? zeroed(bytes) : unset(bytes));
         if (!memory) return Status::no_memory;
         double *record = reinterpret_cast<double *>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t(63));
         const LaneWeights weights(pair, places);
@@ -72,8 +82,7 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
         const TreeSweep sweep{tables.view, weights.view(), {places.parent, places.transition_of, record, records}};
         Gathered gathered;
         bool good = true;
-        const std::vector<int64_t> starts = level_starts(places);
-        if (starts.empty() || starts.size() > 64) {
+        if (starts.empty()) {
             for (int64_t first = places.n - 1; first > 0 && good; first -= piece_size) {
                 good = sweep.range(first, std::max<int64_t>(1, first - piece_size + 1), gathered);
                 if (interrupted()) return Status::interrupted;
@@ -91,6 +100,10 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
                 std::vector<char> fine(cuts.size(), 1);
                 const Status status = parallel(int64_t(cuts.size()) - 1, usable_threads(threads), [&](int64_t piece) {
                     const size_t i = size_t(piece);
+                    // Parents without a child belong to the piece before them.
+                    const int64_t begin = i == 0 ? (level > 1 ? starts[level - 2] : 0) : places.parent[cuts[i]];
+                    const int64_t end = i + 2 < cuts.size() ? places.parent[cuts[i + 1]] : std::min(starts[level - 1], records);
+                    std::fill(record + begin * stride, record + end * stride, 0.0);
                     fine[i] = sweep.range(cuts[i + 1] - 1, cuts[i], parts[i]);
                     return Status::done;
                 });

@@ -3,7 +3,7 @@
 // To add a kernel `foo`:
 //   1. here: `using foo_kernel = Status(...)`, and X(foo) in HIDIV_KERNEL_LIST;
 //   2. foo.cpp: the definition inside `namespace hidiv::HIDIV_TARGET` (see levels.cpp), listed in CMakeLists.txt;
-//   3. bindings.cpp: check the arrays, call `run(table().foo(...))`; its line in _kernels.pyi;
+//   3. bindings.cpp: check the arrays (arrays.hpp), call `run(table().foo(...))`; its line in _kernels.pyi;
 //   4. the numpy twin in recursions/, both in recursions/kernels.py, and a test against each other on every target.
 // foo.cpp is compiled once per instruction set. It may include only headers of this folder and C headers, and keeps what
 // it defines in an anonymous namespace: an inline function of the standard library compiled for AVX-512 could otherwise
