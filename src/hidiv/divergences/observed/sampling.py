@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.observed.batch import Batch, joined
 from hidiv.divergences.observed.chain_draws import ChainPair
-from hidiv.divergences.observed.cross_fitting import SHARE, Mean, controlled_mean, plain_mean
+from hidiv.divergences.observed.cross_fitting import SHARE, SURE, Mean, controlled_mean, plain_mean, unseen, widened
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.parallel import Streams, available, in_order
 from hidiv.divergences.observed.tree_draws import TreePair
@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 
 FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws when nothing else is said
 CELLS = 1 << 21  # numbers of one kind held at once by a portion of draws
+RARE = "an event expected {:.1g} times in a draw was never drawn, the standard error allows for one that decides"
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
 
@@ -118,6 +119,7 @@ class _Run:
         self.spare: list[Batch] = []
         self.drawn, self.check = 0, min(2 * FEWEST, most)
         self.best: Mean | None = None
+        self.chance = 0.0  # expected number in a draw of an event that none has shown
         self.stopped = "the number of draws"
 
     def start_again(self) -> None:
@@ -140,7 +142,9 @@ class _Run:
         self.found = [joined(self.found)]
         batch = self.found[0]
         if self.best is None:
-            self.best = controlled_mean(batch.base, batch.controls)
+            self.chance = unseen(batch.controls)
+            found = controlled_mean(batch.base, batch.controls)
+            self.best = widened(found, self.chance, float(np.abs(batch.plain).max())) if self.chance > SURE else found
         return batch, self.best
 
     def look(self, progress: Progress) -> bool:
@@ -180,9 +184,10 @@ class _Run:
         batch, best = self.together()
         half = best.half_width()
         said = f"{self.draws.base}, {best.controls} controls, ended by {stopped or self.stopped}"
+        rare = [RARE.format(self.chance)] if self.chance > SURE else []
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[said, *beside(batch, best)], subject=about,
+            notes=[said, *beside(batch, best), *rare], subject=about,
         )  # fmt: skip
 
 
