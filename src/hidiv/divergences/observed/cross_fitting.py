@@ -83,9 +83,12 @@ def unseen(controls: Array) -> float:
     return float(missing.max())
 
 
-def widened(mean: Mean, chance: float, reach: float) -> Mean:
-    """With what an event of this chance, never drawn, may add: it may change a draw by as much as `reach`."""
-    reach = max(reach, abs(mean.value))
+def widened(mean: Mean, chance: float, reach: float, least: bool = True) -> Mean:
+    """With what an event of this chance, never drawn, may add: it may change a draw by as much as `reach`.
+
+    least: and by the value at least.
+    """
+    reach = max(reach, abs(mean.value)) if least else reach
     if chance * reach <= NEGLIGIBLE * mean.std_error:
         return mean
     return mean._replace(std_error=float(np.hypot(mean.std_error, chance * reach)))
