@@ -10,9 +10,11 @@ import numpy as np
 import hidiv as hd
 from benchmarks.models import in_hmmlearn
 from benchmarks.timing import Row, interleaved
+from hidiv.divergences.observed.sampling import Draws, stopped_estimate
 
 LENGTH = 100
 RELATIVE = 1e-3
+LONG = 20_000  # draws of an estimate that is worth two workers
 DRAWS = 40  # of hmmlearn in a round; the rest is extrapolated
 
 P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
@@ -21,6 +23,31 @@ Q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.
 
 def rows() -> Iterator[Row]:
     yield from (against_hmmlearn(P, Q, "p from q"), against_hmmlearn(Q, P, "q from p"))
+    yield two_workers()
+
+
+def two_workers() -> Row:
+    """A long estimate, 8 sticky states, 16 symbols, by two workers against one; the numbers are the same."""
+    rng = np.random.default_rng(1)
+    p, q = (
+        hd.Model(
+            rng.dirichlet(np.ones(8)), 0.9 * np.eye(8) + 0.1 * rng.dirichlet(np.ones(8), 8),
+            hd.Categorical(rng.dirichlet(np.ones(16), 8)),
+        )
+        for _ in range(2)
+    )  # fmt: skip
+    draws = Draws.on_tree(p, q, hd.Tree.chain(LENGTH))
+    values: set[float] = set()
+
+    def by(workers: int) -> None:
+        values.add(stopped_estimate(draws, 0.0, 0.0, 1, LONG, None, workers).value)
+
+    row = interleaved(
+        f"{LONG} chains, N={LENGTH}, 8 states, 16 symbols, sticky, two workers", lambda: by(2), "one worker",
+        lambda: by(1), rounds=3,
+    )  # fmt: skip
+    assert len(values) == 1
+    return row
 
 
 def against_hmmlearn(p: hd.Model, q: hd.Model, which: str) -> Row:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.local import Local
 from hidiv.divergences.visits import Visits
+from hidiv.emissions.registry import as_mixture
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
@@ -39,8 +40,8 @@ def without_components(p: Model, q: Model, local: Local, visits: Visits, scale: 
 
 def emission_bounds(p: Any, q: Any) -> tuple[Array, Array]:
     """(K,) twice: bounds on the KL of two families; equal where it has a closed form."""
-    if p.name == "mixture":
-        found = p.bounds(q)
+    if "mixture" in (p.name, q.name):
+        found = as_mixture(p).bounds(as_mixture(q))
         return found.lower, found.upper
     if p.complete() is p:
         return (exact := p.kl(q)), exact

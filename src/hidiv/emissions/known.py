@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.deviance import times
-from hidiv.emissions.registry import pair
+from hidiv.emissions.registry import as_mixture, pair
 from hidiv.recursions.terms import h, log_ratio, row_divergence
 
 Array = NDArray[np.float64]
@@ -26,10 +26,16 @@ def weight_ratio(
     -inf where only q gives the knowledge no weight, +inf where only p gives it none, 0 where both do.
     """
     how = pair(p, q)
-    if p.name == "mixture":
+    if "mixture" in (p.name, q.name):
         from hidiv.emissions.mixture import known_ratio
 
-        return known_ratio(p, q, x, lower, upper)
+        p, q = as_mixture(p), as_mixture(q)
+        value = known_ratio(p, q, x, lower, upper)
+        if inside is not None:
+            symbols = p.as_symbols(), q.as_symbols()
+            value = _sum((value, _distinct(inside, lambda sets: _set_ratio(*symbols, sets))))
+            value = _settled(*symbols, x, lower, upper, inside, value)
+        return value
     if p.name == "product":
         value = _sum(weight_ratio(*part) for part in _parts(p, q, x, lower, upper))
         return _settled(p, q, x, lower, upper, inside, value)
@@ -58,10 +64,17 @@ def residual(
     p gives the knowledge no weight.
     """
     pair(p, q)
-    if p.name == "mixture":
+    if "mixture" in (p.name, q.name):
         from hidiv.emissions.mixture_marked import marked_residual
 
-        return marked_residual(p, q, x, lower, upper)
+        p, q = as_mixture(p), as_mixture(q)
+        value = marked_residual(p, q, x, lower, upper)
+        if inside is not None:
+            # Component and symbol together are a symbol of a larger alphabet.
+            said, pairs = ~inside.all(axis=1), (p.marked_symbols(), q.marked_symbols())
+            sets = np.tile(inside[said], (1, len(p.components)))
+            value[said] = _distinct(sets, lambda rows: _set_divergence(*pairs, rows))
+        return value
     bounded = _bounded(x, lower, upper)
     if p.name == "product":
         value = _sum(residual(*part) for part in _parts(p, q, x, lower, upper))

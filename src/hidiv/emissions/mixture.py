@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.family import Family
 from hidiv.emissions.mixture_values import check_counts, kind, log_weight
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import Pair, comparable, pair, register
-from hidiv.errors import InvalidModel, refuse
+from hidiv.errors import IncompatibleModels, InvalidModel, refuse
 from hidiv.recursions.terms import log_ratio as ratio_of
 
 if TYPE_CHECKING:
@@ -106,10 +107,46 @@ class Mixture(Family):
         # Where nothing is known weights sum to one, whatever rounding says.
         return np.where(_nothing(x, lower, upper)[:, None], 0.0, value)
 
-    def component_laws(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+    @property
+    def n_symbols(self) -> int:
+        """Of mixtures of symbols."""
+        return self.as_symbols().n_symbols
+
+    def log_set(self, inside: NDArray[np.bool_]) -> Array:
+        """(n, M) sets of symbols -> (n, K): log P(X in the set), of mixtures of symbols."""
+        return self.as_symbols().log_set(inside)
+
+    def as_symbols(self) -> Categorical:
+        """The law of the symbols alone; refused for components that show anything else."""
+        return Categorical(np.einsum("kc,ckm->km", self.weights, self._symbol_tables()))
+
+    def marked_symbols(self) -> Categorical:
+        """The law of component and symbol together, component after component."""
+        return Categorical(np.concatenate(list(self.weights.T[:, :, None] * self._symbol_tables()), axis=1))
+
+    def _symbol_tables(self) -> Array:
+        """(C, K, M)."""
+        members: list[Any] = list(self.components)
+        if any(member.name != "categorical" for member in members):
+            refuse(IncompatibleModels, "emission", "a mixture of symbols needs categorical components")
+        if len({member.n_symbols for member in members}) > 1:
+            refuse(IncompatibleModels, "emission", "the components of a mixture of symbols need the same alphabet")
+        return np.stack([member.probs for member in members])
+
+    def component_laws(
+        self,
+        x: Array,
+        lower: Array | None = None,
+        upper: Array | None = None,
+        inside: NDArray[np.bool_] | None = None,
+    ) -> Array:
         """(n, K, C): P(component | state, what is known); the weights where a state rules the knowledge out."""
         each = [log_weight(member, x, lower, upper) for member in self.components]
         terms = np.stack(each, axis=2) + self._log_weights
+        if inside is not None:
+            members: list[Any] = list(self.components)
+            said = ~np.asarray(inside.all(axis=1))[:, None, None]
+            terms = terms + np.where(said, np.stack([member.log_set(inside) for member in members], axis=2), 0.0)
         top = terms.max(axis=2, keepdims=True)
         share = np.exp(terms - np.where(np.isfinite(top), top, 0.0))
         total = share.sum(axis=2, keepdims=True)
@@ -122,7 +159,7 @@ class Mixture(Family):
         """
         from hidiv.emissions.mixture_fit import maximised
 
-        laws = self.component_laws(known.x, known.lower, known.upper)
+        laws = self.component_laws(known.x, known.lower, known.upper, known.inside)
         return cast(Self, maximised(self, known, laws, fixed))
 
     @property

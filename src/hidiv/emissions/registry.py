@@ -38,6 +38,7 @@ FAMILIES = {
     "product": "Product",
     "mixture": "Mixture",
 }
+_MIXED = ("mixture", "marked")
 NESTED = {"product": "families", "mixture": "components"}  # families made of families -> the parameter that lists them
 
 
@@ -73,17 +74,43 @@ def registered() -> list[tuple[type, type]]:
 
 def comparable(p: Family, q: Family) -> bool:
     """Whether somebody registered the pair."""
-    return (type(p), type(q)) in _PAIRS
+    return _how(p, q) is not None
 
 
 def has_kl(p: Family, q: Family) -> bool:
     """Whether `p.kl(q)` has a number for an answer; mixtures of several columns are only bounded."""
-    return comparable(p, q) and not (p.name == "mixture" and p.n_features > 1)
+    return comparable(p, q) and not ("mixture" in (p.name, q.name) and p.n_features > 1)
+
+
+def _how(p: Family, q: Family) -> Pair | None:
+    """The pair somebody registered, or that of mixtures where one side is a mixture and its components compare."""
+    found = _PAIRS.get((type(p), type(q)))
+    if found is None and (p.name in _MIXED) != (q.name in _MIXED):
+        mixed: Any = p if p.name in _MIXED else q
+        members = (mixed.mixture if mixed.name == "marked" else mixed).components
+        pairs = [(m, q) if mixed is p else (p, m) for m in members]
+        if all((type(a), type(b)) in _PAIRS for a, b in pairs):
+            return converted(_PAIRS[type(mixed), type(mixed)], *(_single(mixed, side) for side in (p, q)))
+    return found
+
+
+def _single(mixed: Any, side: Family) -> Callable[[Any], Any]:
+    """What makes of a plain family a mixture of one component."""
+    if side is mixed:
+        return lambda family: family
+    return (lambda family: type(mixed)(as_mixture(family))) if mixed.name == "marked" else as_mixture
+
+
+def as_mixture(family: Any) -> Any:
+    """A family as a mixture of it alone; a mixture as it is."""
+    if family.name == "mixture":
+        return family
+    return family_class("mixture")(np.ones((family.n_states, 1)), [family])
 
 
 def pair(p: Family, q: Family) -> Pair:
     """How p and q compare; refuses pairs nobody registered and different numbers of states or features."""
-    how = _PAIRS.get((type(p), type(q)))
+    how = _how(p, q)
     if how is None:
         refuse(
             IncompatibleModels,

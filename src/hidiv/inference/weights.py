@@ -56,9 +56,8 @@ def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
             table[where] = family.log_weight(rows.x[where], lower, upper)
         inside = symbol_sets(family, rows, where)
         if inside is not None:
-            assert isinstance(family, Categorical)
             free = np.asarray(inside.all(axis=1))[:, None]
-            table[where] += np.where(free, 0.0, family.log_set(inside))
+            table[where] += np.where(free, 0.0, family.log_set(inside))  # type: ignore[attr-defined]
     allowed = allowed_states(model, rows)
     if allowed is not None:
         table = np.where(allowed, table, -np.inf)
@@ -117,7 +116,8 @@ def symbol_sets(family: Family, rows: Rows, where: Any) -> Flags | None:
 
 
 def _need_categorical(family: Family, place: str) -> None:
-    if not isinstance(family, Categorical):
+    members = family.parameters()["components"] if family.name == "mixture" else [family]
+    if any(not isinstance(member, Categorical) for member in members):
         refuse(
             InvalidEvidence,
             place,

@@ -68,7 +68,7 @@ def test_controls_have_mean_zero_and_help():
 def test_controls_of_one_portion_have_mean_zero():
     """Those of a single chain included, which is the longest of its portion."""
     pair = EndPair.of(ending(3, 2), ending(4, 3))
-    controls = np.concatenate([pair.draw(1, np.random.default_rng(i)).controls for i in range(2000)])
+    controls = np.concatenate([pair.draw(1, np.random.default_rng(i)).controls for i in range(500)])
     size = np.sqrt(len(controls) * controls.var(axis=0))
     assert (np.abs(controls.sum(axis=0)) <= 4.5 * size + 1e-9).all()
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hidiv.arguments import Seed
 from hidiv.divergences.observed.batch import Batch
-from hidiv.divergences.observed.cross_fitting import Mean, controlled_mean, plain_mean
+from hidiv.divergences.observed.cross_fitting import SURE, Mean, controlled_mean, plain_mean, unseen, widened
 from hidiv.divergences.observed.parallel import Streams
 from hidiv.divergences.observed.paths import BATCH, BLOCK, Path, classes_of, paths_of
 from hidiv.divergences.observed.word_support import forbidden
@@ -118,6 +118,9 @@ def _mean(path: Path) -> Mean:
     """Mean over batches; the standard error allows for what neighbouring batches have in common."""
     batch = _merged(path.all())
     found = controlled_mean(batch.base, batch.controls)
+    chance = unseen(batch.controls)
+    if chance > SURE:
+        found = widened(found, chance, float(np.abs(batch.plain).max()))
     carry = max(_carry(found.draws), 0.0)
     return found._replace(std_error=found.std_error * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9))))
 

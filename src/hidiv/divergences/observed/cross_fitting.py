@@ -20,6 +20,7 @@ SETTLED = 20.0  # draws for each unit of kurtosis
 EXACT = 1e-13  # relative spread of what is but rounded
 MISSED = 2.0  # expected events that may be missing by chance
 SURE = 1e-12  # deviations of counts below this mean that nothing else can happen
+NEGLIGIBLE = 1e-3  # share of a standard error
 ALONE = 0.4  # share of a control's sum of squares that one draw may have
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
 
@@ -68,6 +69,29 @@ def controlled_mean(draws: Array, controls: Array) -> Mean:
             return found
         most = min(most, found.controls or most) // 2
     return plain_mean(draws, fair)
+
+
+def unseen(controls: Array) -> float:
+    """The largest expected number, in one draw, of an event whose count is a control and that no draw has shown.
+
+    Such a control is the same in all draws, less its mean.
+    """
+    if not controls.size:
+        return 0.0
+    first = controls[0]
+    missing = np.where((controls == first).all(axis=0), np.abs(first), 0.0)
+    return float(missing.max())
+
+
+def widened(mean: Mean, chance: float, reach: float, least: bool = True) -> Mean:
+    """With what an event of this chance, never drawn, may add: it may change a draw by as much as `reach`.
+
+    least: and by the value at least.
+    """
+    reach = max(reach, abs(mean.value)) if least else reach
+    if chance * reach <= NEGLIGIBLE * mean.std_error:
+        return mean
+    return mean._replace(std_error=float(np.hypot(mean.std_error, chance * reach)))
 
 
 def _complete(controls: Array) -> bool:

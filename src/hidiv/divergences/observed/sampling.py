@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.arguments import Seed
+from hidiv.divergences.comparable import closed
 from hidiv.divergences.observed.batch import Batch, joined
 from hidiv.divergences.observed.chain_draws import ChainPair
-from hidiv.divergences.observed.cross_fitting import SHARE, Mean, controlled_mean, plain_mean
+from hidiv.divergences.observed.cross_fitting import SHARE, SURE, Mean, controlled_mean, plain_mean, unseen, widened
+from hidiv.divergences.observed.finite import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.parallel import Streams, available, in_order
 from hidiv.divergences.observed.tree_draws import TreePair
+from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.observed.word_support import forbidden
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
@@ -30,6 +33,7 @@ Array = NDArray[np.float64]
 
 FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws when nothing else is said
 CELLS = 1 << 21  # numbers of one kind held at once by a portion of draws
+RARE = "an event expected {:.1g} times in a draw was never drawn, the standard error allows for one that decides"
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
 
@@ -45,6 +49,8 @@ class Draws:
     base: str
     at_once: int
     infinite: str | None = None
+    sparse: bool = False  # some probabilities are 0
+    reach: float = 0.0  # by how much a rare event may change a draw
 
     @classmethod
     def on_tree(cls, p: Model, q: Model, tree: Tree) -> Draws:
@@ -57,11 +63,13 @@ class Draws:
             return cls(lambda size, rng, lean: refuse(HidivError, "draw", reason), about, "", at_once, reason)
         if tree.is_chain:
             try:
-                return cls(ChainPair.of(p, q, tree).draw, about, "KL(p(x_t | past) || q(x_t | past)) summed", at_once)
+                pair = ChainPair.of(p, q, tree)
+                said = "KL(p(x_t | past) || q(x_t | past)) summed"
+                return cls(pair.draw, about, said, at_once, None, *_rare(p, q, tree))
             except NotApplicable:
                 pass
-        pair = TreePair.of(p, q, tree)
-        return cls(pair.draw, about, pair.base, at_once)
+        on_nodes = TreePair.of(p, q, tree)
+        return cls(on_nodes.draw, about, on_nodes.base, at_once, None, *_rare(p, q, tree))
 
 
 def stopped_estimate(
@@ -116,6 +124,7 @@ class _Run:
         self.spare: list[Batch] = []
         self.drawn, self.check = 0, min(2 * FEWEST, most)
         self.best: Mean | None = None
+        self.chance = 0.0  # expected number in a draw of an event that none has shown
         self.stopped = "the number of draws"
 
     def start_again(self) -> None:
@@ -138,7 +147,14 @@ class _Run:
         self.found = [joined(self.found)]
         batch = self.found[0]
         if self.best is None:
-            self.best = controlled_mean(batch.base, batch.controls)
+            self.chance = unseen(batch.controls)
+            found = controlled_mean(batch.base, batch.controls)
+            if self.chance > SURE:
+                found = widened(found, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
+            if self.draws.sparse and len(batch.base) > 1:
+                # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
+                found = widened(found, 1.0 / len(batch.base), float(batch.base.std(ddof=1)), least=False)
+            self.best = found
         return batch, self.best
 
     def look(self, progress: Progress) -> bool:
@@ -178,10 +194,24 @@ class _Run:
         batch, best = self.together()
         half = best.half_width()
         said = f"{self.draws.base}, {best.controls} controls, ended by {stopped or self.stopped}"
+        rare = [RARE.format(self.chance)] if self.chance > SURE else []
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[said, *beside(batch, best)], subject=about,
+            notes=[said, *beside(batch, best), *rare], subject=about,
         )  # fmt: skip
+
+
+def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
+    """Whether some state, transition or symbol is impossible; then also what all nodes in the state that q explains
+    worst, though by its best, would add."""
+    parts = [part for m in (p, q) for part in (m.initial, *m.transitions)]
+    parts += [family_symbols(f) for m in (p, q) for f in m.emissions if has_symbols(f)]
+    if not any(bool((np.asarray(part) == 0).any()) for part in parts):
+        return False, 0.0
+    if not closed(p, q):
+        return True, 0.0
+    worst = emission_pairs(p, q).min(axis=2)
+    return True, tree.n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
 
 
 def _sizes(most: int, at_once: int) -> Iterator[int]:
