@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from pathlib import Path
+
+import numpy as np
 
 import hidiv as hd
 from tests.cli.running import CHAINS, TREES, hidiv, refusal
