@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -32,6 +33,18 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autoclass_content = "class"
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_title = f"hidiv {release}"
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
+
+
+def without_last_empty_lines(app: object, name: str, source: list[str]) -> None:
+    """Doctests end with an empty line that no reader needs."""
+    source[0] = re.sub(r"\n\n```(?=\n|$)", "\n```", source[0])
+
+
+def setup(app: object) -> None:
+    """Sphinx calls this."""
+    app.connect("source-read", without_last_empty_lines)  # type: ignore[attr-defined]

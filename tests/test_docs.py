@@ -59,3 +59,10 @@ def test_every_page_is_in_the_contents() -> None:
     contents = (DOCS / "index.md").read_text().splitlines()
     pages = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")} - {"index"}
     assert {page for page in pages if page not in contents and not page.startswith("_build")} == set()
+
+
+def test_a_tagged_equation_has_one_line() -> None:
+    # Sphinx puts what has line breaks into an environment that may not be tagged, and an error is all that is shown.
+    for page in sorted(DOCS.glob("*.md")):
+        for equation in re.findall(r"^\$\$$(.*?)^\$\$$", page.read_text(), flags=re.MULTILINE | re.DOTALL):
+            assert r"\tag" not in equation or "\\\\" not in equation, f"{page.name}: {equation}"

@@ -31,8 +31,8 @@ def smooth(model: Any, evidence: Any, tree: Any = None) -> Smoothed:
     >>> hd.smooth(two, [0, 0, 1, 1]).marginals.round(3)
     array([[0.648, 0.352],
            [0.57 , 0.43 ],
-           [0.154, 0.846],
-           [0.115, 0.885]])
+           [0.153, 0.847],
+           [0.116, 0.884]])
     """
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
