@@ -26,6 +26,7 @@ MODULES = (
     "contexts",
     "expectation",
     "variational",
+    "products",
 )
 for name in MODULES:
     import_module(f"hidiv.recursions.{name}")  # fills the twins

@@ -86,7 +86,9 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
 
 def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> dict[str, Any]:
     """Everything but, where it went to a file, the matrix itself; infinity as a text."""
-    error = matrix.std_error if whole else None
+    import numpy as np
+
+    error = None if matrix.std_error is None or not whole else np.asarray(matrix.std_error)
     return {
         "format": "hidiv.pairwise", "version": 1,
         "quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "unit": unit,

@@ -13,7 +13,7 @@ from hidiv.comparison.execution import Executor, Progress, fill
 from hidiv.comparison.fingerprint import digest_of_tree, fingerprint
 from hidiv.comparison.joint_pairs import joint_pairs
 from hidiv.comparison.matrix import PairwiseMatrix, Status
-from hidiv.comparison.observed_estimates import observed_estimates
+from hidiv.comparison.observed_estimates import EstimatedPlan, estimated_plan
 from hidiv.comparison.observed_pairs import observed_pairs
 from hidiv.comparison.posterior_pairs import posterior_pairs
 from hidiv.comparison.sheets import in_memory, in_store
@@ -65,8 +65,8 @@ def pairwise_kl(
     tree counts in place of its number of nodes, "equal" one each (joint and observed).
 
     executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
-    gives the same bits. `store` is the path of a zarr store: blocks are written once, and a second run does what is
-    left.
+    gives the same bits. `store` is the path of a zarr store: blocks (and their standard errors) are written once, and a
+    second run does what is left.
 
     >>> import hidiv as hd
     >>> one = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
@@ -87,32 +87,36 @@ def pairwise_kl(
     if quantity != "observed" and samples is not None:
         refuse(HidivError, "samples", 'belongs to quantity="observed"', quantity)
     if samples is not None:
-        if executor is not None or store is not None or level_weights is not None:
-            refuse(HidivError, "samples", "Monte Carlo takes no executor, no store and no level_weights")
-        on = _plain_tree(left, right, tree)
-        values, errors = observed_estimates(left, right, on, samples, seed, symmetric)
-        notes = (f"plain Monte Carlo of the log-ratio, {samples} draws from each p",)
-        return PairwiseMatrix(values, "observed", "estimate", symmetric, notes, errors, *names)
-    there = _way(left, right, tree, quantity, evidence, level_weights)
-    back = None
-    if symmetric:
-        back = there if right is left else _way(right, left, tree, quantity, evidence, level_weights)
+        if level_weights is not None:
+            refuse(HidivError, "samples", "Monte Carlo takes no level_weights")
     edge = min(isqrt(memory // PER_PAIR), max(SMALLEST, -(-max(len(left), len(right)) // 4)))
-    plan = Plan(left, right, there.pairs, None if back is None else back.pairs, edge, right is left)
+    plan: Plan | EstimatedPlan
+    status: Status = "estimate"
+    if samples is not None:
+        plan = estimated_plan(left, right, _plain_tree(left, right, tree), samples, seed, symmetric, edge)
+        notes = [f"plain Monte Carlo of the log-ratio, {samples} draws from each p"]
+    else:
+        there = _way(left, right, tree, quantity, evidence, level_weights)
+        back = None
+        if symmetric:
+            back = there if right is left else _way(right, left, tree, quantity, evidence, level_weights)
+        plan = Plan(left, right, there.pairs, None if back is None else back.pairs, edge, right is left)
+        notes, status = there.notes, there.status
     if store is None:
-        sheet = in_memory(plan)
+        sheet = in_memory(plan, samples is not None)
     else:
         described = {
             "quantity": quantity, "symmetric": symmetric, "tree": digest_of_tree(tree), "rows": plan.shape[0],
-            "columns": plan.shape[1], "edge": edge,
+            "columns": plan.shape[1], "edge": plan.edge,
             "level_weights": None if level_weights is None else np.asarray(level_weights).tolist(),
         }  # fmt: skip
-        sheet = in_store(plan, store, fingerprint(left, right, described, evidence), described)
+        if samples is not None:
+            described |= {"method": "monte carlo", "samples": plan.samples, "seed": seed}  # type: ignore[union-attr]
+        mark = fingerprint(left, right, described, evidence)
+        sheet = in_store(plan, store, mark, described, samples is not None)
     fill(sheet, plan, executor, progress)
-    return PairwiseMatrix(
-        sheet.values, quantity, there.status, symmetric,
-        tuple(there.notes + _said_of_direct(int(np.sum(sheet.direct[...])))), None, *names,
-    )  # fmt: skip
+    notes = notes + _said_of_direct(int(np.sum(sheet.direct[...])))
+    return PairwiseMatrix(sheet.values, quantity, status, symmetric, tuple(notes), sheet.errors, *names)
 
 
 def _said_of_direct(count: int) -> list[str]:
