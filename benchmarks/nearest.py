@@ -37,7 +37,9 @@ def rows() -> Iterator[Row]:
     for name, options in (("flat", {}), (f"{LISTS} lists, {PROBES} looked at", {"lists": LISTS, "probes": PROBES})):
         built, index = _timed(lambda options=options: hd.faiss_index(models, N, **options))
         searched, found = _timed(lambda index=index: hd.nearest(queries, models, N, WANTED, index=index, sampled=0))
-        recall = np.mean([len(np.intersect1d(*pair)) for pair in zip(found.indices, truth.indices, strict=True)]) / WANTED
+        recall = (
+            np.mean([len(np.intersect1d(*pair)) for pair in zip(found.indices, truth.indices, strict=True)]) / WANTED
+        )
         yield Row(
             f"nearest by faiss, {name}: {QUERIES} queries, k={WANTED}, recall {recall:.3f}",
             f"exact nearest, {MODELS} models", searched, exact,

@@ -36,7 +36,9 @@ def test_the_way_it_is_cut_does_not_show(kernels):
     kernels.products(left, right, bound, False, whole)
     for i in range(0, 60, 13):
         for j in range(0, 90, 31):
-            kernels.products(left[i : i + 13], right[j : j + 31], bound[i : i + 13], False, parts[i : i + 13, j : j + 31])
+            kernels.products(
+                left[i : i + 13], right[j : j + 31], bound[i : i + 13], False, parts[i : i + 13, j : j + 31]
+            )
     if kernels.is_compiled:  # BLAS makes no such promise
         assert (whole == parts).all()
     np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-12)

@@ -91,9 +91,10 @@ def _here(
         # Down the columns: threads side by side in the same rows would fault on the same pages of a new matrix.
         corners = sorted(corners, key=lambda corner: corner[::-1])
         with ThreadPoolExecutor(threads) as pool:
-            # Never more blocks waiting than threads: values on their way to a store are memory too.
-            for start in range(0, len(corners), 4 * threads):
-                yield from pool.map(one, corners[start : start + 4 * threads])
+            # Values on their way to a store are memory too: only a few blocks at a time.
+            some = len(corners) if in_place else 4 * threads
+            for start in range(0, len(corners), some):
+                yield from pool.map(one, corners[start : start + some])
 
 
 def _sent(

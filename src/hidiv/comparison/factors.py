@@ -143,7 +143,9 @@ def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics]) -> tuple[
     assert p.expected is not None
     m, weights = len(p), p.expected
     rows, states = _grouped(weights.rows, groups[0]), _grouped(weights.states, groups[1])
-    into = _Columns(m, p.n_states + rows.shape[1] * p.rows[0, 0].size + sum(s.expected[0].size for s in stats) * p.n_states)
+    into = _Columns(
+        m, p.n_states + rows.shape[1] * p.rows[0, 0].size + sum(s.expected[0].size for s in stats) * p.n_states
+    )
     np.multiply(weights.root, p.initial, out=into.next(p.n_states))
     shape = rows.shape[1], *p.rows.shape[2:]
     np.multiply(rows[..., None], p.rows, out=into.next(*shape))

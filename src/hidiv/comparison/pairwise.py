@@ -86,9 +86,8 @@ def pairwise_kl(
         refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
     if quantity != "observed" and samples is not None:
         refuse(HidivError, "samples", 'belongs to quantity="observed"', quantity)
-    if samples is not None:
-        if level_weights is not None:
-            refuse(HidivError, "samples", "Monte Carlo takes no level_weights")
+    if samples is not None and level_weights is not None:
+        refuse(HidivError, "samples", "Monte Carlo takes no level_weights")
     edge = min(isqrt(memory // PER_PAIR), max(SMALLEST, -(-max(len(left), len(right)) // 4)))
     plan: Plan | EstimatedPlan
     status: Status = "estimate"

@@ -73,9 +73,7 @@ def in_memory(plan: AnyPlan, with_errors: bool = False) -> Sheet:
     )
 
 
-def in_store(
-    plan: AnyPlan, path: Any, fingerprint: str, described: dict[str, Any], with_errors: bool = False
-) -> Sheet:
+def in_store(plan: AnyPlan, path: Any, fingerprint: str, described: dict[str, Any], with_errors: bool = False) -> Sheet:
     """A zarr group on disk, new or taken up again; one that belongs to other models, tree or options is refused."""
     try:
         import zarr
@@ -100,7 +98,9 @@ def in_store(
             group.create_array(name, shape=_grid(plan), chunks=(1, 1), dtype=kind, fill_value=0, overwrite=True)
         edges = tuple(min(plan.edge, n) for n in plan.shape)
         for name in ("values", *(["errors"] if with_errors else [])):
-            group.create_array(name, shape=plan.shape, chunks=edges, dtype=np.float64, fill_value=np.nan, overwrite=True)
+            group.create_array(
+                name, shape=plan.shape, chunks=edges, dtype=np.float64, fill_value=np.nan, overwrite=True
+            )
         # Last: a group without it was never begun, whatever of it is there.
         group.attrs[FORMAT] = {"version": 1, "fingerprint": fingerprint, **described}
     elif kept.get("fingerprint") != fingerprint:

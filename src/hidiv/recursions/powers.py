@@ -12,6 +12,7 @@ Array = NDArray[np.float64]
 SMALL = 8  # states up to which a stack of chains is the last axis
 AT_ONCE = 512  # chains of a stack whose matrices stay in the cache
 
+
 def stochastic(matrix: Array, axis: int = -1) -> Array:
     """Rows rescaled to sum to one: without it squaring drifts by eps a step, with it by eps a squaring."""
     return np.asarray(matrix / matrix.sum(axis=axis, keepdims=True))
@@ -31,7 +32,10 @@ def mean_law(initial: Array, transition: Array, children: int, depth: int) -> Ar
     law = np.empty_like(initial)
     for start in range(0, len(initial), AT_ONCE):
         some = slice(start, start + AT_ONCE)
-        rows, matrices = np.ascontiguousarray(initial[some].T), np.ascontiguousarray(np.moveaxis(transition[some], 0, -1))
+        rows, matrices = (
+            np.ascontiguousarray(initial[some].T),
+            np.ascontiguousarray(np.moveaxis(transition[some], 0, -1)),
+        )
         law[some] = _mean_law(rows[None], matrices, children, depth, _side_by_side, -2)[0].T
     return law
 
