@@ -122,6 +122,65 @@ def test_another_matrix_is_refused(tmp_path):
         hd.pairwise_kl(some, 10, store=tmp_path / "file")
 
 
+def estimates(**options):
+    rng = np.random.default_rng(2)
+    ms = [model(rng, "poisson", 2) for _ in range(7)]
+    return hd.pairwise_kl(ms, 6, quantity="observed", samples=15, seed=3, memory=64 * 3**2, **options)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_estimates_and_their_errors_travel_and_are_kept(symmetric, cluster, tmp_path):
+    from distributed import Client
+
+    here = estimates(executor="serial", symmetric=symmetric)
+    assert (np.diag(np.asarray(here)) == 0).all()
+    assert (here.std_error[~np.eye(7, dtype=bool)] > 0).all()
+    store = tmp_path / "matrix.zarr"
+    with Client(cluster) as client:
+        there = estimates(executor=client, store=store, symmetric=symmetric)
+    for found in (estimates(symmetric=symmetric), there):
+        assert found.status == "estimate"
+        assert (np.asarray(found) == np.asarray(here)).all()
+        assert (np.asarray(found.std_error) == here.std_error).all()
+    group = zarr.open_group(store)
+    group["written"][0, 1] = 0  # as if the driver had died there
+    group["errors"][0:3, 3:6] = np.nan
+    calls = []
+    again = estimates(store=store, symmetric=symmetric, progress=lambda *at: calls.append(at))
+    assert len(calls) == 1
+    assert (np.asarray(again.std_error) == here.std_error).all()
+    rng = np.random.default_rng(2)
+    ms = [model(rng, "poisson", 2) for _ in range(7)]
+    for other, differs in (({"seed": 4, "samples": 15}, "seed"), ({"seed": 3, "samples": 16}, "samples"), ({}, "")):
+        options = {"quantity": "observed", "memory": 64 * 3**2, "symmetric": symmetric, **other}
+        with pytest.raises(HidivError, match=rf"was begun with other models.*{differs}"):
+            hd.pairwise_kl(ms, 6, store=store, **options)
+
+
+def test_a_damaged_store_is_refused_in_a_sentence(tmp_path):
+    some = stacked(4, 1)
+
+    def begun(name):
+        hd.pairwise_kl(some, 10, store=tmp_path / name)
+        return tmp_path / name
+
+    for name, damage, sentence in (
+        ("a", lambda at: (at / "values" / "zarr.json").unlink(), "its array values cannot be read"),
+        ("b", lambda at: (at / "written" / "c" / "0" / "0").write_bytes(b"?"), "its array written cannot be read"),
+        ("c", lambda at: (at / "direct" / "zarr.json").write_text("{"), "its array direct cannot be read"),
+        ("d", lambda at: (at / "zarr.json").write_text("{"), "is no store that can be opened"),
+    ):
+        store = begun(name)
+        damage(store)
+        with pytest.raises(InvalidFile, match=sentence) as caught:
+            hd.pairwise_kl(some, 10, store=store)
+        assert "\n" not in str(caught.value)
+    store = begun("e")
+    group = zarr.open_group(store)
+    del group.attrs["hidiv.pairwise"]  # killed before the first block: begun anew
+    assert (np.asarray(hd.pairwise_kl(some, 10, store=store)) == np.asarray(hd.pairwise_kl(some, 10))).all()
+
+
 def test_a_worker_is_killed_and_the_run_completes(cluster, serial, tmp_path):
     from distributed import Client
 

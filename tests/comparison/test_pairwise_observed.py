@@ -143,7 +143,7 @@ def test_what_is_refused():
          "node 1: models[1] 'never' gives the evidence of this subtree probability 0"),
         (([p], hd.UNTIL_END), {"quantity": "observed"}, IncompatibleModels, "models[0]: has no end probabilities"),
         (([p], 2), {"quantity": "observed", "level_weights": [1, 0]}, HidivError, "level_weights: must be above 0"),
-        (([p], 2), {"quantity": "observed", "samples": 9, "executor": "serial"}, HidivError, "samples: Monte Carlo"),
+        (([p], 2), {"quantity": "observed", "samples": 9, "level_weights": [1, 1]}, HidivError, "samples: Monte Carlo"),
     ):  # fmt: skip
         with pytest.raises(error) as caught:
             hd.pairwise_kl(*arguments, **options)

@@ -27,6 +27,7 @@ MODULES = (
     "expectation",
     "variational",
     "chain_sums",
+    "products",
 )
 for name in MODULES:
     import_module(f"hidiv.recursions.{name}")  # fills the twins

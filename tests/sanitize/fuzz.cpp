@@ -264,6 +264,15 @@ void certificate_kernels(int round) {
 }
 
 // A few p against a few q on random kinds of subtrees; some turns, some states that q cannot follow.
+// std::vector<bool> has no data().
+struct ScratchFlags {
+    explicit ScratchFlags(int64_t count) : values(static_cast<bool *>(zeroed(count))) {}
+    ~ScratchFlags() { free(values); }
+    ScratchFlags(const ScratchFlags &) = delete;
+    ScratchFlags &operator=(const ScratchFlags &) = delete;
+    bool *values;
+};
+
 void comparison_kernels(int round) {
     const int64_t kinds = whole(1, 5), m = whole(1, 3), n = whole(1, 20), kp = whole(1, 4), kq = whole(1, 4), groups = whole(1, 3);
     const double zeros = whole(0, 1) ? 0.0 : 0.3;
@@ -331,6 +340,16 @@ void estimate_kernels(int round) {
         for (double each : out) check_number(each, "chain_sums", round);
 }
 
+void product_kernels(int round) {
+    const int64_t m = whole(1, 70), n = whole(1, 70), width = whole(0, 9) ? whole(1, 12) : whole(250, 520), stride = n + whole(0, 3);
+    Doubles left(size_t(m * width)), right(size_t(n * width)), bound(static_cast<size_t>(m)), out(size_t((m - 1) * stride + n));
+    for (double &each : left) each = uniform() - 0.5;
+    for (double &each : right) each = uniform() - 0.5;
+    const ScratchFlags small(m);
+    table().products({m, n, width, left.data(), right.data(), bound.data(), whole(0, 1) == 1, out.data(), stride, small.values});
+    for (double each : out) check_number(each, "products", round);
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -346,6 +365,7 @@ int main(int argc, char **argv) {
             if (round % 10 == 0) rising_kernel(round);
             comparison_kernels(round);
             estimate_kernels(round);
+            product_kernels(round);
         }
         printf("fuzz: %d rounds on %s\n", rounds, name.c_str());
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, isnan
+from math import inf, isnan, log
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -64,15 +64,13 @@ def pairwise(
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
     values = None if data is None else read_data(data)
     tree = None if tree_text is None and values is not None else read_tree_for(tree_text, found[0])
-    pieces = "blocks" if samples is None else "rows"
-    with Progress("all pairs") as bar:
+        with Progress("all pairs") as bar:
         matrix = pairwise_kl(
             found, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
             store=store, executor="processes" if processes else None,
-            progress=lambda done, total: bar.show(done / total, f"{done} of {total} {pieces}"), keep_finished=True,
+            progress=lambda done, total: bar.show(done / total, f"{done} of {total} blocks"), keep_finished=True,
         )  # fmt: skip
-    scale = 1.0 / np.log(2.0) if unit == "bits" else 1.0
-    table = np.asarray(matrix) * scale
+    table = np.asarray(matrix) / nats_in(unit)
     if out is not None:
         write_matrix(out, table, names, names)
     if plot is not None and matrix.finished is None:
@@ -83,6 +81,11 @@ def pairwise(
         click.echo(in_words(matrix, table, names, unit, out is None))
     if matrix.finished is not None:
         click.echo(matrix.notes[-1] + (", and there is no picture" if plot is not None else ""), err=True)
+
+
+def nats_in(unit: str) -> float:
+    """One bit is log 2 nats."""
+    return log(2.0) if unit == "bits" else 1.0
 
 
 def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: str) -> None:
@@ -98,7 +101,9 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
 
 def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> dict[str, Any]:
     """Everything but, where it went to a file, the matrix itself; infinity as a text, a missing pair as null."""
-    error = matrix.std_error if whole else None
+    import numpy as np
+
+    error = None if matrix.std_error is None or not whole else np.asarray(matrix.std_error) / nats_in(unit)
     return {
         "format": "hidiv.pairwise", "version": 1,
         "quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "unit": unit,

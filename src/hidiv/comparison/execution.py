@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.comparison.blas import one_blas_thread
-from hidiv.comparison.blocks import Block, Plan
-from hidiv.comparison.sheets import Sheet
+from hidiv.comparison.sheets import AnyBlock, AnyPlan, Sheet
 from hidiv.errors import HidivError, refuse
 
 Array = NDArray[np.float64]
@@ -25,13 +24,13 @@ Progress = Callable[[int, int], object] | None  # blocks done, blocks in all
 IN_FLIGHT = 3  # blocks sent out for each worker: one is computed, one on its way, one waiting
 
 
-def compute(block: Block) -> tuple[Array, int]:
+def compute(block: AnyBlock) -> tuple[Array, int]:
     """A block computed where it is sent, with one BLAS thread."""
     with one_blas_thread():
         return block.compute()
 
 
-def fill(sheet: Sheet, plan: Plan, executor: Executor, progress: Progress = None) -> int:
+def fill(sheet: Sheet, plan: AnyPlan, executor: Executor, progress: Progress = None) -> int:
     """Compute every block the sheet lacks and write it once; how many were computed."""
     corners = sheet.todo(plan)
     total = len(plan.corners())
@@ -48,8 +47,8 @@ def fill(sheet: Sheet, plan: Plan, executor: Executor, progress: Progress = None
 
 
 def _computed(
-    corners: list[tuple[int, int]], plan: Plan, executor: Executor, sheet: Sheet
-) -> Iterator[tuple[Block, Array | None, int]]:
+    corners: list[tuple[int, int]], plan: AnyPlan, executor: Executor, sheet: Sheet
+) -> Iterator[tuple[AnyBlock, Array | None, int]]:
     """Blocks as they are done, with their values unless those are in place already."""
     if executor is None or executor == "serial":
         yield from _here(corners, plan, sheet, 1 if executor == "serial" else processors())
@@ -60,7 +59,7 @@ def _computed(
     elif hasattr(executor, "submit") and hasattr(executor, "scheduler_info"):
         workers = max(1, len(executor.scheduler_info(n_workers=-1)["workers"]))
 
-        def submit(function: Any, block: Block) -> Any:
+        def submit(function: Any, block: AnyBlock) -> Any:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Sending large graph")  # a block carries its models with it
                 return executor.submit(function, block, pure=False)
@@ -71,12 +70,12 @@ def _computed(
 
 
 def _here(
-    corners: list[tuple[int, int]], plan: Plan, sheet: Sheet, threads: int
-) -> Iterator[tuple[Block, Array | None, int]]:
+    corners: list[tuple[int, int]], plan: AnyPlan, sheet: Sheet, threads: int
+) -> Iterator[tuple[AnyBlock, Array | None, int]]:
     """In this process; a matrix in memory is written where it lies."""
-    in_place = isinstance(sheet.values, np.ndarray)
+    in_place = isinstance(sheet.values, np.ndarray) and sheet.errors is None
 
-    def one(corner: tuple[int, int]) -> tuple[Block, Array | None, int]:
+    def one(corner: tuple[int, int]) -> tuple[AnyBlock, Array | None, int]:
         block = plan.block(*corner)
         if not in_place:
             return block, *block.compute()
@@ -93,9 +92,10 @@ def _here(
         # Down the columns: threads side by side in the same rows would fault on the same pages of a new matrix.
         corners = sorted(corners, key=lambda corner: corner[::-1])
         with ThreadPoolExecutor(threads) as pool:
-            # Never more blocks waiting than threads: values on their way to a store are memory too.
-            for start in range(0, len(corners), 4 * threads):
-                yield from _in_turn([pool.submit(one, corner) for corner in corners[start : start + 4 * threads]])
+            # Values on their way to a store are memory too: only a few blocks at a time.
+            some = len(corners) if in_place else 4 * threads
+            for start in range(0, len(corners), some):
+                yield from _in_turn([pool.submit(one, corner) for corner in corners[start : start + some]])
 
 
 def _in_turn(futures: list[Any]) -> Iterator[Any]:
@@ -116,10 +116,10 @@ def _deaf() -> None:
 
 
 def _sent(
-    corners: list[tuple[int, int]], plan: Plan, submit: Any, any_done: Any, most: int
-) -> Iterator[tuple[Block, Array, int]]:
+    corners: list[tuple[int, int]], plan: AnyPlan, submit: Any, any_done: Any, most: int
+) -> Iterator[tuple[AnyBlock, Array, int]]:
     """Blocks sent out a few at a time, and taken in whichever comes first."""
-    waiting: dict[Any, Block] = {}
+    waiting: dict[Any, AnyBlock] = {}
     ahead = iter(corners)
     try:
         while True:

@@ -25,7 +25,7 @@ class PairwiseMatrix:
     status: Status
     symmetric: bool  # D(p || q) + D(q || p) in place of D(p || q)
     notes: tuple[str, ...] = ()
-    std_error: Array | None = None  # of every entry, where the status is "estimate"
+    std_error: Any = None  # of every entry where the status is "estimate", kept as the values are
     names: tuple[str | None, ...] = ()  # of the rows
     other_names: tuple[str | None, ...] = ()  # of the columns
     finished: NDArray[np.bool_] | None = None  # after an interrupt: the pairs that are there, NaN marks the others

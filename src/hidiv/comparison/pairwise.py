@@ -14,7 +14,7 @@ from hidiv.comparison.execution import Executor, Progress, fill
 from hidiv.comparison.fingerprint import digest_of_tree, fingerprint
 from hidiv.comparison.joint_pairs import joint_pairs
 from hidiv.comparison.matrix import PairwiseMatrix, Status
-from hidiv.comparison.observed_estimates import observed_estimates
+from hidiv.comparison.observed_estimates import EstimatedPlan, estimated_plan
 from hidiv.comparison.observed_pairs import observed_pairs
 from hidiv.comparison.posterior_pairs import posterior_pairs
 from hidiv.comparison.sheets import in_memory, in_store
@@ -67,9 +67,9 @@ def pairwise_kl(
     what each level of the tree counts in place of its number of nodes, "equal" one each (joint and observed).
 
     executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
-    gives the same bits. `store` is the path of a zarr store: blocks are written once, and a second run does what is
-    left. Ctrl-C raises KeyboardInterrupt; with keep_finished=True, if any pairs are finished, it returns the matrix of
-    those, and `.finished` (M, M') says which they are.
+    gives the same bits. `store` is the path of a zarr store: blocks (and their standard errors) are written once, and a
+    second run does what is left. Ctrl-C raises KeyboardInterrupt; with keep_finished=True, if any pairs are finished,
+    it returns the matrix of those, and `.finished` (M, M') says which they are.
 
     >>> import hidiv as hd
     >>> one = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
@@ -89,29 +89,33 @@ def pairwise_kl(
         refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
     if quantity != "observed" and samples is not None:
         refuse(HidivError, "samples", 'belongs to quantity="observed"', quantity)
-    if samples is not None:
-        if executor is not None or store is not None or level_weights is not None:
-            refuse(HidivError, "samples", "Monte Carlo takes no executor, no store and no level_weights")
-        on = _plain_tree(left, right, tree)
-        values, errors, done = observed_estimates(left, right, on, samples, seed, symmetric, keep_finished, progress)
-        notes = (f"plain Monte Carlo of the log-ratio, {samples} draws from each p",)
-        found = PairwiseMatrix(values, "observed", "estimate", symmetric, notes, errors, *names)
-        return found if done.all() else replace(found, notes=(*notes, _said_of_missing(done)), finished=done)
-    there = _way(left, right, tree, quantity, evidence, level_weights)
-    back = None
-    if symmetric:
-        back = there if right is left else _way(right, left, tree, quantity, evidence, level_weights)
+    if samples is not None and level_weights is not None:
+        refuse(HidivError, "samples", "Monte Carlo takes no level_weights")
     edge = min(isqrt(memory // PER_PAIR), max(SMALLEST, -(-max(len(left), len(right)) // 4)))
-    plan = Plan(left, right, there.pairs, None if back is None else back.pairs, edge, right is left)
+    plan: Plan | EstimatedPlan
+    status: Status = "estimate"
+    if samples is not None:
+        plan = estimated_plan(left, right, _plain_tree(left, right, tree), samples, seed, symmetric, edge)
+        notes = [f"plain Monte Carlo of the log-ratio, {samples} draws from each p"]
+    else:
+        there = _way(left, right, tree, quantity, evidence, level_weights)
+        back = None
+        if symmetric:
+            back = there if right is left else _way(right, left, tree, quantity, evidence, level_weights)
+        plan = Plan(left, right, there.pairs, None if back is None else back.pairs, edge, right is left)
+        notes, status = there.notes, there.status
     if store is None:
-        sheet = in_memory(plan)
+        sheet = in_memory(plan, samples is not None)
     else:
         described = {
             "quantity": quantity, "symmetric": symmetric, "tree": digest_of_tree(tree), "rows": plan.shape[0],
-            "columns": plan.shape[1], "edge": edge,
+            "columns": plan.shape[1], "edge": plan.edge,
             "level_weights": None if level_weights is None else np.asarray(level_weights).tolist(),
         }  # fmt: skip
-        sheet = in_store(plan, store, fingerprint(left, right, described, evidence), described)
+        if samples is not None:
+            described |= {"method": "monte carlo", "samples": plan.samples, "seed": seed}  # type: ignore[union-attr]
+        mark = fingerprint(left, right, described, evidence)
+        sheet = in_store(plan, store, mark, described, samples is not None)
     stopped = False
     try:
         fill(sheet, plan, executor, progress)
@@ -119,24 +123,21 @@ def pairwise_kl(
         stopped = bool(sheet.todo(plan))
         if stopped and not (keep_finished and np.any(sheet.written[...])):
             raise
-    found = PairwiseMatrix(
-        sheet.values, quantity, there.status, symmetric,
-        tuple(there.notes + _said_of_direct(int(np.sum(sheet.direct[...])))), None, *names,
-    )  # fmt: skip
-    if not stopped:
-        return found
-    done = sheet.finished(plan)
-    return replace(
-        found, values=np.where(done, found, np.nan), notes=(*found.notes, _said_of_missing(done)), finished=done
-    )
+    notes = notes + _said_of_direct(int(np.sum(sheet.direct[...])))
+    found = PairwiseMatrix(sheet.values, quantity, status, symmetric, tuple(notes), sheet.errors, *names)
+    return _without_missing(found, sheet.finished(plan)) if stopped else found
 
 
 def _said_of_direct(count: int) -> list[str]:
     return [f"{count} pairs too close for the product, computed directly"] if count else []
 
 
-def _said_of_missing(done: NDArray[np.bool_]) -> str:
-    return f"interrupted: {np.sum(done)} of {done.size} pairs are finished, the others are missing"
+def _without_missing(found: PairwiseMatrix, done: NDArray[np.bool_]) -> PairwiseMatrix:
+    """An interrupted matrix: NaN where a pair is missing."""
+    said = f"interrupted: {np.sum(done)} of {done.size} pairs are finished, the others are missing"
+    errors = None if found.std_error is None else np.where(done, np.asarray(found.std_error), np.nan)
+    values = np.where(done, found, np.nan)
+    return replace(found, values=values, std_error=errors, notes=(*found.notes, said), finished=done)
 
 
 def _way(left: Shelves, right: Shelves, tree: Any, quantity: str, evidence: Any, level_weights: Any) -> Way:

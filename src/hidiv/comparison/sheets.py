@@ -8,13 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.comparison.blocks import Block, Plan
+from hidiv.comparison.observed_estimates import EstimatedBlock, EstimatedPlan
 from hidiv.errors import HidivError, InvalidFile, MissingExtra, refuse, shown
 from hidiv.files.disk import checked_path
 
 Array = NDArray[np.float64]
 Corner = tuple[int, int]
+AnyPlan = Plan | EstimatedPlan
+AnyBlock = Block | EstimatedBlock
 
 FORMAT = "hidiv.pairwise"
+ARRAYS = {"written", "direct", "values", "errors"}
+REMEDY = "remove it and start again"
 
 
 class Sheet(NamedTuple):
@@ -25,20 +30,28 @@ class Sheet(NamedTuple):
     direct: Any
     edge: int
     is_mirrored: bool
+    errors: Any = None  # standard errors of the values, where a block (m, m', 2) brings them
 
-    def todo(self, plan: Plan) -> list[Corner]:
+    def todo(self, plan: AnyPlan) -> list[Corner]:
         """The blocks nobody has written yet."""
         written = np.asarray(self.written[...])
         return [(top, left) for top, left in plan.corners() if not written[top // self.edge, left // self.edge]]
 
-    def write(self, block: Block, values: Array, direct: int) -> None:
+    def write(self, block: AnyBlock, values: Array, direct: int) -> None:
         """Put a block down, then mark it: a run that is killed between the two writes it again, the same."""
-        self.values[block.top : block.bottom, block.left : block.right] = values
-        if self.is_mirrored and block.top != block.left:
-            self.values[block.left : block.right, block.top : block.bottom] = values.T
+        if self.errors is None:
+            self._put(self.values, block, values)
+        else:
+            self._put(self.values, block, values[..., 0])
+            self._put(self.errors, block, values[..., 1])
         self.mark(block, direct)
 
-    def mark(self, block: Block, direct: int) -> None:
+    def _put(self, table: Any, block: AnyBlock, part: Array) -> None:
+        table[block.top : block.bottom, block.left : block.right] = part
+        if self.is_mirrored and block.top != block.left:
+            table[block.left : block.right, block.top : block.bottom] = part.T
+
+    def mark(self, block: AnyBlock, direct: int) -> None:
         """The block is in its place."""
         at = block.top // self.edge, block.left // self.edge
         if self.written[at]:
@@ -46,7 +59,7 @@ class Sheet(NamedTuple):
         self.direct[at] = direct
         self.written[at] = 1
 
-    def finished(self, plan: Plan) -> NDArray[np.bool_]:
+    def finished(self, plan: AnyPlan) -> NDArray[np.bool_]:
         """(M, M'): whether a pair is in its place."""
         rows, columns = plan.shape
         written = np.asarray(self.written[...]) > 0
@@ -55,7 +68,7 @@ class Sheet(NamedTuple):
         return np.repeat(np.repeat(written, self.edge, axis=0)[:rows], self.edge, axis=1)[:, :columns]
 
 
-def in_memory(plan: Plan) -> Sheet:
+def in_memory(plan: AnyPlan, with_errors: bool = False) -> Sheet:
     """An empty matrix in this process."""
     grid = _grid(plan)
     return Sheet(
@@ -64,10 +77,11 @@ def in_memory(plan: Plan) -> Sheet:
         np.zeros(grid, dtype=np.int64),
         plan.edge,
         plan.is_mirrored,
+        np.empty(plan.shape) if with_errors else None,
     )
 
 
-def in_store(plan: Plan, path: Any, fingerprint: str, described: dict[str, Any]) -> Sheet:
+def in_store(plan: AnyPlan, path: Any, fingerprint: str, described: dict[str, Any], with_errors: bool = False) -> Sheet:
     """A zarr group on disk, new or taken up again; one that belongs to other models, tree or options is refused."""
     try:
         import zarr
@@ -77,20 +91,25 @@ def in_store(plan: Plan, path: Any, fingerprint: str, described: dict[str, Any])
     try:
         group = zarr.open_group(place, mode="a")
         kept: Any = group.attrs.asdict().get(FORMAT)
-        empty = not list(group.keys())
-    except (OSError, ValueError, KeyError, zarr.errors.BaseZarrError) as error:
-        refuse(InvalidFile, shown(place), f"is no store that can be opened, {str(error) or type(error).__name__}")
+        strange = set() if kept is not None else set(group.keys()) - ARRAYS
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, zarr.errors.BaseZarrError) as error:
+        refuse(InvalidFile, shown(place), f"is no store that can be opened, {_said(error)}")
+    if kept is not None and not isinstance(kept, dict):
+        refuse(InvalidFile, shown(place), f"is damaged: its {FORMAT} cannot be read", remedy=REMEDY)
     if kept is None:
-        if not empty:
+        if strange:
             refuse(
                 InvalidFile, shown(place), "holds something other than a pairwise matrix", remedy="name another store"
             )
         for name in ("written", "direct"):
             kind = np.uint8 if name == "written" else np.int64
-            group.create_array(name, shape=_grid(plan), chunks=(1, 1), dtype=kind, fill_value=0)
+            group.create_array(name, shape=_grid(plan), chunks=(1, 1), dtype=kind, fill_value=0, overwrite=True)
         edges = tuple(min(plan.edge, n) for n in plan.shape)
-        group.create_array("values", shape=plan.shape, chunks=edges, dtype=np.float64, fill_value=np.nan)
-        # Last: a group without it was never begun.
+        for name in ("values", *(["errors"] if with_errors else [])):
+            group.create_array(
+                name, shape=plan.shape, chunks=edges, dtype=np.float64, fill_value=np.nan, overwrite=True
+            )
+        # Last: a group without it was never begun, whatever of it is there.
         group.attrs[FORMAT] = {"version": 1, "fingerprint": fingerprint, **described}
     elif kept.get("fingerprint") != fingerprint:
         differs = [key for key, value in described.items() if kept.get(key) != value]
@@ -101,9 +120,37 @@ def in_store(plan: Plan, path: Any, fingerprint: str, described: dict[str, Any])
             f"was begun with other models, another tree or other options{what}",
             remedy="name another store, or remove this one",
         )
-    return Sheet(group["values"], group["written"], group["direct"], plan.edge, plan.is_mirrored)
+    return _opened(group, shown(place), plan, with_errors)
 
 
-def _grid(plan: Plan) -> tuple[int, int]:
+def _opened(group: Any, place: str, plan: AnyPlan, with_errors: bool) -> Sheet:
+    """The arrays of a store, all there and of the shapes they were made with."""
+    wanted: dict[str, tuple[tuple[int, int], Any]] = {
+        "values": (plan.shape, np.float64), "written": (_grid(plan), np.uint8), "direct": (_grid(plan), np.int64),
+    }  # fmt: skip
+    if with_errors:
+        wanted["errors"] = plan.shape, np.float64
+    found = {}
+    for name, (shape, kind) in wanted.items():
+        try:
+            array = group[name]
+            sound = tuple(array.shape) == shape and array.dtype == kind
+            if name in ("written", "direct"):
+                sound = sound and (array[...] >= 0).all()
+        except Exception as error:  # zarr and its codecs raise whatever they like
+            refuse(InvalidFile, place, f"is damaged: its array {name} cannot be read, {_said(error)}", remedy=REMEDY)
+        if not sound:
+            refuse(InvalidFile, place, f"is damaged: its array {name} does not fit", remedy=REMEDY)
+        found[name] = array
+    errors = found.get("errors")
+    return Sheet(found["values"], found["written"], found["direct"], plan.edge, plan.is_mirrored, errors)
+
+
+def _said(error: Exception) -> str:
+    lines = str(error).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _grid(plan: AnyPlan) -> tuple[int, int]:
     rows, columns = plan.shape
     return -(-rows // plan.edge), -(-columns // plan.edge)

@@ -1,0 +1,60 @@
+"""The product that looks at its entries, every way it can be run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.recursions.conftest import compiled
+
+
+@pytest.mark.parametrize(("m", "n", "width"), [(1, 1, 1), (7, 50, 3), (33, 24, 61), (70, 95, 300), (9, 1000, 61)])
+@pytest.mark.parametrize("alike", [False, True])
+def test_entries_and_small_rows(kernels, m, n, width, alike):
+    rng = np.random.default_rng(1)
+    left, right = rng.normal(size=(m, width)), rng.normal(size=(n, width))
+    whole = np.full((m + 1, n + 2), 7.0)
+    out = whole[:m, 1:-1]
+    expected = left @ right.T
+    if alike:
+        np.fill_diagonal(expected, np.inf)
+    bound = np.full(m, -1.5 * np.sqrt(width))
+    small = kernels.products(left, right, bound, alike, out)
+    if alike:
+        np.fill_diagonal(expected, 0.0)
+    np.testing.assert_allclose(out, expected, rtol=0, atol=1e-12)
+    off = ~np.eye(m, n, dtype=bool) if alike else np.ones((m, n), dtype=bool)
+    assert (small == ((out <= bound[:, None]) & off).any(axis=1)).all()
+    assert (whole[m] == 7).all()
+    assert (whole[:, [0, -1]] == 7).all()
+
+
+def test_the_way_it_is_cut_does_not_show(kernels):
+    rng = np.random.default_rng(2)
+    left, right, bound = rng.normal(size=(60, 270)), rng.normal(size=(90, 270)), np.zeros(60)
+    whole, parts = np.empty((60, 90)), np.empty((60, 90))
+    kernels.products(left, right, bound, False, whole)
+    for i in range(0, 60, 13):
+        for j in range(0, 90, 31):
+            kernels.products(
+                left[i : i + 13], right[j : j + 31], bound[i : i + 13], False, parts[i : i + 13, j : j + 31]
+            )
+    if kernels.is_compiled:  # BLAS makes no such promise
+        assert (whole == parts).all()
+    np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-12)
+
+
+A, BOUND, OUT = np.ones((3, 2)), np.ones(3), np.ones((3, 3))
+BAD = {
+    "other features": (A, np.ones((3, 1)), BOUND, False, OUT),
+    "a bound too short": (A, A, np.ones(2), False, OUT),
+    "another shape": (A, A, BOUND, False, np.ones((3, 4))),
+    "rows in pieces": (A, A, BOUND, False, np.ones((3, 6))[:, ::2]),
+    "no feature": (np.ones((3, 0)), np.ones((3, 0)), BOUND, False, OUT),
+}
+
+
+@pytest.mark.parametrize("what", BAD if compiled else [])
+def test_arrays_that_do_not_fit_are_refused(what):
+    with pytest.raises(ValueError, match="must"):
+        compiled.products(*BAD[what])
