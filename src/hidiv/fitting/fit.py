@@ -48,11 +48,11 @@ def fit(
     stacked sequences. `emission` is a family's name, class or a template object (or a list of them, one a group).
     `group` None takes the groups the trees were given, "level" groups by level, "none" not at all; labels from 0 for
     each node (for all trees, or a list of them for each tree) may be given instead. `grouped` says which parts have
-    parameters by group. `end` fits the probabilities of stopping too. Parameters and parts named in `fixed` (initial, transition,
-    emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many observations more for every
-    state, against collapse. From two starts on, climbs from beside the best tops follow. A climb is at its end when an
-    iteration gains at most tol times the log-likelihood, the best one when all that is still to be expected is at most
-    tol (unless `polish` is False). Evidence that no start can produce is an error.
+    parameters by group. `end` fits the probabilities of stopping too. Parameters and parts named in `fixed` (initial,
+    transition, emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many observations
+    more for every state, against collapse. From two starts on, climbs from beside the best tops follow. A climb is at
+    its end when an iteration gains at most tol times the log-likelihood, the best one when all that is still to be
+    expected is at most tol (unless `polish` is False). Evidence that no start can produce is an error.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 4.0], std=[1.0, 1.0]))
