@@ -64,7 +64,7 @@ def pairwise(
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
     values = None if data is None else read_data(data)
     tree = None if tree_text is None and values is not None else read_tree_for(tree_text, found[0])
-        with Progress("all pairs") as bar:
+    with Progress("all pairs") as bar:
         matrix = pairwise_kl(
             found, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
             store=store, executor="processes" if processes else None,

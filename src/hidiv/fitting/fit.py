@@ -52,9 +52,8 @@ def fit(
     parameters by group. `end` fits the probabilities of stopping too. Parameters and parts named in `fixed` (initial,
     transition, emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many observations
     more for every state, against collapse. From two starts on, climbs from beside the best tops follow. A climb is at
-    its end when an
-    iteration gains at most tol times the log-likelihood, the best one when all that is still to be expected is at most
-    tol (unless `polish` is False). Evidence that no start can produce is an error.
+    its end when an iteration gains at most tol times the log-likelihood, the best one when all that is still to be
+    expected is at most tol (unless `polish` is False). Evidence that no start can produce is an error.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 4.0], std=[1.0, 1.0]))
