@@ -76,6 +76,14 @@ def test_other_quantities(tmp_path):
     assert json.loads(done.stdout)["std_error"][0][1] > 0
 
 
+def test_standard_errors_have_the_unit_of_the_values(tmp_path):
+    words = ["pairwise", *CHAINS, "--tree", "chain:5", "--quantity", "observed", "--samples", "40", "--json"]
+    nats, bits = (json.loads(hidiv(*words, "--unit", unit).stdout) for unit in ("nats", "bits"))
+    for key in ("matrix", "std_error"):
+        assert bits[key][0][1] == pytest.approx(nats[key][0][1] / np.log(2.0), rel=1e-14)
+        assert nats[key][0][1] > 0
+
+
 def test_pictures(many):
     matrix, picture = str(many / "d.csv"), many / "d.png"
     words = ["--tree", "chain:100", "--out", matrix, "--plot", str(picture)]
