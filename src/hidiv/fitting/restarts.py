@@ -30,7 +30,7 @@ NEAR = 1000.0  # times the tolerance: how near to their tops climbs are compared
 SAME = 1e-2  # difference of log-likelihoods of two climbs to one top, at most
 TOPS = 4
 HOPS = 6  # rounds of climbs from beside the best, at most
-AGREED = 5  # climbs that came to the best top: there is hardly a better one that climbs lead to
+AGREED = 8  # climbs that came to the best top: there is hardly a better one that climbs lead to
 
 Result = TypeVar("Result")
 
