@@ -320,3 +320,5 @@ def test_an_interrupt_leaves_the_page_of_what_is_finished(monkeypatch: pytest.Mo
         assert made.data["missing"][:2] == ["observed", "expected posterior"]
         assert made.data["comparison"]["joint"]["value"] > 0
     assert pair_page(*pair("chain"), evidence=X[:10]).data["missing"] == []
+    late = pair_page(*pair("chain"), evidence=X[:10], stopped=lambda: True)  # one that a computation made do with
+    assert late.data["missing"] == ["how many observations would tell them apart"]

@@ -10,6 +10,7 @@ import click
 
 from hidiv.cli.collections import read_models
 from hidiv.cli.inputs import FILE, json_option, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
+from hidiv.cli.interrupts import was_interrupted
 from hidiv.cli.tables import print_json
 from hidiv.errors import HidivError, refuse
 
@@ -77,7 +78,7 @@ def of_two(first: str, second: str, tree_text: str | None, data: str | None, bes
     p, q = (named(read_model(path), path) for path in (first, second))
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, p, q)
-    return pair_page(p, q, tree, evidence=values, beside=beside)
+    return pair_page(p, q, tree, evidence=values, beside=beside, stopped=was_interrupted)
 
 
 def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, beside: str) -> Page:

@@ -132,6 +132,11 @@ def _sent(
                 return
             for future in any_done(list(waiting)):
                 yield waiting.pop(future), *future.result()
+    except KeyboardInterrupt:
+        # What a process of this machine is computing comes too, as with threads; a cluster is let go.
+        for future in [one for one in waiting if one.cancel() is False]:
+            yield waiting.pop(future), *future.result()
+        raise
     finally:
         for future in waiting:
             future.cancel()

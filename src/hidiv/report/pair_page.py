@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isinf, log
 from typing import Any
 
@@ -30,10 +31,12 @@ STRONGEST = 10  # observations named
 
 
 def pair_page(
-    p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: int = 0, beside: str = "report.json"
-) -> Page:
+    p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: int = 0, beside: str = "report.json",
+    stopped: Callable[[], bool] = lambda: False,
+) -> Page:  # fmt: skip
     """One self-contained HTML page: how p and q differ, where, along which data, and how that was computed.
 
+    An interrupt, or `stopped` after one that a computation made do with, leaves out what is not begun.
     Its JSON is for download from the page, or, where that would be over a megabyte, from the file `beside` it.
     """
     p, q = as_models(p, q)
@@ -47,6 +50,8 @@ def pair_page(
     apart = None
     try:
         _charts(charts, p, q, found, where, evidence)
+        if stopped():
+            raise KeyboardInterrupt
         with Progress("telling them apart") as progress:
             apart = told_apart(p, q, found, progress)
     except KeyboardInterrupt:  # the page of what is finished
