@@ -143,7 +143,7 @@ class Cross {
             double p = 0.0, q = 0.0;
             for (int64_t s = 0; s < n; ++s) p += start[s] * next_p_[size_t(s * m + x)];
             for (int64_t r = 0; r < k; ++r) q += start[n + r] * next_q_[size_t(r * m + x)];
-            if (p > 0) cost -= p * log(q / total);
+            if (p > 0) cost -= p * (q > 0 ? log(q / total) : -HUGE_VAL);  // q cannot have the word, or what follows it
         }
         return cost;
     }

@@ -131,7 +131,8 @@ def chain_contexts(
         chance = starts[0] @ following[0]
         one, two = (starts[0], following[0]) if entropy else (starts[1], following[1])
         with np.errstate(divide="ignore", invalid="ignore"):
-            cost = -np.log((one @ two) / one.sum(axis=2, keepdims=True))
+            after = one @ two
+            cost = np.where(after > 0, -np.log(after / one.sum(axis=2, keepdims=True)), np.inf)
             return float(np.where(chance > 0, chance * cost, 0.0).sum())
 
     return _walked(bounds, steps, threshold, depth, limit, after_first)
