@@ -5,6 +5,7 @@ ARGS ?=
 bin := .venv/bin
 # The folders too: a file that is gone changes nothing else.
 sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
+kernel_files := $(wildcard src/hidiv/kernels/*.[ch]pp) tests/sanitize/fuzz.cpp
 
 .PHONY: help demo test bench docs lint format install test-install test-sanitize test-peers test-adapters clean
 .DELETE_ON_ERROR:
@@ -15,7 +16,7 @@ help:
 	@echo "make test          the tests; ARGS=\"-k joint\" chooses among them"
 	@echo "make bench         how fast, as ratios measured in one run"
 	@echo "make docs          the documentation, in docs/_build/html"
-	@echo "make lint          ruff, mypy, import-linter; make format tidies up"
+	@echo "make lint          ruff, mypy, import-linter, clang-format; make format tidies up"
 	@echo "make test-install  the install itself: with a compiler, without one, with a C++ error"
 	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
 	@echo "make test-adapters models of pomegranate, Pyro (torch), dynamax and TFP (jax), each in an environment of its own"
@@ -38,12 +39,14 @@ docs: install .venv/.with-docs
 lint: install .venv/.with-test .venv/.with-lint
 	@$(bin)/ruff check --quiet .
 	@$(bin)/ruff format --quiet --check .
+	@$(bin)/clang-format --dry-run -Werror $(kernel_files)
 	@$(bin)/mypy
 	@$(bin)/lint-imports --no-logo
 
 format: .venv/.with-lint
 	@$(bin)/ruff check --quiet --fix .
 	@$(bin)/ruff format .
+	@$(bin)/clang-format -i $(kernel_files)
 
 # A fallback to pure Python is told again every time, until it is mended.
 install: .venv/.installed

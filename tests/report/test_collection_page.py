@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import hidiv as hd
+from hidiv.comparison.blocks import Plan
 from hidiv.errors import HidivError
 from hidiv.report.collection_page import collection_page
 from hidiv.report.dendrograms import dendrogram
@@ -199,3 +200,28 @@ def test_dendrogram_heights() -> None:
 def test_refused() -> None:
     with pytest.raises(HidivError, match="a page about a collection has 3 to 1000 models, got 2"):
         collection_page(models(2), 20)
+
+
+def test_an_interrupt_leaves_the_models_whose_pairs_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = [hd.Model([1.0], [[1.0]], hd.Poisson([float(rate)])) for rate in range(1, 81)]
+    whole = collection_page(models, 10)
+    block, made = Plan.block, []
+
+    def stopping(plan: Plan, top: int, left: int) -> object:
+        if len(made) > after:
+            raise KeyboardInterrupt
+        made.append((top, left))
+        return block(plan, top, left)
+
+    monkeypatch.setattr(Plan, "block", stopping)
+    monkeypatch.setattr("hidiv.comparison.execution.processors", lambda: 1)
+    after = 4  # five blocks of 20 rows: the first row of blocks and one more
+    found = collection_page(models, 10)
+    assert found.data["missing"] == ["the pairs of 60 more models"]
+    assert "interrupted before it had the pairs of 60 more models." in found.html
+    assert found.data["names"] == whole.data["names"][:20]
+    assert found.data["matrix"] == [row[:20] for row in whole.data["matrix"][:20]]
+    made, after = [], -1
+    with pytest.raises(KeyboardInterrupt):
+        collection_page(models, 10)
+    assert whole.data["missing"] == []

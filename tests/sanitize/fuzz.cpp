@@ -83,15 +83,16 @@ struct Case {
         zeros = whole(1, 2) == 1 ? 0.0 : 0.3;
         parent.assign(size_t(n), -1);
         const int64_t shape = whole(0, 3);
-        for (int64_t u = 1; u < n; ++u) parent[size_t(u)] = shape == 0 ? u - 1 : shape == 1 ? 0 : shape == 2 ? (u - 1) / 4 : whole(0, u - 1);
+        for (int64_t u = 1; u < n; ++u)
+            parent[size_t(u)] = shape == 0 ? u - 1 : shape == 1 ? 0 : shape == 2 ? (u - 1) / 4 : whole(0, u - 1);
         group.resize(size_t(n));
         for (int64_t &g : group) g = whole(0, groups - 1);
         row_of.resize(size_t(n));
         for (int64_t u = 0; u < n; ++u) row_of[size_t(u)] = count == n ? u : whole(0, count - 1);
         narrow.assign(row_of.begin(), row_of.end());
         const bool chain = whole(0, 1) == 0, small = whole(0, 1) == 0;
-        places = {n, chain ? nullptr : parent.data(), whole(0, 1) ? group.data() : nullptr, small ? narrow.data() : nullptr,
-                  small ? nullptr : row_of.data()};
+        places = {n, chain ? nullptr : parent.data(), whole(0, 1) ? group.data() : nullptr,
+                  small ? narrow.data() : nullptr, small ? nullptr : row_of.data()};
     }
 };
 
@@ -101,7 +102,8 @@ void check_number(double value, const char *what, int round) {
 
 void joint_kernels(const Case &c, int round) {
     const Doubles initial = rows(1, c.states, c.zeros), transition = rows(c.groups * c.states, c.states, c.zeros);
-    Doubles own(size_t(c.groups * c.states)), root(static_cast<size_t>(c.states)), out(size_t(c.n * c.states)), count(static_cast<size_t>(c.n));
+    Doubles own(size_t(c.groups * c.states)), root(static_cast<size_t>(c.states)), out(size_t(c.n * c.states)),
+        count(static_cast<size_t>(c.n));
     for (double &each : own) each = uniform();
     for (double &each : root) each = uniform();
     for (double &each : count) each = double(whole(0, 9));
@@ -127,27 +129,32 @@ void joint_kernels(const Case &c, int round) {
     // std::vector<bool> has no addresses.
     std::vector<char> start(static_cast<size_t>(c.states), 1), allowed(transition.size()), reached(out.size());
     for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = transition[i] > 0;
-    table().reach(reinterpret_cast<const bool *>(start.data()), nodes, c.states, reinterpret_cast<const bool *>(allowed.data()),
-                  reinterpret_cast<bool *>(reached.data()));
+    table().reach(reinterpret_cast<const bool *>(start.data()), nodes, c.states,
+                  reinterpret_cast<const bool *>(allowed.data()), reinterpret_cast<bool *>(reached.data()));
 }
 
 // Indices of any kind are refused, or are those of a tree, never followed out of the arrays; on several threads too.
 void rising_kernel(int round) {
-    const int64_t n = whole(0, 1) ? whole(1, 60) : whole(60000, 90000), k = whole(1, 5), groups = 2, children = whole(1, 5);
+    const int64_t n = whole(0, 1) ? whole(1, 60) : whole(60000, 90000), k = whole(1, 5), groups = 2,
+                  children = whole(1, 5);
     const Doubles transition = rows(groups * k, k, 0.0), own = rows(groups, k, 0.0), root = rows(1, k, 0.0);
     Ints parent(static_cast<size_t>(n)), group(parent.size());
     for (int64_t u = 0; u < n; ++u) parent[size_t(u)] = u ? (u - 1) / children : -1;
     for (int64_t &each : group) each = whole(0, groups - 1);
     for (int64_t wrong = whole(0, 3); wrong > 0; --wrong) {
         const int64_t kind = whole(0, 3);
-        (whole(0, 1) ? parent : group)[size_t(whole(0, n - 1))] =
-            kind == 0 ? whole(-2, 3) : kind == 1 ? whole(-n, 2 * n) : kind == 2 ? INT64_MIN + whole(0, 2) : INT64_MAX - whole(0, 2);
+        (whole(0, 1) ? parent : group)[size_t(whole(0, n - 1))] = kind == 0   ? whole(-2, 3)
+                                                                  : kind == 1 ? whole(-n, 2 * n)
+                                                                  : kind == 2 ? INT64_MIN + whole(0, 2)
+                                                                              : INT64_MAX - whole(0, 2);
     }
     bool good = parent[0] == -1 && std::is_sorted(parent.begin(), parent.end());
     for (int64_t u = 0; u < n; ++u)
-        good = good && group[size_t(u)] >= 0 && group[size_t(u)] < groups && (u == 0 || (parent[size_t(u)] >= 0 && parent[size_t(u)] < u));
+        good = good && group[size_t(u)] >= 0 && group[size_t(u)] < groups &&
+               (u == 0 || (parent[size_t(u)] >= 0 && parent[size_t(u)] < u));
     Doubles out(size_t(n * k), NAN);
-    const Status status = table().inward_rising({n, parent.data(), group.data()}, {groups, k, transition.data()}, own.data(), root.data(), out.data());
+    const Status status = table().inward_rising({n, parent.data(), group.data()}, {groups, k, transition.data()},
+                                                own.data(), root.data(), out.data());
     if (status != (good ? Status::done : Status::refused)) fail("inward_rising takes the wrong arrays", round);
     if (good)
         for (double each : out) check_number(each, "inward_rising", round);
@@ -156,7 +163,8 @@ void rising_kernel(int round) {
 void posterior_kernels(const Case &c, int round) {
     const int64_t k = c.states, size = c.count * k;
     const bool close = whole(0, 1) == 0;
-    const Doubles initial_p = rows(1, k, c.zeros), transition_p = rows(c.groups * k, k, c.zeros), weight_p = log_weights(size, c.zeros);
+    const Doubles initial_p = rows(1, k, c.zeros), transition_p = rows(c.groups * k, k, c.zeros),
+                  weight_p = log_weights(size, c.zeros);
     Doubles initial_q = initial_p, transition_q = transition_p, weight_q = weight_p;
     if (!close) {
         initial_q = rows(1, k, c.zeros);
@@ -169,8 +177,14 @@ void posterior_kernels(const Case &c, int round) {
                   ratio_w = ratios(weight_p, weight_q, true);
     Doubles residual(static_cast<size_t>(size));
     for (double &each : residual) each = uniform();
-    const LawPair pair{k, c.groups, c.count, {initial_p.data(), transition_p.data(), weight_p.data()},
-                       {initial_q.data(), transition_q.data(), weight_q.data()}, ratio_0.data(), ratio_t.data(), ratio_w.data(),
+    const LawPair pair{k,
+                       c.groups,
+                       c.count,
+                       {initial_p.data(), transition_p.data(), weight_p.data()},
+                       {initial_q.data(), transition_q.data(), weight_q.data()},
+                       ratio_0.data(),
+                       ratio_t.data(),
+                       ratio_w.data(),
                        whole(0, 1) ? residual.data() : nullptr};
     Divergence result{};
     Doubles profile(static_cast<size_t>(c.n));
@@ -190,18 +204,22 @@ void posterior_kernels(const Case &c, int round) {
     const OneModel model{k, c.groups, c.count, pair.p, c.places};
     int64_t failed = -1;
     double value = 0.0;
-    Doubles marginals(size_t(c.n * k)), pairs(size_t(c.n * k * k)), unseen(static_cast<size_t>(size), 0.0), draws(size_t(2 * c.n));
+    Doubles marginals(size_t(c.n * k)), pairs(size_t(c.n * k * k)), unseen(static_cast<size_t>(size), 0.0),
+        draws(size_t(2 * c.n));
     Ints path(static_cast<size_t>(c.n)), drawn(draws.size());
     for (double &each : draws) each = uniform();
     Ints first{0};
     while (first.back() < c.n) first.push_back(std::min(c.n, first.back() + (whole(0, 1) ? whole(1, 30) : c.n)));
     Ints hung(c.parent);  // a root at the start of every tree, parents kept inside
     for (size_t i = 0; i + 1 < first.size(); ++i)
-        for (int64_t u = first[i]; u < first[i + 1]; ++u) hung[size_t(u)] = u == first[i] ? -1 : std::max(first[i], c.parent[size_t(u)]);
+        for (int64_t u = first[i]; u < first[i + 1]; ++u)
+            hung[size_t(u)] = u == first[i] ? -1 : std::max(first[i], c.parent[size_t(u)]);
     OneModel forest = model;
     if (forest.places.parent) forest.places.parent = hung.data();
-    Doubles logs(first.size() - 1), roots(static_cast<size_t>(k)), edges(transition_p.size()), by_row(static_cast<size_t>(size));
-    expected_counts(forest, first.data(), int64_t(logs.size()), whole(1, 3), logs.data(), roots.data(), edges.data(), by_row.data());
+    Doubles logs(first.size() - 1), roots(static_cast<size_t>(k)), edges(transition_p.size()),
+        by_row(static_cast<size_t>(size));
+    expected_counts(forest, first.data(), int64_t(logs.size()), whole(1, 3), logs.data(), roots.data(), edges.data(),
+                    by_row.data());
     for (double each : logs) check_number(each, "expected_counts", round);
     for (double each : edges) check_number(each, "expected transitions", round);
     for (double each : by_row) check_number(each, "expected rows", round);
@@ -224,9 +242,10 @@ void posterior_kernels(const Case &c, int round) {
 void certificate_kernels(int round) {
     const int64_t n = whole(1, 4), k = whole(1, 5), m = whole(1, 4), cells = whole(1, 9);
     const double zeros = whole(0, 1) ? 0.3 : 0.0;
-    const Doubles transition_p = rows(n, n, zeros), probabilities_p = rows(n, m, zeros), transition_q = rows(k, k, zeros),
-                  probabilities_q = rows(k, m, zeros), start = rows(2, k, zeros);
-    const Symbols p{n, m, transition_p.data(), probabilities_p.data()}, q{k, m, transition_q.data(), probabilities_q.data()};
+    const Doubles transition_p = rows(n, n, zeros), probabilities_p = rows(n, m, zeros),
+                  transition_q = rows(k, k, zeros), probabilities_q = rows(k, m, zeros), start = rows(2, k, zeros);
+    const Symbols p{n, m, transition_p.data(), probabilities_p.data()},
+        q{k, m, transition_q.data(), probabilities_q.data()};
     Doubles ticks;
     for (int64_t i = 0; i <= cells; ++i) ticks.push_back(double(i) / double(cells));
     const uint64_t beside[2] = {1, (uint64_t(1) << n) - 1};
@@ -235,7 +254,8 @@ void certificate_kernels(int round) {
     if (!grid.complete) return;
     const int64_t points = int64_t(grid.reached.size());
     const Neighbours around{points, m, k, grid.index.data(), grid.weights.data()};
-    Doubles cost(size_t(points * n)), values(cost.size()), slopes(size_t(points * n * k), 1.0), chance(size_t(points * m), 1.0 / double(m));
+    Doubles cost(size_t(points * n)), values(cost.size()), slopes(size_t(points * n * k), 1.0),
+        chance(size_t(points * m), 1.0 / double(m));
     std::vector<char> reached(cost.size());
     for (int64_t j = 0; j < points; ++j)
         for (int64_t s = 0; s < n; ++s) {
@@ -259,7 +279,8 @@ void certificate_kernels(int round) {
     Doubles laws;
     for (int64_t k = 0; k <= 12; ++k)
         for (double each : law) laws.push_back(double(12 - k) * each);
-    chain_contexts(p, law.data(), laws.data(), whole(0, 1) ? &q : nullptr, middle.data(), middle.data(), 1e-2, 12, 2000, found);
+    chain_contexts(p, law.data(), laws.data(), whole(0, 1) ? &q : nullptr, middle.data(), middle.data(), 1e-2, 12, 2000,
+                   found);
     check_number(found.upper, "chain_contexts", round);
 }
 
@@ -274,7 +295,8 @@ struct ScratchFlags {
 };
 
 void comparison_kernels(int round) {
-    const int64_t kinds = whole(1, 5), m = whole(1, 3), n = whole(1, 20), kp = whole(1, 4), kq = whole(1, 4), groups = whole(1, 3);
+    const int64_t kinds = whole(1, 5), m = whole(1, 3), n = whole(1, 20), kp = whole(1, 4), kq = whole(1, 4),
+                  groups = whole(1, 3);
     const double zeros = whole(0, 1) ? 0.0 : 0.3;
     Ints group, start{0}, child, repeat, own_start{0};
     Doubles count;
@@ -290,7 +312,8 @@ void comparison_kernels(int round) {
         if (c + 1 < kinds) own_start.push_back(own_start.back() + whole(1, repeat.back()));
     }
     const int64_t turns = std::max<int64_t>(1, own_start.back());
-    Doubles own(size_t(m * turns * kp)), own_root(static_cast<size_t>(m)), emission(size_t(groups * m * kp * kq * n)), out(size_t(m * n));
+    Doubles own(size_t(m * turns * kp)), own_root(static_cast<size_t>(m)), emission(size_t(groups * m * kp * kq * n)),
+        out(size_t(m * n));
     for (double &each : own) each = -uniform();
     for (double &each : emission) each = uniform() < zeros ? HUGE_VAL : pow(10.0, double(whole(-3, 3))) * uniform();
     const Doubles initial_p = rows(m, kp, zeros), transition_p = rows(m * groups * kp, kp, zeros);
@@ -301,9 +324,28 @@ void comparison_kernels(int round) {
         for (int64_t s = 0; s < kq; ++s) initial_q[size_t(s * n + j)] = first[size_t(s)];
         for (size_t x = 0; x < steps.size(); ++x) transition_q[x * size_t(n) + size_t(j)] = steps[x];
     }
-    const VariationalPairs task{kinds, group.data(), start.data(), child.data(), count.data(), repeat.data(), own_start.data(), turns,
-                                own.data(), own_root.data(), m, n, kp, kq, groups, groups, groups, initial_p.data(), transition_p.data(),
-                                initial_q.data(), transition_q.data(), emission.data()};
+    const VariationalPairs task{kinds,
+                                group.data(),
+                                start.data(),
+                                child.data(),
+                                count.data(),
+                                repeat.data(),
+                                own_start.data(),
+                                turns,
+                                own.data(),
+                                own_root.data(),
+                                m,
+                                n,
+                                kp,
+                                kq,
+                                groups,
+                                groups,
+                                groups,
+                                initial_p.data(),
+                                transition_p.data(),
+                                initial_q.data(),
+                                transition_q.data(),
+                                emission.data()};
     variational_pairs(task, whole(1, 3), out.data());
     for (double each : out) check_number(each, "variational_pairs", round);
 }
@@ -329,7 +371,8 @@ void estimate_kernels(int round) {
     task.last = whole(0, 9);
     task.initial_p = initial_p.data(), task.transition_p = transition_p.data(), task.weight_p = weight_p.data();
     task.initial_q = initial_q.data(), task.transition_q = transition_q.data(), task.weight_q = weight_q.data();
-    task.row_of = row_of.data(), task.at_p = at_p.data(), task.at_q = at_q.data(), task.scale = scale.data(), task.mass = mass.data();
+    task.row_of = row_of.data(), task.at_p = at_p.data(), task.at_q = at_q.data(), task.scale = scale.data(),
+    task.mass = mass.data();
     if (whole(0, 1)) task.next_p = at_p.data(), task.next_q = at_q.data();
     if (counted && !symbols) task.log_p = log_p.data(), task.log_q = log_q.data();
     task.symbols = counted && symbols, task.products = whole(0, 1), task.cubes = whole(0, 1);
@@ -341,12 +384,15 @@ void estimate_kernels(int round) {
 }
 
 void product_kernels(int round) {
-    const int64_t m = whole(1, 70), n = whole(1, 70), width = whole(0, 9) ? whole(1, 12) : whole(250, 520), stride = n + whole(0, 3);
-    Doubles left(size_t(m * width)), right(size_t(n * width)), bound(static_cast<size_t>(m)), out(size_t((m - 1) * stride + n));
+    const int64_t m = whole(1, 70), n = whole(1, 70), width = whole(0, 9) ? whole(1, 12) : whole(250, 520),
+                  stride = n + whole(0, 3);
+    Doubles left(size_t(m * width)), right(size_t(n * width)), bound(static_cast<size_t>(m)),
+        out(size_t((m - 1) * stride + n));
     for (double &each : left) each = uniform() - 0.5;
     for (double &each : right) each = uniform() - 0.5;
     const ScratchFlags small(m);
-    table().products({m, n, width, left.data(), right.data(), bound.data(), whole(0, 1) == 1, out.data(), stride, small.values});
+    table().products(
+        {m, n, width, left.data(), right.data(), bound.data(), whole(0, 1) == 1, out.data(), stride, small.values});
     for (double each : out) check_number(each, "products", round);
 }
 

@@ -28,7 +28,7 @@ Quantity = Literal["joint", "posterior", "observed"]
 
 MEMORY = 1 << 28  # bytes that a block being computed may take
 PER_PAIR = 64  # bytes of a block for each of its pairs
-SMALLEST = 128  # edge of a block below which cutting further does not pay
+SMALLEST = 16  # edge of a block: smaller ones do not pay, larger ones of slow pairs are lost to Ctrl-C
 
 
 class Way(NamedTuple):

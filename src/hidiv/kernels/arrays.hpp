@@ -22,7 +22,7 @@ using Rows = In<double, 2>;
 using Cube = In<double, 3>;
 
 // A silent conversion would hide a copy, or a truncation.
-inline auto array_argument(const char *name) { return nanobind::arg(name).noconvert(); }
+inline auto as_is(const char *name) { return nanobind::arg(name).noconvert(); }
 
 inline void require(bool holds, const char *rule) {
     if (!holds) throw std::invalid_argument(rule);

@@ -12,7 +12,7 @@ namespace {
 
 // Corners by their ticks, in a table with open addressing.
 class Corners {
-   public:
+public:
     explicit Corners(int64_t axes) : axes_(axes), table_(1 << 12, -1) {}
 
     int64_t size() const { return size_; }
@@ -29,7 +29,7 @@ class Corners {
         return table_[at];
     }
 
-   private:
+private:
     size_t place(const int32_t *corner) const {
         uint64_t hash = 0x9e3779b97f4a7c15ULL;
         for (int64_t a = 0; a < axes_; ++a) {
@@ -53,7 +53,7 @@ class Corners {
 };
 
 class Builder {
-   public:
+public:
     Builder(const Symbols &p, const Symbols &q, int64_t n_ticks, const double *ticks, int64_t limit, BeliefGrid &out)
         : p_(p), q_(q), k_(q.states), m_(q.symbols), cells_(n_ticks - 1), limit_(limit), ticks_(ticks), out_(out),
           corners_(k_ - 1), after_(size_t(m_ * p.states)), order_(size_t(k_)), corner_(size_t(k_)), cell_(size_t(k_)),
@@ -94,7 +94,7 @@ class Builder {
         return Status::done;
     }
 
-   private:
+private:
     // Every symbol p may emit beside point j.
     void step(int64_t j) {
         const uint64_t here = out_.reached[size_t(j)];
@@ -111,7 +111,8 @@ class Builder {
             const int64_t at = j * m_ + x;
             if (isnan(out_.log_scale[size_t(at)])) {
                 double total = 0.0;
-                for (int64_t r = 0; r < k_; ++r) total += belief_[size_t(r)] = moved_[size_t(r)] * q_.probabilities[r * m_ + x];
+                for (int64_t r = 0; r < k_; ++r)
+                    total += belief_[size_t(r)] = moved_[size_t(r)] * q_.probabilities[r * m_ + x];
                 out_.log_scale[size_t(at)] = log(total);
                 if (!(total > 0)) {  // q cannot emit it from here: the lower bounds go on from where others are
                     for (int64_t r = 0; r < k_; ++r) {

@@ -17,15 +17,15 @@ struct Symbols {
 
 // Filters of q that stand for all others: every filter after every symbol is a mean of at most `states` of them.
 struct BeliefGrid {
-    std::vector<double> points;      // (G, K)
-    std::vector<int32_t> index;      // (G, M, K) the points around the filter after a symbol
-    std::vector<double> weights;     // (G, M, K) and their shares
-    std::vector<double> log_scale;   // (G, M) log q(symbol | point)
-    std::vector<double> excess;      // (G, M) largest log(mean of the points / filter), from rounding
-    std::vector<uint64_t> reached;   // (G,) bit s: p may be in state s there
+    std::vector<double> points;     // (G, K)
+    std::vector<int32_t> index;     // (G, M, K) the points around the filter after a symbol
+    std::vector<double> weights;    // (G, M, K) and their shares
+    std::vector<double> log_scale;  // (G, M) log q(symbol | point)
+    std::vector<double> excess;     // (G, M) largest log(mean of the points / filter), from rounding
+    std::vector<uint64_t> reached;  // (G,) bit s: p may be in state s there
     std::vector<int32_t> start_index;
     std::vector<double> start_weights, start_excess;
-    bool complete = true;            // false: more points than the limit
+    bool complete = true;  // false: more points than the limit
 };
 
 // start (count, K) beliefs, beside[i] the states of p there; ticks ascending from 0 to 1.
@@ -39,8 +39,8 @@ struct Neighbours {
     const double *weights;
 };
 
-// count sweeps of values' = cost + E[mean of the values around the next filter]; logarithmic: -log E-mean of exp(-value).
-// least and largest: of the last change, where reached.
+// count sweeps of values' = cost + E[mean of the values around the next filter]; logarithmic: -log E-mean of
+// exp(-value). least and largest: of the last change, where reached.
 Status spread_sweeps(const Symbols &p, const Neighbours &, const double *cost, const bool *reached, double *values,
                      int64_t count, bool logarithmic, double &least, double &largest);
 
@@ -62,10 +62,12 @@ struct Contexts {
 Status cross_contexts(const Symbols &p, const double *law, const Symbols &q, const double *middle, double threshold,
                       int64_t depth, int64_t limit, Contexts &out);
 // Bounds of the entropy rate of p.
-Status entropy_contexts(const Symbols &p, const double *law, double threshold, int64_t depth, int64_t limit, Contexts &out);
+Status entropy_contexts(const Symbols &p, const double *law, double threshold, int64_t depth, int64_t limit,
+                        Contexts &out);
 // The same for a chain that begins, its third and later symbols together; q null: the entropy of p. laws (depth + 1,
 // states of p): row k is the sum of the laws of the state before k symbols, over all nodes that have so many behind.
-Status chain_contexts(const Symbols &p, const double *initial_p, const double *laws, const Symbols *q, const double *initial_q,
-                      const double *middle, double threshold, int64_t depth, int64_t limit, Contexts &out);
+Status chain_contexts(const Symbols &p, const double *initial_p, const double *laws, const Symbols *q,
+                      const double *initial_q, const double *middle, double threshold, int64_t depth, int64_t limit,
+                      Contexts &out);
 
 }  // namespace hidiv

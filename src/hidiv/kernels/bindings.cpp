@@ -86,7 +86,8 @@ auto visits(Vector initial, Indices parent, Indices group, Cube transition) {
     const Matrices matrices = check_matrices(transition);
     const Nodes nodes = check_nodes(parent, group, transition.shape(0));
     require(initial.shape(0) == transition.shape(1), "initial must have shape (K,)");
-    Out<double> edges({transition.shape(0), transition.shape(1)}, zeroed), own({transition.shape(0), transition.shape(1)}, zeroed);
+    Out<double> edges({transition.shape(0), transition.shape(1)}, zeroed),
+        own({transition.shape(0), transition.shape(1)}, zeroed);
     run([&] { return table().visits(initial.data(), nodes, matrices, edges.data(), own.data()); });
     return nb::make_tuple(edges.array(), own.array());
 }
@@ -97,7 +98,9 @@ auto level_visits(Vector initial, Rows transition, Vector count) {
             "transition must have shape (K, K) and initial (K,)");
     Out<double> out({states}, zeroed);
     const Matrices matrix{1, int64_t(states), transition.data()};
-    run([&] { return table().level_visits(initial.data(), matrix, int64_t(count.shape(0)), count.data(), out.data()); });
+    run([&] {
+        return table().level_visits(initial.data(), matrix, int64_t(count.shape(0)), count.data(), out.data());
+    });
     return out.array();
 }
 
@@ -115,18 +118,21 @@ auto reach(In<bool, 1> start, Indices parent, Indices group, In<bool, 3> allowed
 }  // namespace hidiv
 
 NB_MODULE(_kernels, m) {
-    const auto array = hidiv::array_argument;
+    using hidiv::as_is;
     m.def("target", [] { return std::string(hidiv::table().name); });
     m.def("targets", &hidiv::targets);
-    m.def("set_target", [](const std::string &name) {
-        if (!hidiv::set_target(name)) throw nb::value_error("this processor cannot run that target");
-    }, nb::arg("name"));
-    m.def("levels", &hidiv::levels, array("parent"));
-    m.def("inward", &hidiv::inward, array("parent"), array("group"), array("transition"), array("own"), array("root"));
-    m.def("downward", &hidiv::downward, array("initial"), array("parent"), array("group"), array("transition"));
-    m.def("visits", &hidiv::visits, array("initial"), array("parent"), array("group"), array("transition"));
-    m.def("level_visits", &hidiv::level_visits, array("initial"), array("transition"), array("count"));
-    m.def("reach", &hidiv::reach, array("start"), array("parent"), array("group"), array("allowed"));
+    m.def(
+        "set_target",
+        [](const std::string &name) {
+            if (!hidiv::set_target(name)) throw nb::value_error("this processor cannot run that target");
+        },
+        nb::arg("name"));
+    m.def("levels", &hidiv::levels, as_is("parent"));
+    m.def("inward", &hidiv::inward, as_is("parent"), as_is("group"), as_is("transition"), as_is("own"), as_is("root"));
+    m.def("downward", &hidiv::downward, as_is("initial"), as_is("parent"), as_is("group"), as_is("transition"));
+    m.def("visits", &hidiv::visits, as_is("initial"), as_is("parent"), as_is("group"), as_is("transition"));
+    m.def("level_visits", &hidiv::level_visits, as_is("initial"), as_is("transition"), as_is("count"));
+    m.def("reach", &hidiv::reach, as_is("start"), as_is("parent"), as_is("group"), as_is("allowed"));
     hidiv::bind_inference(m);
     hidiv::bind_comparison(m);
     hidiv::bind_certificates(m);

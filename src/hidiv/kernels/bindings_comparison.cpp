@@ -25,7 +25,8 @@ void check_kinds(const Kinds &kinds) {
     const auto &[group, start, child, count, repeat] = kinds;
     const int64_t n = int64_t(group.shape(0)), children = int64_t(child.shape(0));
     require(n > 0, "there must be a kind of subtree");
-    require(int64_t(start.shape(0)) == n + 1 && int64_t(repeat.shape(0)) == n, "start must have C + 1 entries and repeat C");
+    require(int64_t(start.shape(0)) == n + 1 && int64_t(repeat.shape(0)) == n,
+            "start must have C + 1 entries and repeat C");
     require(int64_t(count.shape(0)) == children, "count must be as long as child");
     require(start.data()[0] == 0 && start.data()[n] == children, "start must run from 0 to the number of children");
     for (int64_t c = 0; c < n; ++c) {
@@ -33,7 +34,8 @@ void check_kinds(const Kinds &kinds) {
         require(group.data()[c] >= 0 && repeat.data()[c] >= 1, "groups count from 0, turns from 1");
         require(first <= last && last <= children, "start must not decrease");
         require(repeat.data()[c] == 1 || last == first + 1, "a kind of several turns has one kind of children");
-        for (int64_t k = first; k < last; ++k) require(child.data()[k] >= 0 && child.data()[k] < c, "children must come before their parents");
+        for (int64_t k = first; k < last; ++k)
+            require(child.data()[k] >= 0 && child.data()[k] < c, "children must come before their parents");
     }
 }
 
@@ -44,7 +46,8 @@ bool covers(int64_t groups, const In<int64_t, 1> &group) {
     return groups > 1;
 }
 
-auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, In<double, 5> emission, int64_t threads) {
+auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, In<double, 5> emission,
+           int64_t threads) {
     check_kinds(kinds);
     const auto &[group, start, child, count, repeat] = kinds;
     const auto &[own_start, own_terms, own_root] = own;
@@ -69,11 +72,28 @@ auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, I
         require(c ? here > own_start.data()[c - 1] : here == 0, "own must have a turn for every kind but the last");
         require(c == 0 || here <= int64_t(own_terms.shape(1)), "own must not end before its turns do");
     }
-    const VariationalPairs task{
-        int64_t(group.shape(0)), group.data(), start.data(), child.data(), count.data(), repeat.data(), own_start.data(),
-        int64_t(own_terms.shape(1)), own_terms.data(), own_root.data(), int64_t(m), int64_t(n), int64_t(kp), int64_t(kq),
-        int64_t(transition_p.shape(1)), int64_t(transition_q.shape(0)), int64_t(emission.shape(0)), initial_p.data(),
-        transition_p.data(), initial_q.data(), transition_q.data(), emission.data()};
+    const VariationalPairs task{int64_t(group.shape(0)),
+                                group.data(),
+                                start.data(),
+                                child.data(),
+                                count.data(),
+                                repeat.data(),
+                                own_start.data(),
+                                int64_t(own_terms.shape(1)),
+                                own_terms.data(),
+                                own_root.data(),
+                                int64_t(m),
+                                int64_t(n),
+                                int64_t(kp),
+                                int64_t(kq),
+                                int64_t(transition_p.shape(1)),
+                                int64_t(transition_q.shape(0)),
+                                int64_t(emission.shape(0)),
+                                initial_p.data(),
+                                transition_p.data(),
+                                initial_q.data(),
+                                transition_q.data(),
+                                emission.data()};
     Out<double> out({m, n}, zeroed);
     run([&] { return variational_pairs(task, threads, out.data()); });
     return out.array();
@@ -85,7 +105,8 @@ auto products(const Rows &left, const Rows &right, const Vector &bound, bool ali
     require(width > 0 && right.shape(1) == width, "both sides must have the same features, at least one");
     require(bound.shape(0) == m, "bound must have an entry for every row");
     require(out.shape(0) == m && out.shape(1) == n, "out must have shape (m, n)");
-    require((n < 2 || out.stride(1) == 1) && (m < 2 || out.stride(0) >= int64_t(n)), "the rows of out must lie in one piece");
+    require((n < 2 || out.stride(1) == 1) && (m < 2 || out.stride(0) >= int64_t(n)),
+            "the rows of out must lie in one piece");
     Out<bool> small({m}, zeroed);
     run([&] {
         return table().products({int64_t(m), int64_t(n), int64_t(width), left.data(), right.data(), bound.data(), alike,
@@ -97,9 +118,10 @@ auto products(const Rows &left, const Rows &right, const Vector &bound, bool ali
 }  // namespace
 
 void bind_comparison(nb::module_ &m) {
-    m.def("variational_pairs", &pairs, nb::arg("kinds"), nb::arg("own"), nb::arg("p"), nb::arg("q"), array_argument("emission"),
+    m.def("variational_pairs", &pairs, nb::arg("kinds"), nb::arg("own"), nb::arg("p"), nb::arg("q"), as_is("emission"),
           nb::arg("threads") = 0);
-    m.def("products", &products, nb::arg("left"), nb::arg("right"), nb::arg("bound"), nb::arg("alike"), nb::arg("out").noconvert());
+    m.def("products", &products, nb::arg("left"), nb::arg("right"), nb::arg("bound"), nb::arg("alike"),
+          nb::arg("out").noconvert());
 }
 
 }  // namespace hidiv

@@ -16,14 +16,15 @@ namespace nb = nanobind;
 namespace hidiv {
 namespace {
 
-using LawArrays = std::tuple<Vector, Rows, Rows>;           // initial (K,), transition (K, K), weights (R, K)
+using LawArrays = std::tuple<Vector, Rows, Rows>;            // initial (K,), transition (K, K), weights (R, K)
 using PointArrays = std::tuple<Rows, Rows, Vector, Vector>;  // p (K, J), scaled q (L, J), scale (J,), weight (J,)
 using TwoTables = std::optional<std::tuple<Rows, Rows>>;
 
 constexpr int64_t cubic = 6;  // free states for which products of three are summed
 
 nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &row_of, const PointArrays &points,
-                const TwoTables &following, const TwoTables &logs, bool symbols, bool products, int64_t last, int64_t threads) {
+                const TwoTables &following, const TwoTables &logs, bool symbols, bool products, int64_t last,
+                int64_t threads) {
     const auto &[initial_p, transition_p, weight_p] = p;
     const auto &[initial_q, transition_q, weight_q] = q;
     const auto &[at_p, at_q, scale, mass] = points;
@@ -31,7 +32,8 @@ nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &ro
     require(K > 0 && L > 0 && J > 0, "p, q and the points must not be empty");
     require(shaped(transition_p, K, K) && shaped(transition_q, L, L), "transition must have shape (K, K)");
     require(shaped(weight_p, rows, K) && shaped(weight_q, rows, L), "weights must have shape (R, K)");
-    require(shaped(at_p, K, J) && shaped(at_q, L, J) && scale.shape(0) == J, "points must have shapes (K, J), (L, J), (J,)");
+    require(shaped(at_p, K, J) && shaped(at_q, L, J) && scale.shape(0) == J,
+            "points must have shapes (K, J), (L, J), (J,)");
     require(row_of.shape(0) > 0 && row_of.shape(1) > 0, "row_of must have shape (n, N)");
     require(last >= 0 && !(symbols && logs), "last counts from 0, and either symbols or log-ratios are counted");
     bool good = true;
@@ -80,9 +82,8 @@ nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &ro
 }  // namespace
 
 void bind_estimates(nb::module_ &m) {
-    m.def("chain_sums", &sums, array_argument("p"), array_argument("q"), array_argument("row_of"),
-          array_argument("points"), array_argument("following").none(), array_argument("logs").none(),
-          nb::arg("symbols"), nb::arg("products"), nb::arg("last"), nb::arg("threads") = 0);
+    m.def("chain_sums", &sums, as_is("p"), as_is("q"), as_is("row_of"), as_is("points"), as_is("following").none(),
+          as_is("logs").none(), nb::arg("symbols"), nb::arg("products"), nb::arg("last"), nb::arg("threads") = 0);
 }
 
 }  // namespace hidiv

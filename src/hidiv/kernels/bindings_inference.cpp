@@ -29,12 +29,14 @@ template <typename T>
 bool within(const T *values, int64_t n, int64_t first, int64_t end) {
     // The signs of v and of end - 1 - v: or-ing is quick on every processor, comparing 64 bits is not.
     uint64_t outside = 0;
-    for (int64_t u = first; u < n; ++u) outside |= uint64_t(int64_t(values[u])) | (uint64_t(end) - 1 - uint64_t(int64_t(values[u])));
+    for (int64_t u = first; u < n; ++u)
+        outside |= uint64_t(int64_t(values[u])) | (uint64_t(end) - 1 - uint64_t(int64_t(values[u])));
     return int64_t(outside) >= 0;
 }
 
 // Indices outside the arrays must never reach a kernel. `start`: where the trees of a forest begin, each with its root.
-Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, int64_t rows, const int64_t *start = nullptr) {
+Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, int64_t rows,
+                    const int64_t *start = nullptr) {
     const auto &[parent, transition_of, row_of] = nodes;
     require(n > 0, "n_nodes must be positive");
     Places places{n, nullptr, nullptr, nullptr, nullptr};
@@ -46,7 +48,8 @@ Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, in
         for (const int64_t *tree = start ? start : alone; *tree < n; ++tree) {
             uint64_t outside = 0;
             for (int64_t u = tree[0] + 1; u < tree[1]; ++u)
-                outside |= (uint64_t(places.parent[u]) - uint64_t(tree[0])) | (uint64_t(u) - 1 - uint64_t(places.parent[u]));
+                outside |=
+                    (uint64_t(places.parent[u]) - uint64_t(tree[0])) | (uint64_t(u) - 1 - uint64_t(places.parent[u]));
             good &= places.parent[tree[0]] == -1 && int64_t(outside) >= 0;
         }
         require(good, "parent must be -1 at a root, and for other nodes lie before u in the same tree");
@@ -83,8 +86,10 @@ Law check_law(const LawArrays &law, size_t states, size_t transitions, size_t ro
     return {initial.data(), transition.data(), log_weight.data()};
 }
 
-LawPair check_pair(const LawArrays &p, const LawArrays &q, const LawArrays &ratio, const std::optional<Rows> &residual) {
-    const size_t states = std::get<0>(p).shape(0), transitions = std::get<1>(p).shape(0), rows = std::get<2>(p).shape(0);
+LawPair check_pair(const LawArrays &p, const LawArrays &q, const LawArrays &ratio,
+                   const std::optional<Rows> &residual) {
+    const size_t states = std::get<0>(p).shape(0), transitions = std::get<1>(p).shape(0),
+                 rows = std::get<2>(p).shape(0);
     LawPair pair{};
     pair.states = int64_t(states);
     pair.transitions = int64_t(transitions);
@@ -103,7 +108,8 @@ LawPair check_pair(const LawArrays &p, const LawArrays &q, const LawArrays &rati
 }
 
 OneModel check_model(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
-    const size_t states = std::get<0>(law).shape(0), transitions = std::get<1>(law).shape(0), rows = std::get<2>(law).shape(0);
+    const size_t states = std::get<0>(law).shape(0), transitions = std::get<1>(law).shape(0),
+                 rows = std::get<2>(law).shape(0);
     const Law checked = check_law(law, states, transitions, rows);
     const Places places = check_places(n, nodes, int64_t(transitions), int64_t(rows));
     return {int64_t(states), int64_t(transitions), int64_t(rows), checked, places};
@@ -117,8 +123,8 @@ nb::tuple posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, con
     Divergence result;
     run([&] { return any_posterior(pair, places, threads, result, profile.data()); });
     return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, profile.array(),
-                          nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]), result.impossible_p,
-                          result.impossible_q);
+                          nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]),
+                          result.impossible_p, result.impossible_q);
 }
 
 nb::tuple posterior_sequences(const Indices &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
@@ -139,7 +145,8 @@ nb::tuple posterior_sequences(const Indices &start, const PlaceArrays &nodes, co
     for (size_t i = 0; i < sequences; ++i) {
         const Divergence &each = results[i];
         const double numbers[3] = {each.value, each.log_likelihood_p, each.log_likelihood_q};
-        const int64_t where[5] = {each.infinite[0], each.infinite[1], each.infinite[2], each.impossible_p, each.impossible_q};
+        const int64_t where[5] = {each.infinite[0], each.infinite[1], each.infinite[2], each.impossible_p,
+                                  each.impossible_q};
         std::copy(numbers, numbers + 3, values.data() + 3 * i);
         std::copy(where, where + 5, places_found.data() + 5 * i);
     }
@@ -161,13 +168,15 @@ nb::tuple expected(const Indices &start, const PlaceArrays &nodes, const LawArra
     bool good = first[0] == 0;
     for (size_t i = 0; i < trees; ++i) good &= first[i] < first[i + 1];
     require(good, "start must begin with 0 and increase");
-    const size_t states = std::get<0>(law).shape(0), transitions = std::get<1>(law).shape(0), rows = std::get<2>(law).shape(0);
+    const size_t states = std::get<0>(law).shape(0), transitions = std::get<1>(law).shape(0),
+                 rows = std::get<2>(law).shape(0);
     const Law checked = check_law(law, states, transitions, rows);
     const Places places = check_places(first[trees], nodes, int64_t(transitions), int64_t(rows), first);
     const OneModel model{int64_t(states), int64_t(transitions), int64_t(rows), checked, places};
     Out<double> values({trees}), initial({states}), edges({transitions, states, states}), by_row({rows, states});
     run([&] {
-        return expected_counts(model, first, int64_t(trees), threads, values.data(), initial.data(), edges.data(), by_row.data());
+        return expected_counts(model, first, int64_t(trees), threads, values.data(), initial.data(), edges.data(),
+                               by_row.data());
     });
     return nb::make_tuple(values.array(), initial.array(), edges.array(), by_row.array());
 }
@@ -201,7 +210,8 @@ nb::tuple best_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law)
 
 nb::tuple influences(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &unseen) {
     const OneModel model = check_model(n, nodes, law);
-    require(int64_t(unseen.shape(0)) == model.rows && int64_t(unseen.shape(1)) == model.states, "unseen must have shape (R, K)");
+    require(int64_t(unseen.shape(0)) == model.rows && int64_t(unseen.shape(1)) == model.states,
+            "unseen must have shape (R, K)");
     Out<double> values({size_t(n)});
     int64_t impossible = -1;
     run([&] { return influence(model, unseen.data(), values.data(), impossible); });
@@ -226,19 +236,18 @@ nb::object elementary(int which, const Vector &x) {
 }  // namespace
 
 void bind_inference(nb::module_ &m) {
-    const auto array = array_argument;
-    m.def("posterior_value", &posterior, nb::arg("n_nodes"), array("places"), array("p"), array("q"), array("ratio"),
-          array("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
-    m.def("posterior_sequences", &posterior_sequences, array("start"), array("places"), array("p"), array("q"), array("ratio"),
-          array("residual").none(), nb::arg("threads") = 0);
-    m.def("elementary", &elementary, nb::arg("which"), array("x"));
-    m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), array("places"), array("law"));
-    m.def("smoothed", &smoothed, nb::arg("n_nodes"), array("places"), array("law"), nb::arg("with_pairs"));
-    m.def("expected_counts", &expected, array("start"), array("places"), array("law"), nb::arg("threads") = 0);
-    m.def("entropies", &entropies, nb::arg("n_nodes"), array("places"), array("law"));
-    m.def("best_states", &best_states, nb::arg("n_nodes"), array("places"), array("law"));
-    m.def("influences", &influences, nb::arg("n_nodes"), array("places"), array("law"), array("unseen"));
-    m.def("drawn_states", &drawn_states, nb::arg("n_nodes"), array("places"), array("law"), array("uniform"));
+    m.def("posterior_value", &posterior, nb::arg("n_nodes"), as_is("places"), as_is("p"), as_is("q"), as_is("ratio"),
+          as_is("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
+    m.def("posterior_sequences", &posterior_sequences, as_is("start"), as_is("places"), as_is("p"), as_is("q"),
+          as_is("ratio"), as_is("residual").none(), nb::arg("threads") = 0);
+    m.def("elementary", &elementary, nb::arg("which"), as_is("x"));
+    m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), as_is("places"), as_is("law"));
+    m.def("smoothed", &smoothed, nb::arg("n_nodes"), as_is("places"), as_is("law"), nb::arg("with_pairs"));
+    m.def("expected_counts", &expected, as_is("start"), as_is("places"), as_is("law"), nb::arg("threads") = 0);
+    m.def("entropies", &entropies, nb::arg("n_nodes"), as_is("places"), as_is("law"));
+    m.def("best_states", &best_states, nb::arg("n_nodes"), as_is("places"), as_is("law"));
+    m.def("influences", &influences, nb::arg("n_nodes"), as_is("places"), as_is("law"), as_is("unseen"));
+    m.def("drawn_states", &drawn_states, nb::arg("n_nodes"), as_is("places"), as_is("law"), as_is("uniform"));
 }
 
 }  // namespace hidiv

@@ -12,10 +12,10 @@ namespace {
 constexpr int W = native;
 using Vec = V<W>;
 using Int = I<W>;
-constexpr double faint = 1e-250;      // below, the filters are computed in logarithms, elsewhere
-constexpr double nothing = 1e-290;    // probabilities of p below this add nothing
-constexpr double delicate = 1e-7;     // divergences below this are summed from second-order terms
-constexpr double near_by = 0.05;      // relative differences that count as of second order
+constexpr double faint = 1e-250;    // below, the filters are computed in logarithms, elsewhere
+constexpr double nothing = 1e-290;  // probabilities of p below this add nothing
+constexpr double delicate = 1e-7;   // divergences below this are summed from second-order terms
+constexpr double near_by = 0.05;    // relative differences that count as of second order
 
 // v - log(1 + v) for |v| < near_by, without cancellation.
 double second_order(double v) {
@@ -29,8 +29,8 @@ double second_order(double v) {
 template <int KP, int KQ>
 struct Lanes {
     const ChainSums &task;
-    Vec *predicted;      // (length, K)
-    Vec *updated;        // (length, K)
+    Vec *predicted;                     // (length, K)
+    Vec *updated;                       // (length, K)
     Vec *before_q, *after_q, *product;  // (L), (L), (K + L)
     Vec *ap, *aq, *ratio;               // (J) probabilities of p, scaled ones of q, p / q
     Vec *ahead;                         // (K + L): filters after a point
@@ -80,7 +80,8 @@ struct Lanes {
                 continue;
             }
             const double v = (real - p) / p;
-            sum += task.mass[j] * (fabs(v) < near_by ? p * second_order(v) : p * (log(p / q) - task.scale[j]) + (real - p));
+            sum += task.mass[j] *
+                   (fabs(v) < near_by ? p * second_order(v) : p * (log(p / q) - task.scale[j]) + (real - p));
         }
         return sum;
     }
@@ -142,7 +143,8 @@ struct Lanes {
             const Vec share = task.mass[j] * ap[j];
             // Free states of p, then of q, then the last of each.
             for (int64_t k = 0; k < K; ++k) ahead[k + 1 < K ? k : F] = bp[k] * task.at_p[k * J + j] * over_p;
-            for (int64_t k = 0; k < L; ++k) ahead[k + 1 < L ? K - 1 + k : F + 1] = bq[k] * task.at_q[k * J + j] * over_q;
+            for (int64_t k = 0; k < L; ++k)
+                ahead[k + 1 < L ? K - 1 + k : F + 1] = bq[k] * task.at_q[k * J + j] * over_q;
             if (task.products) grow(share, pairs);
             if (task.next_p) {
                 Vec *p = product, *q = product + K;
@@ -180,7 +182,8 @@ struct Lanes {
     void forward() {
         const int64_t K = states_p(), L = states_q(), N = task.length;
         Vec *early = sums + 2, *late = early + task.linear();
-        Vec *early_squares = late + task.linear() + K + K * K + task.shown(), *late_squares = early_squares + task.squares();
+        Vec *early_squares = late + task.linear() + K + K * K + task.shown(),
+            *late_squares = early_squares + task.squares();
         Vec *thirds = late_squares + task.squares();
         for (int64_t s = 0; s < K; ++s) predicted[s] = all<W>(task.initial_p[s]);
         for (int64_t s = 0; s < L; ++s) before_q[s] = all<W>(task.initial_q[s]);
@@ -188,7 +191,8 @@ struct Lanes {
             Vec *bp = predicted + t * K, *cp = updated + t * K;
             sums[1] += divergence(bp, before_q);
             const Int row = rows_at(t);
-            const Vec seen_p = weighed(K, task.weight_p, row, bp, cp), seen_q = weighed(L, task.weight_q, row, before_q, after_q);
+            const Vec seen_p = weighed(K, task.weight_p, row, bp, cp),
+                      seen_q = weighed(L, task.weight_q, row, before_q, after_q);
             if (!sound) return;
             sums[0] += log_of<W>(seen_p / seen_q);
             if (t + 1 == N) return;
@@ -240,10 +244,11 @@ Status block(const ChainSums &task, int64_t first, double *out, bool &sound) {
     const Scratch memory((2 * N * K + 2 * L + 2 * (K + L) + 3 * J + expected + columns + 1) * W);
     if (!memory.values) return Status::no_memory;
     for (int64_t i = first; i < first + sequences_at_once && i < task.n; i += W) {
-        Vec *at = reinterpret_cast<Vec *>((reinterpret_cast<uintptr_t>(memory.values) + sizeof(Vec) - 1) / sizeof(Vec) * sizeof(Vec));
+        Vec *at = reinterpret_cast<Vec *>((reinterpret_cast<uintptr_t>(memory.values) + sizeof(Vec) - 1) / sizeof(Vec) *
+                                          sizeof(Vec));
         const auto take = [&at](int64_t count) { return (at += count) - count; };
-        Lanes<KP, KQ> lanes{task, take(N * K), take(N * K), take(L), take(L), take(K + L), take(J), take(J), take(J), take(K + L),
-                            take(expected), take(columns), {}};
+        Lanes<KP, KQ> lanes{task,    take(N * K), take(N * K), take(L),        take(L),       take(K + L), take(J),
+                            take(J), take(J),     take(K + L), take(expected), take(columns), {}};
         for (int64_t l = 0; l < W; ++l) lanes.row_of[l] = task.row_of + (i + l < task.n ? i + l : task.n - 1) * N;
         for (int64_t c = 0; c < columns; ++c) lanes.sums[c] = Vec{};
         lanes.forward();

@@ -13,17 +13,19 @@ struct ChainSums {
     int64_t n, length, states_p, states_q, rows, points, last;
     const double *initial_p, *transition_p, *weight_p;  // (K), (K, K), (rows, K)
     const double *initial_q, *transition_q, *weight_q;
-    const int64_t *row_of;                            // (n, length)
-    const double *at_p, *at_q, *scale, *mass;         // (K, J), (L, J), (J), (J)
-    const double *next_p, *next_q;                    // (K, J), (L, J): of the step after; null: not looked at
-    const double *log_p, *log_q;                      // (rows, K), (rows, L): null, or log-ratios are counted
-    bool symbols, products, cubes;                    // symbols: rows are counted, by state
+    const int64_t *row_of;                     // (n, length)
+    const double *at_p, *at_q, *scale, *mass;  // (K, J), (L, J), (J), (J)
+    const double *next_p, *next_q;             // (K, J), (L, J): of the step after; null: not looked at
+    const double *log_p, *log_q;               // (rows, K), (rows, L): null, or log-ratios are counted
+    bool symbols, products, cubes;             // symbols: rows are counted, by state
 
     int64_t free_states() const { return states_p + states_q - 2; }
     int64_t linear() const { return free_states() + (next_p ? 1 : 0); }
     int64_t shown() const { return states_p * (symbols ? rows : log_p ? states_q : 0); }
     int64_t squares() const { return products ? free_states() * (free_states() + 1) / 2 : 0; }
-    int64_t thirds() const { return products && cubes ? free_states() * (free_states() + 1) * (free_states() + 2) / 6 : 0; }
+    int64_t thirds() const {
+        return products && cubes ? free_states() * (free_states() + 1) * (free_states() + 2) / 6 : 0;
+    }
     int64_t columns() const {
         return 2 + 2 * linear() + states_p + states_p * states_p + shown() + 2 * squares() + thirds();
     }

@@ -56,13 +56,14 @@ std::vector<double> next_symbol(const Symbols &chain) {
     for (int64_t s = 0; s < chain.states; ++s)
         for (int64_t t = 0; t < chain.states; ++t)
             for (int64_t x = 0; x < chain.symbols; ++x)
-                law[size_t(s * chain.symbols + x)] += chain.transition[s * chain.states + t] * chain.probabilities[t * chain.symbols + x];
+                law[size_t(s * chain.symbols + x)] +=
+                    chain.transition[s * chain.states + t] * chain.probabilities[t * chain.symbols + x];
     return law;
 }
 
 // Bounds of one context: p's and q's products of steps over its symbols, from any state before it to any after.
 class Cross {
-   public:
+public:
     Cross(const Symbols &p, const Symbols &q, const double *middle)
         : p_(p), q_(q), middle_(middle), next_p_(next_symbol(p)), next_q_(next_symbol(q)),
           predicted_(size_t((q.states + 1) * q.symbols)), logs_(predicted_.size()), greatest_(size_t(q.symbols)) {}
@@ -148,7 +149,7 @@ class Cross {
         return cost;
     }
 
-   private:
+private:
     const Symbols p_, q_;
     const double *middle_;
     std::vector<double> next_p_, next_q_, predicted_, logs_, greatest_;
@@ -176,8 +177,9 @@ struct Task {
 };
 
 class Walk {
-   public:
-    explicit Walk(Task &task) : task_(task), cross_(task.p, task.q ? *task.q : task.p, task.middle ? task.middle : task.law),
+public:
+    explicit Walk(Task &task)
+        : task_(task), cross_(task.p, task.q ? *task.q : task.p, task.middle ? task.middle : task.law),
           next_(next_symbol(task.p)), after_(size_t(task.p.states)), mean_(size_t(task.p.symbols)), row_(mean_.size()) {
         size_p_ = task.p.states * task.p.states;
         size_q_ = task.q ? task.q->states * task.q->states : 0;
@@ -198,7 +200,8 @@ class Walk {
         const Ends ends = task_.q ? cross_.bounds(after_.data(), of_q) : own(law, of_p, weight);
         found.lower += ends.lower, found.upper += ends.upper;
         const double width = std::min(ends.upper - ends.lower, 64.0 * weight);
-        if (!(width > task_.threshold) || depth >= task_.depth || (task_.q && near_underflow(of_q, size_q_))) return found;
+        if (!(width > task_.threshold) || depth >= task_.depth || (task_.q && near_underflow(of_q, size_q_)))
+            return found;
         if (++looked_ % 256 == 0 && interrupted()) {
             stopped = true;
             task_.nodes = task_.limit;
@@ -218,7 +221,8 @@ class Walk {
         extend(task_.p, x, of_p, room);
         if (task_.initial_p) {  // the same with nothing before it
             begin(task_.p, task_.initial_p, x, of_p, room + size_p_ + size_q_);
-            begin(task_.q ? *task_.q : task_.p, task_.initial_q, x, task_.q ? of_q : of_p, room + size_p_ + size_q_ + task_.p.states);
+            begin(task_.q ? *task_.q : task_.p, task_.initial_q, x, task_.q ? of_q : of_p,
+                  room + size_p_ + size_q_ + task_.p.states);
         }
         if (!task_.q) return;
         double *made = room + size_p_, most = 0.0;
@@ -235,7 +239,7 @@ class Walk {
 
     bool stopped = false;
 
-   private:
+private:
     // H(next | context, state before it) and H(next | context), times the probability of the context.
     Ends own(const double *law, const double *of_p, double weight) {
         const int64_t n = task_.p.states, m = task_.p.symbols;
@@ -311,15 +315,17 @@ Status cross_contexts(const Symbols &p, const double *law, const Symbols &q, con
     return Status::no_memory;
 }
 
-Status entropy_contexts(const Symbols &p, const double *law, double threshold, int64_t depth, int64_t limit, Contexts &out) try {
+Status entropy_contexts(const Symbols &p, const double *law, double threshold, int64_t depth, int64_t limit,
+                        Contexts &out) try {
     Task task{p, law, nullptr, nullptr, threshold, depth, limit};
     return walk(task, out);
 } catch (const std::bad_alloc &) {
     return Status::no_memory;
 }
 
-Status chain_contexts(const Symbols &p, const double *initial_p, const double *laws, const Symbols *q, const double *initial_q,
-                      const double *middle, double threshold, int64_t depth, int64_t limit, Contexts &out) try {
+Status chain_contexts(const Symbols &p, const double *initial_p, const double *laws, const Symbols *q,
+                      const double *initial_q, const double *middle, double threshold, int64_t depth, int64_t limit,
+                      Contexts &out) try {
     Task task{p, laws, q, middle, threshold, depth, limit, initial_p, q ? initial_q : initial_p};
     return walk(task, out);
 } catch (const std::bad_alloc &) {

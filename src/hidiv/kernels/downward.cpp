@@ -31,11 +31,16 @@ Status laws(const double *initial, Nodes nodes, Matrices matrices, double *high,
 
 Status any_laws(const double *initial, Nodes nodes, Matrices matrices, double *high, double *low) {
     switch (matrices.states) {
-        case 2: return laws<2>(initial, nodes, matrices, high, low);
-        case 3: return laws<3>(initial, nodes, matrices, high, low);
-        case 4: return laws<4>(initial, nodes, matrices, high, low);
-        case 8: return laws<8>(initial, nodes, matrices, high, low);
-        default: return laws<0>(initial, nodes, matrices, high, low);
+        case 2:
+            return laws<2>(initial, nodes, matrices, high, low);
+        case 3:
+            return laws<3>(initial, nodes, matrices, high, low);
+        case 4:
+            return laws<4>(initial, nodes, matrices, high, low);
+        case 8:
+            return laws<8>(initial, nodes, matrices, high, low);
+        default:
+            return laws<0>(initial, nodes, matrices, high, low);
     }
 }
 

@@ -22,15 +22,32 @@ void each(const double *x, int64_t n, double *out, Function function) {
 bool elementary(int which, const double *x, int64_t n, double *out) {
     using Vec = V<native>;
     switch (which) {
-        case 0: each(x, n, out, [](Vec v) { return exp_of<native>(v); }); return true;
-        case 1: each(x, n, out, [](Vec v) { return log1p_of<native>(v); }); return true;
-        case 2: each(x, n, out, [](Vec v) { return log1p_0<native>(v); }); return true;
-        case 3: each(x, n, out, [](Vec v) { return log1p_1<native>(v); }); return true;
-        case 4: each(x, n, out, [](Vec v) { return v * v * phi_over_square_0<native>(v, v * v); }); return true;
-        case 5: each(x, n, out, [](Vec v) { return v * v * phi_over_square_1<native>(v, v * v); }); return true;
-        case 6: each(x, n, out, [](Vec v) { return v * v * phi_over_square_2<native>(v, v * v); }); return true;
-        case 7: each(x, n, out, [](Vec v) { return log_of<native>(v); }); return true;
-        default: return false;
+        case 0:
+            each(x, n, out, [](Vec v) { return exp_of<native>(v); });
+            return true;
+        case 1:
+            each(x, n, out, [](Vec v) { return log1p_of<native>(v); });
+            return true;
+        case 2:
+            each(x, n, out, [](Vec v) { return log1p_0<native>(v); });
+            return true;
+        case 3:
+            each(x, n, out, [](Vec v) { return log1p_1<native>(v); });
+            return true;
+        case 4:
+            each(x, n, out, [](Vec v) { return v * v * phi_over_square_0<native>(v, v * v); });
+            return true;
+        case 5:
+            each(x, n, out, [](Vec v) { return v * v * phi_over_square_1<native>(v, v * v); });
+            return true;
+        case 6:
+            each(x, n, out, [](Vec v) { return v * v * phi_over_square_2<native>(v, v * v); });
+            return true;
+        case 7:
+            each(x, n, out, [](Vec v) { return log_of<native>(v); });
+            return true;
+        default:
+            return false;
     }
 }
 

@@ -46,7 +46,8 @@ Forest prepared(const OneModel &m, const int64_t *start, int64_t threads, Status
     f.top.resize(size_t(m.rows));
     status = parallel((m.rows + block - 1) / block, threads, [&](int64_t i) {
         const int64_t from = i * block, count = std::min(block, m.rows - from);
-        table().expect_weights(m.law.log_weight + from * k, k, padded, count, f.weight.data() + from * padded, f.top.data() + from);
+        table().expect_weights(m.law.log_weight + from * k, k, padded, count, f.weight.data() + from * padded,
+                               f.top.data() + from);
         return Status::done;
     });
     return f;
@@ -101,11 +102,20 @@ Status one_piece(const Forest &f, Piece &piece, double *rows, double *values) {
     const ExpectSums sums{piece.initial.data(), piece.edges.data(), rows};
     for (int64_t i = piece.first; i < piece.last; ++i) {
         const int64_t first = f.start[i], n = f.start[i + 1] - first;
-        const ExpectTree tree{k, f.padded, first, n, m.places.parent ? m.places.parent + first : nullptr,
+        const ExpectTree tree{k,
+                              f.padded,
+                              first,
+                              n,
+                              m.places.parent ? m.places.parent + first : nullptr,
                               m.places.transition_of ? m.places.transition_of + first : nullptr,
                               m.places.row_of_32 ? m.places.row_of_32 + first : nullptr,
                               m.places.row_of_64 ? m.places.row_of_64 + first : nullptr,
-                              m.law.initial, f.columns.data(), f.rows.data(), f.weight.data(), own.data(), mass.data()};
+                              m.law.initial,
+                              f.columns.data(),
+                              f.rows.data(),
+                              f.weight.data(),
+                              own.data(),
+                              mass.data()};
         bool usable = k <= 512;
         Sum logs;
         for (int64_t u = 0; u < n && usable; ++u) {
@@ -133,8 +143,8 @@ Status one_piece(const Forest &f, Piece &piece, double *rows, double *values) {
 
 }  // namespace
 
-Status expected_counts(const OneModel &m, const int64_t *start, int64_t trees, int64_t threads, double *values, double *initial,
-                       double *transition, double *rows) {
+Status expected_counts(const OneModel &m, const int64_t *start, int64_t trees, int64_t threads, double *values,
+                       double *initial, double *transition, double *rows) {
     try {
         const int64_t k = m.states, nodes = start[trees];
         // Starting a thread costs as much as a few thousand nodes.
@@ -169,7 +179,8 @@ Status expected_counts(const OneModel &m, const int64_t *start, int64_t trees, i
                 for (int64_t r = 0; r < k; ++r)
                     for (int64_t s = 0; s < k; ++s) {
                         const int64_t at = (g * k + r) * k + s;
-                        transition[at] += piece.exact[size_t(at)] + piece.edges[size_t((g * k + r) * f.padded + s)] * m.law.transition[at];
+                        transition[at] += piece.exact[size_t(at)] +
+                                          piece.edges[size_t((g * k + r) * f.padded + s)] * m.law.transition[at];
                     }
             for (size_t i = 0; i < piece.rows.size(); ++i) rows[i] += piece.rows[i];
         }

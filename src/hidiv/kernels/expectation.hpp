@@ -5,16 +5,17 @@
 
 namespace hidiv {
 
-// A tree of a forest: its first node is `first`, nodes count from 0 here; parents count in the forest, null for a chain.
+// A tree of a forest: its first node is `first`, nodes count from 0 here; parents count in the forest, null for a
+// chain.
 struct ExpectTree {
     int64_t states, padded, first, n;
     const int64_t *parent, *transition_of;  // from the tree's first node on
     const int32_t *row_of_32;
     const int64_t *row_of_64;
-    const double *initial;        // (K)
+    const double *initial;         // (K)
     const double *columns, *rows;  // (G, K, padded): transitions by columns and by rows
-    const double *weight;         // (R, padded): weights, the largest of a row is 1
-    double *own, *mass;           // (n, padded) working memory
+    const double *weight;          // (R, padded): weights, the largest of a row is 1
+    double *own, *mass;            // (n, padded) working memory
 
     int64_t row(int64_t u) const { return row_of_32 ? row_of_32[u] : row_of_64 ? row_of_64[u] : first + u; }
     int64_t group(int64_t u) const { return transition_of ? transition_of[u] : 0; }
@@ -35,7 +36,8 @@ using expect_padding_kernel = int64_t(int64_t states);
 // false: out of range, nothing was added.
 using expect_tree_kernel = bool(const ExpectTree &, const ExpectSums &, ExpectOutcome &);
 // weight (count, padded) = exp(log_weight - top), top (count) the largest of a row, -inf for a row that cannot be used.
-using expect_weights_kernel = void(const double *log_weight, int64_t states, int64_t padded, int64_t count, double *weight, double *top);
+using expect_weights_kernel = void(const double *log_weight, int64_t states, int64_t padded, int64_t count,
+                                   double *weight, double *top);
 
 #define HIDIV_EXPECTATION_LIST(X) X(expect_padding) X(expect_tree) X(expect_weights)
 

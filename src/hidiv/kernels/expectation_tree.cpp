@@ -57,7 +57,8 @@ struct Sweep {
         } else {
             for (int64_t k = 0; k < vectors; ++k) store<W>(out + k * W, V<W>{});
             for (int64_t s = 0; s < t.states; ++s, table += vectors * W)
-                for (int64_t k = 0; k < vectors; ++k) store<W>(out + k * W, load<W>(out + k * W) + load<W>(table + k * W) * x[s]);
+                for (int64_t k = 0; k < vectors; ++k)
+                    store<W>(out + k * W, load<W>(out + k * W) + load<W>(table + k * W) * x[s]);
         }
     }
 
@@ -87,7 +88,8 @@ struct Sweep {
                 continue;
             }
             double *above = t.own + (t.parent[u] - t.first) * padded;
-            for (int64_t k = 0; k < count(); ++k) store<W>(above + k * W, load<W>(above + k * W) * load<W>(mass + k * W));
+            for (int64_t k = 0; k < count(); ++k)
+                store<W>(above + k * W, load<W>(above + k * W) * load<W>(mass + k * W));
             const double left = top(above);
             if (!(left > faint)) return false;
             if (left < dim) {
@@ -120,7 +122,8 @@ struct Sweep {
             // Counts over the transition itself: that factor is put back at the end, once.
             double *edges = sums.edges + t.group(u) * size;
             for (int64_t r = 0; r < t.states; ++r, edges += padded)
-                for (int64_t k = 0; k < count(); ++k) store<W>(edges + k * W, load<W>(edges + k * W) + load<W>(own + k * W) * mass[r]);
+                for (int64_t k = 0; k < count(); ++k)
+                    store<W>(edges + k * W, load<W>(edges + k * W) + load<W>(own + k * W) * mass[r]);
             alignas(64) double sum[M > 0 ? M * W : 512];
             product(mass, t.rows + t.group(u) * size, sum);
             V<W> whole{};
@@ -163,15 +166,21 @@ bool expect_tree(const ExpectTree &tree, const ExpectSums &sums, ExpectOutcome &
     if constexpr (native >= 4)
         if (tree.padded == 4) return sweep<4, 1>(tree, sums, result);
     switch (tree.padded / native) {
-        case 1: return sweep<native, 1>(tree, sums, result);
-        case 2: return sweep<native, 2>(tree, sums, result);
-        case 3: return sweep<native, 3>(tree, sums, result);
-        case 4: return sweep<native, 4>(tree, sums, result);
-        default: return sweep<native, 0>(tree, sums, result);
+        case 1:
+            return sweep<native, 1>(tree, sums, result);
+        case 2:
+            return sweep<native, 2>(tree, sums, result);
+        case 3:
+            return sweep<native, 3>(tree, sums, result);
+        case 4:
+            return sweep<native, 4>(tree, sums, result);
+        default:
+            return sweep<native, 0>(tree, sums, result);
     }
 }
 
-void expect_weights(const double *log_weight, int64_t states, int64_t padded, int64_t count, double *weight, double *top) {
+void expect_weights(const double *log_weight, int64_t states, int64_t padded, int64_t count, double *weight,
+                    double *top) {
     for (int64_t i = 0; i < count; ++i) {
         const double *x = log_weight + i * states;
         double m = x[0];

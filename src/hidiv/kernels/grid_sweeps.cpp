@@ -66,34 +66,37 @@ Status spread_sweeps(const Symbols &p, const Neighbours &grid, const double *cos
         });
         if (status != Status::done) return status;
         const double *source = logarithmic ? powers.data() : before.data();
-        status = blocks(grid.points, n * grid.symbols * (logarithmic ? 8 : 2), [&](int64_t from, int64_t to, int64_t piece) {
-            std::vector<double> ahead(static_cast<size_t>(n)), mean(static_cast<size_t>(n));
-            Range range;
-            for (int64_t j = from; j < to; ++j) {
-                std::fill(ahead.begin(), ahead.end(), 0.0);
-                for (int64_t x = 0; x < grid.symbols; ++x) {
-                    const int64_t at = (j * grid.symbols + x) * grid.around;
-                    std::fill(mean.begin(), mean.end(), 0.0);
-                    for (int64_t i = 0; i < grid.around; ++i) {
-                        const double weight = grid.weights[at + i];
-                        if (!(weight > 0)) continue;
-                        const double *there = source + int64_t(grid.index[at + i]) * n;
-                        for (int64_t s = 0; s < n; ++s) mean[size_t(s)] += weight * there[s];
+        status =
+            blocks(grid.points, n * grid.symbols * (logarithmic ? 8 : 2), [&](int64_t from, int64_t to, int64_t piece) {
+                std::vector<double> ahead(static_cast<size_t>(n)), mean(static_cast<size_t>(n));
+                Range range;
+                for (int64_t j = from; j < to; ++j) {
+                    std::fill(ahead.begin(), ahead.end(), 0.0);
+                    for (int64_t x = 0; x < grid.symbols; ++x) {
+                        const int64_t at = (j * grid.symbols + x) * grid.around;
+                        std::fill(mean.begin(), mean.end(), 0.0);
+                        for (int64_t i = 0; i < grid.around; ++i) {
+                            const double weight = grid.weights[at + i];
+                            if (!(weight > 0)) continue;
+                            const double *there = source + int64_t(grid.index[at + i]) * n;
+                            for (int64_t s = 0; s < n; ++s) mean[size_t(s)] += weight * there[s];
+                        }
+                        for (int64_t s = 0; s < n; ++s) {
+                            const double emits = p.probabilities[s * grid.symbols + x];
+                            if (emits > 0)
+                                ahead[size_t(s)] +=
+                                    emits * (logarithmic ? base - log(mean[size_t(s)]) : mean[size_t(s)]);
+                        }
                     }
                     for (int64_t s = 0; s < n; ++s) {
-                        const double emits = p.probabilities[s * grid.symbols + x];
-                        if (emits > 0) ahead[size_t(s)] += emits * (logarithmic ? base - log(mean[size_t(s)]) : mean[size_t(s)]);
+                        const double value = cost[j * n + s] + following(p.transition + s * n, ahead.data(), n);
+                        values[j * n + s] = value;
+                        const double old = before[size_t(j * n + s)];
+                        if (reached[j * n + s] && old < HUGE_VAL) range.meet(value - old);
                     }
                 }
-                for (int64_t s = 0; s < n; ++s) {
-                    const double value = cost[j * n + s] + following(p.transition + s * n, ahead.data(), n);
-                    values[j * n + s] = value;
-                    const double old = before[size_t(j * n + s)];
-                    if (reached[j * n + s] && old < HUGE_VAL) range.meet(value - old);
-                }
-            }
-            ranges[size_t(piece)] = range;
-        });
+                ranges[size_t(piece)] = range;
+            });
         if (status != Status::done) return status;
     }
     const Range all = joined(ranges);
@@ -103,17 +106,19 @@ Status spread_sweeps(const Symbols &p, const Neighbours &grid, const double *cos
     return Status::no_memory;
 }
 
-Status tangent_sweeps(const Symbols &p, const Symbols &q, const Neighbours &grid, const double *points, const bool *reached,
-                      double *values, double *slopes, int64_t count, double &least) try {
+Status tangent_sweeps(const Symbols &p, const Symbols &q, const Neighbours &grid, const double *points,
+                      const bool *reached, double *values, double *slopes, int64_t count, double &least) try {
     const int64_t n = p.states, k = q.states, m = grid.symbols;
-    std::vector<double> old_values(static_cast<size_t>(grid.points * n)), old_slopes(static_cast<size_t>(grid.points * n * k));
+    std::vector<double> old_values(static_cast<size_t>(grid.points * n)),
+        old_slopes(static_cast<size_t>(grid.points * n * k));
     std::vector<Range> ranges(static_cast<size_t>((grid.points + block - 1) / block));
     for (int64_t sweep = 0; sweep < count; ++sweep) {
         std::copy(values, values + grid.points * n, old_values.begin());
         std::copy(slopes, slopes + grid.points * n * k, old_slopes.begin());
         const bool last = sweep + 1 == count;
         const Status status = blocks(grid.points, n * m * 12, [&](int64_t from, int64_t to, int64_t piece) {
-            std::vector<double> ahead(static_cast<size_t>(n)), tilt(static_cast<size_t>(n * k)), moved(static_cast<size_t>(k)), seen(static_cast<size_t>(k)), sum(static_cast<size_t>(k));
+            std::vector<double> ahead(static_cast<size_t>(n)), tilt(static_cast<size_t>(n * k)),
+                moved(static_cast<size_t>(k)), seen(static_cast<size_t>(k)), sum(static_cast<size_t>(k));
             Range range;
             for (int64_t j = from; j < to; ++j) {
                 std::fill(ahead.begin(), ahead.end(), 0.0);
@@ -138,11 +143,13 @@ Status tangent_sweeps(const Symbols &p, const Symbols &q, const Neighbours &grid
                             if (!(t > 0))  // any positive number will do: as if q were anywhere
                                 for (int64_t f = 0; f < k; ++f)
                                     for (int64_t r = 0; r < k; ++r)
-                                        t += q.transition[f * k + r] * q.probabilities[r * m + x] * slope[r] / double(k);
+                                        t +=
+                                            q.transition[f * k + r] * q.probabilities[r * m + x] * slope[r] / double(k);
                             if (!(t > 0)) t = 1.0;
                             ahead[size_t(s)] += emits * (old_values[size_t(there + s)] - log(t));
                             const double share = emits / t;
-                            for (int64_t r = 0; r < k; ++r) tilt[size_t(s * k + r)] += share * q.probabilities[r * m + x] * slope[r];
+                            for (int64_t r = 0; r < k; ++r)
+                                tilt[size_t(s * k + r)] += share * q.probabilities[r * m + x] * slope[r];
                         }
                     }
                 }
@@ -182,21 +189,23 @@ Status chance_sweeps(const Neighbours &grid, const double *chance, const double 
     std::vector<Range> ranges(static_cast<size_t>((grid.points + block - 1) / block));
     for (int64_t sweep = 0; sweep < count; ++sweep) {
         std::copy(values, values + grid.points, before.begin());
-        const Status status = blocks(grid.points, grid.symbols * grid.around, [&](int64_t from, int64_t to, int64_t piece) {
-            Range range;
-            for (int64_t j = from; j < to; ++j) {
-                double value = cost[j];
-                for (int64_t x = 0; x < grid.symbols; ++x) {
-                    const int64_t at = (j * grid.symbols + x) * grid.around;
-                    double mean = 0.0;
-                    for (int64_t i = 0; i < grid.around; ++i) mean += grid.weights[at + i] * before[size_t(grid.index[at + i])];
-                    value += chance[j * grid.symbols + x] * mean;
+        const Status status =
+            blocks(grid.points, grid.symbols * grid.around, [&](int64_t from, int64_t to, int64_t piece) {
+                Range range;
+                for (int64_t j = from; j < to; ++j) {
+                    double value = cost[j];
+                    for (int64_t x = 0; x < grid.symbols; ++x) {
+                        const int64_t at = (j * grid.symbols + x) * grid.around;
+                        double mean = 0.0;
+                        for (int64_t i = 0; i < grid.around; ++i)
+                            mean += grid.weights[at + i] * before[size_t(grid.index[at + i])];
+                        value += chance[j * grid.symbols + x] * mean;
+                    }
+                    values[j] = value;
+                    range.meet(value - before[size_t(j)]);
                 }
-                values[j] = value;
-                range.meet(value - before[size_t(j)]);
-            }
-            ranges[size_t(piece)] = range;
-        });
+                ranges[size_t(piece)] = range;
+            });
         if (status != Status::done) return status;
     }
     const Range all = joined(ranges);

@@ -38,7 +38,9 @@ private:
         return last;
     }
     // The sum over the children of a node waits in out and lows until it is the node's turn.
-    void take(int64_t u, Pair &sum) const { tables_.read(out_ + u * tables_.states(), lows_.values + u * tables_.states(), sum); }
+    void take(int64_t u, Pair &sum) const {
+        tables_.read(out_ + u * tables_.states(), lows_.values + u * tables_.states(), sum);
+    }
     void give(int64_t parent, Pair &sum, const Pair &value) const {
         take(parent, sum);
         tables_.gather(sum, value);

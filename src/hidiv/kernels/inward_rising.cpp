@@ -80,9 +80,10 @@ class BreadthFirst {
 public:
     BreadthFirst(Nodes nodes, Matrices matrices, const double *own, double *out)
         : nodes_(nodes), last_(nodes.parent[nodes.n - 1]),
-          plausible_(nodes.parent[0] == -1 && last_ >= (nodes.n > 1 ? 0 : -1) && last_ < nodes.n - 1), memory_(matrices),
-          lows_(plausible_ ? (last_ + 1) * matrices.states : 0, unset),
-          families_{nodes.parent, nodes.group, memory_.tables<V, PIECES>(matrices.groups, own), out, lows_.values, last_} {}
+          plausible_(nodes.parent[0] == -1 && last_ >= (nodes.n > 1 ? 0 : -1) && last_ < nodes.n - 1),
+          memory_(matrices), lows_(plausible_ ? (last_ + 1) * matrices.states : 0, unset),
+          families_{nodes.parent, nodes.group,  memory_.tables<V, PIECES>(matrices.groups, own),
+                    out,          lows_.values, last_} {}
 
     Status run(const double *root) const {
         const int64_t pieces = families_.tables.pieces();

@@ -12,7 +12,8 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
-// One value a state: PIECES vectors V, or an array of doubles (PIECES = 0) where their number is known only when running.
+// One value a state: PIECES vectors V, or an array of doubles (PIECES = 0) where their number is known only when
+// running.
 template <typename V, int PIECES>
 struct Row {
     explicit Row(V *) {}
@@ -63,7 +64,8 @@ struct InwardTables {
         }
     }
     void gather(Pair &sum, const Pair &more) const {
-        for (int64_t i = 0; i < pieces(); ++i) add(sum.high.values[i], sum.low.values[i], more.high.values[i], more.low.values[i]);
+        for (int64_t i = 0; i < pieces(); ++i)
+            add(sum.high.values[i], sum.low.values[i], more.high.values[i], more.low.values[i]);
     }
 
     // own + T sum; the sum is brought in order on the way.
@@ -132,14 +134,20 @@ private:
 template <template <typename, int> class Sweep>
 Status sweep_of(Nodes nodes, Matrices matrices, const double *own, const double *root, double *out) {
     switch (matrices.states) {
-        case 1: return Sweep<double, 1>(nodes, matrices, own, out).run(root);
-        case 3: return Sweep<double, 3>(nodes, matrices, own, out).run(root);
+        case 1:
+            return Sweep<double, 1>(nodes, matrices, own, out).run(root);
+        case 3:
+            return Sweep<double, 3>(nodes, matrices, own, out).run(root);
 #if defined(__GNUC__)
-        case 2: return Sweep<Two, 1>(nodes, matrices, own, out).run(root);
-        case 4: return Sweep<Four, 1>(nodes, matrices, own, out).run(root);
-        case 8: return Sweep<Eight, 1>(nodes, matrices, own, out).run(root);
+        case 2:
+            return Sweep<Two, 1>(nodes, matrices, own, out).run(root);
+        case 4:
+            return Sweep<Four, 1>(nodes, matrices, own, out).run(root);
+        case 8:
+            return Sweep<Eight, 1>(nodes, matrices, own, out).run(root);
 #endif
-        default: return Sweep<double, 0>(nodes, matrices, own, out).run(root);
+        default:
+            return Sweep<double, 0>(nodes, matrices, own, out).run(root);
     }
 }
 

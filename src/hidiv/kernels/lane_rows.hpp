@@ -39,8 +39,10 @@ HIDIV_INLINE void four_columns(const double *from, const int64_t *at, int64_t st
     if constexpr (W == 4) {
         V<4> q[4];
         for (int j = 0; j < 4; ++j) q[j] = load<4>(from + at[j] * stride);
-        const __m256d a = _mm256_unpacklo_pd((__m256d)q[0], (__m256d)q[1]), b = _mm256_unpackhi_pd((__m256d)q[0], (__m256d)q[1]);
-        const __m256d c = _mm256_unpacklo_pd((__m256d)q[2], (__m256d)q[3]), d = _mm256_unpackhi_pd((__m256d)q[2], (__m256d)q[3]);
+        const __m256d a = _mm256_unpacklo_pd((__m256d)q[0], (__m256d)q[1]),
+                      b = _mm256_unpackhi_pd((__m256d)q[0], (__m256d)q[1]);
+        const __m256d c = _mm256_unpacklo_pd((__m256d)q[2], (__m256d)q[3]),
+                      d = _mm256_unpackhi_pd((__m256d)q[2], (__m256d)q[3]);
         out[0] = (V<4>)_mm256_permute2f128_pd(a, c, 0x20);
         out[1] = (V<4>)_mm256_permute2f128_pd(b, d, 0x20);
         out[2] = (V<4>)_mm256_permute2f128_pd(a, c, 0x31);
@@ -79,7 +81,8 @@ constexpr double lowest_log = -277.0, farthest_ratio = 250.0;  // 2^-400
 
 // Weights w, log-ratios g and residuals of the rows; false when plain doubles do not suffice or a zero was met.
 template <int W, int K>
-HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, V<W> *w, V<W> *g, V<W> *residual, V<W> &power, V<W> &ratio_out) {
+HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, V<W> *w, V<W> *g, V<W> *residual, V<W> &power,
+                          V<W> &ratio_out) {
     using Vec = V<W>;
     if (rows.weight) {
         constexpr bool padded = K != 2;

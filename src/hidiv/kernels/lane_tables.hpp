@@ -20,7 +20,8 @@ struct LaneTables {
             quotient[i] = q / p;
             reach = fmax(reach, fabs(pair.transition_ratio[i]));
         }
-        view = {pair.states, pair.states, pair.p.transition, pair.transition_ratio, nullptr, pair.q.transition, quotient.data(), reach};
+        view = {pair.states, pair.states,       pair.p.transition, pair.transition_ratio,
+                nullptr,     pair.q.transition, quotient.data(),   reach};
     }
     LaneTables(const LaneTables &) = delete;
     LaneTables &operator=(const LaneTables &) = delete;

@@ -23,7 +23,8 @@ inline void next_law(int64_t states, const double *matrix, const double *correct
     for (int64_t r = 0; r < states; ++r)
         if (high[r] != 0.0)
             for (int64_t s = 0; s < states; ++s)
-                add_scaled(next_high[s], next_low[s], matrix[r * states + s], high[r], low[r] + correction[r] * high[r]);
+                add_scaled(next_high[s], next_low[s], matrix[r * states + s], high[r],
+                           low[r] + correction[r] * high[r]);
     for (int64_t s = 0; s < states; ++s) settle(next_high[s], next_low[s]);
 }
 

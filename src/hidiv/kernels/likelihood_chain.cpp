@@ -21,7 +21,8 @@ Status likelihood_chain(const OneModel &m, double &value, bool &declined) {
         for (int64_t g = 0; g < m.transitions; ++g)
             for (int64_t s = 0; s < states; ++s)
                 for (int64_t r = 0; r < padded; ++r)
-                    transition[size_t((g * states + s) * padded + r)] = m.law.transition[(g * states + (r < states ? r : 0)) * states + s];
+                    transition[size_t((g * states + s) * padded + r)] =
+                        m.law.transition[(g * states + (r < states ? r : 0)) * states + s];
         LawPair pair{};
         pair.states = states;
         pair.transitions = m.transitions;
@@ -37,9 +38,10 @@ Status likelihood_chain(const OneModel &m, double &value, bool &declined) {
         for (int64_t first = m.places.n - 1; first > 0; first -= steps_at_once) {
             const int64_t count = std::min(first, steps_at_once);
             if (rows.block(first, count, row, gathered) != weights_done) return Status::done;
-            for (int64_t i = 0; m.places.transition_of && i < count; ++i) which[i] = int32_t(m.places.transition_of[first - i]);
-            if (!table().likelihood_steps(states, padded, transition.data(), rows.view().weight, row, m.places.transition_of ? which : nullptr,
-                                          count, b.data(), gathered.exponent))
+            for (int64_t i = 0; m.places.transition_of && i < count; ++i)
+                which[i] = int32_t(m.places.transition_of[first - i]);
+            if (!table().likelihood_steps(states, padded, transition.data(), rows.view().weight, row,
+                                          m.places.transition_of ? which : nullptr, count, b.data(), gathered.exponent))
                 return Status::done;
             since += count;
             if (since >= look) {

@@ -1,4 +1,5 @@
-// The upward messages of one model along a chain, rows of the transition in the lanes; checked after each block of steps.
+// The upward messages of one model along a chain, rows of the transition in the lanes; checked after each block of
+// steps.
 #include "posterior_steps.hpp"
 
 #include "simd.hpp"
@@ -10,7 +11,8 @@ namespace {
 constexpr double smallest = 0x1p-300, largest = 0x1p300;
 
 template <int W, int K>
-bool narrow(const double *T, const double *weight, const int32_t *row, const int32_t *which, int64_t count, double *state, int64_t &total) {
+bool narrow(const double *T, const double *weight, const int32_t *row, const int32_t *which, int64_t count,
+            double *state, int64_t &total) {
     using Vec = V<W>;
     Vec b = load<W>(state), low = all<W>(1.0), high = all<W>(1.0), scale = all<W>(1.0);
     I<W> exponent{}, e{};
@@ -69,8 +71,8 @@ HIDIV_INLINE void rows(int64_t states, int64_t padded, const double *T, const do
 }
 
 template <int W>
-bool broad(int64_t states, int64_t padded, const double *T, const double *weight, const int32_t *row, const int32_t *which, int64_t count,
-           double *state, int64_t &total) {
+bool broad(int64_t states, int64_t padded, const double *T, const double *weight, const int32_t *row,
+           const int32_t *which, int64_t count, double *state, int64_t &total) {
     using Vec = V<W>;
     alignas(64) double n[512], z[512];
     memcpy(n, state, size_t(padded) * 8);
@@ -109,8 +111,8 @@ constexpr int at_most(int w) { return w < native ? w : native; }
 
 }  // namespace
 
-bool likelihood_steps(int64_t states, int64_t padded, const double *T, const double *w, const int32_t *row, const int32_t *which,
-                      int64_t count, double *b, int64_t &exponent) {
+bool likelihood_steps(int64_t states, int64_t padded, const double *T, const double *w, const int32_t *row,
+                      const int32_t *which, int64_t count, double *b, int64_t &exponent) {
     if (states == 2) return narrow<2, 2>(T, w, row, which, count, b, exponent);
     if constexpr (native >= 4) {
         if (states == 3) return narrow<at_most(4), 3>(T, w, row, which, count, b, exponent);

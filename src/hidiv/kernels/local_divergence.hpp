@@ -17,8 +17,8 @@ inline double phi(double t) {
     return 0.5 * t * t * series;
 }
 
-// loc = log1p( sum_s p(s) phi(m(s) - mbar) + out e^-mbar ), p the normalised masses, m = log(q/p) where p has mass and out
-// q's mass elsewhere, over the mass of p.
+// loc = log1p( sum_s p(s) phi(m(s) - mbar) + out e^-mbar ), p the normalised masses, m = log(q/p) where p has mass and
+// out q's mass elsewhere, over the mass of p.
 class LocalDivergence {
 public:
     explicit LocalDivergence(int64_t states) : mass_(size_t(states)), mass_q_(mass_), m_(size_t(states)), share_(m_) {}

@@ -1,7 +1,7 @@
 // Upward messages of one model, in doubles scaled by powers of two where they suffice, else in Wide.
 //
-// Number is double or Wide. In doubles nothing may fall below 2^-300 without being exactly zero: then a zero is a zero of
-// the model or the evidence, never an underflow, and `upward` returns false to ask for Wide.
+// Number is double or Wide. In doubles nothing may fall below 2^-300 without being exactly zero: then a zero is a zero
+// of the model or the evidence, never an underflow, and `upward` returns false to ask for Wide.
 #pragma once
 
 #include <math.h>

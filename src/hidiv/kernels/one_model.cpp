@@ -40,7 +40,8 @@ Status with_messages(const OneModel &m, int64_t &impossible, Work work) {
             if (outcome == Upward::done) return work(messages);
         }
         Messages<Wide> messages;
-        if (upward(m.law, m.states, m.transitions, m.places, messages) == Upward::interrupted) return Status::interrupted;
+        if (upward(m.law, m.states, m.transitions, m.places, messages) == Upward::interrupted)
+            return Status::interrupted;
         return work(messages);
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
@@ -122,8 +123,9 @@ Status entropy_profile(const OneModel &m, double *profile, int64_t &impossible) 
     return with_messages(m, impossible, [&](const auto &x) {
         std::vector<double> marginals(static_cast<size_t>(m.places.n * m.states));
         std::fill(profile, profile + m.places.n, 0.0);
-        return downward(m, x, marginals.data(),
-                        [&](int64_t u, int64_t, double weight, const double *row) { profile[u] += weight * entropy(row, m.states); });
+        return downward(m, x, marginals.data(), [&](int64_t u, int64_t, double weight, const double *row) {
+            profile[u] += weight * entropy(row, m.states);
+        });
     });
 }
 
@@ -216,8 +218,10 @@ Status influence(const OneModel &m, const double *unseen, double *values, int64_
             for (int64_t r = 0; r < states; ++r) {
                 const size_t at = size_t(m.places.up(u) * states + r);
                 const Wide mass = x.mass[size_t(u * states + r)];
-                if (is_zero(mass)) ++closed[at];
-                else below[at] = below[at] * mass;
+                if (is_zero(mass))
+                    ++closed[at];
+                else
+                    below[at] = below[at] * mass;
             }
         for (int64_t s = 0; s < states; ++s) outside[size_t(s)] = Wide(m.law.initial[s]);
         LocalDivergence local(states);

@@ -24,7 +24,7 @@ Status likelihood_chain(const OneModel &, double &value, bool &declined);
 
 // Sums of posterior probabilities over the trees start[i]..start[i+1]-1, whose roots have parent -1 (expectation.cpp):
 // values (trees) are log-likelihoods, -inf for an impossible tree; initial (K), transition (G, K, K), rows (R, K).
-Status expected_counts(const OneModel &, const int64_t *start, int64_t trees, int64_t threads, double *values, double *initial,
-                       double *transition, double *rows);
+Status expected_counts(const OneModel &, const int64_t *start, int64_t trees, int64_t threads, double *values,
+                       double *initial, double *transition, double *rows);
 
 }  // namespace hidiv

@@ -23,10 +23,10 @@ constexpr int64_t piece_size = 64;  // sequences one thread does at a time
 // Sequence by sequence in the lanes of a vector; a lane that is done takes the next one.
 class LaneSweep {
 public:
-    LaneSweep(const LawPair &pair, const Places &places, const StepTables &tables, const LaneRows &rows, const int64_t *start,
-              Divergence *results)
-        : pair_(pair), places_(places), tables_(tables), rows_(rows), start_(start), results_(results), width_(table().lane_count()),
-          step_(pair, places, nullptr) {}
+    LaneSweep(const LawPair &pair, const Places &places, const StepTables &tables, const LaneRows &rows,
+              const int64_t *start, Divergence *results)
+        : pair_(pair), places_(places), tables_(tables), rows_(rows), start_(start), results_(results),
+          width_(table().lane_count()), step_(pair, places, nullptr) {}
 
     // Those that need more care are put into left.
     void run(const std::vector<int64_t> &todo, std::vector<int64_t> &left) {
@@ -161,12 +161,13 @@ Status any_posterior(const LawPair &pair, const Places &places, int64_t threads,
     return posterior_wide(pair, places, result, profile);
 }
 
-Status posterior_batch(const LawPair &pair, const Places &places, const int64_t *start, int64_t sequences, int64_t threads,
-                       Divergence *results) {
+Status posterior_batch(const LawPair &pair, const Places &places, const int64_t *start, int64_t sequences,
+                       int64_t threads, Divergence *results) {
     try {
         const LaneTables tables(pair);
         const LaneWeights weights(pair, places);
-        const bool lanes = tables.positive && !weights.zero() && pair.states >= 2 && pair.states <= most_lane_states && !places.transition_of;
+        const bool lanes = tables.positive && !weights.zero() && pair.states >= 2 && pair.states <= most_lane_states &&
+                           !places.transition_of;
         const PaddedTables padded(pair, lanes ? table().posterior_padding(pair.states) : 0);
         return parallel((sequences + piece_size - 1) / piece_size, usable_threads(threads), [&](int64_t piece) {
             std::vector<int64_t> todo, left;

@@ -21,7 +21,8 @@ namespace {
 class Records {
 public:
     Records(int64_t count, int64_t padded)
-        : padded_(padded), count_(count), memory_(static_cast<double *>(zeroed(count * 3 * padded * int64_t(sizeof(double))))) {
+        : padded_(padded), count_(count),
+          memory_(static_cast<double *>(zeroed(count * 3 * padded * int64_t(sizeof(double))))) {
         if (!memory_) throw std::bad_alloc();
     }
     void read(int64_t u, double *state) const {

@@ -20,8 +20,8 @@ namespace {
 class ChainSweep {
 public:
     ChainSweep(const LawPair &pair, const Places &places, PreparedRows &rows, const StepTables &tables)
-        : pair_(pair), places_(places), rows_(rows), tables_(tables), b_(size_t(tables.padded), 1.0), ratio_(size_t(tables.padded), 0.0),
-          inward_(ratio_), step_(pair, places, nullptr), inbox_(pair.states) {}
+        : pair_(pair), places_(places), rows_(rows), tables_(tables), b_(size_t(tables.padded), 1.0),
+          ratio_(size_t(tables.padded), 0.0), inward_(ratio_), step_(pair, places, nullptr), inbox_(pair.states) {}
 
     // False when a zero was met.
     bool block(int64_t first, int64_t count) {
@@ -37,7 +37,8 @@ public:
             if (tier_ > 0 && ++since_ % 32 == 0) --tier_;
             int outcome = steps_too_far;
             for (; tier_ < 4; ++tier_) {
-                outcome = table().posterior_steps(tier_, tables_, rows_.view(), row, places_.transition_of ? which : nullptr, count, state);
+                outcome = table().posterior_steps(tier_, tables_, rows_.view(), row,
+                                                  places_.transition_of ? which : nullptr, count, state);
                 if (outcome != steps_too_far) break;
             }
             tier_ = std::min(tier_, 3);

@@ -35,8 +35,10 @@ HIDIV_INLINE Vec log1p_by_tier(Vec x) {
 
 // z = w b, g = log-ratio of z, inward = K + residual, all by own state; the message by parent state.
 template <int K, int TIER>
-HIDIV_INLINE void rows_of(const StepTables &tables, int64_t g0, const Vec *z, const Vec *g, const Vec *inward, Message<K> &out) {
-    const double *T = tables.transition + g0, *L = tables.ratio + g0, *Q = tables.transition_q + g0, *E = tables.quotient + g0;
+HIDIV_INLINE void rows_of(const StepTables &tables, int64_t g0, const Vec *z, const Vec *g, const Vec *inward,
+                          Message<K> &out) {
+    const double *T = tables.transition + g0, *L = tables.ratio + g0, *Q = tables.transition_q + g0,
+                 *E = tables.quotient + g0;
     Vec eg[K], ze[K];
     if constexpr (TIER == 3)
         for (int s = 0; s < K; ++s) {
@@ -82,7 +84,8 @@ HIDIV_INLINE void rows_of(const StepTables &tables, int64_t g0, const Vec *z, co
 
 // The shortest polynomial the log-ratios allow; false when nothing does.
 template <int K>
-HIDIV_INLINE bool message(const StepTables &tables, int64_t g0, const Vec *z, const Vec *g, const Vec *inward, Message<K> &out) {
+HIDIV_INLINE bool message(const StepTables &tables, int64_t g0, const Vec *z, const Vec *g, const Vec *inward,
+                          Message<K> &out) {
     Vec low = g[0], high = g[0];
     for (int s = 1; s < K; ++s) {
         low = smaller<W>(low, g[s]);
@@ -90,11 +93,16 @@ HIDIV_INLINE bool message(const StepTables &tables, int64_t g0, const Vec *z, co
     }
     // |m - mbar| is at most the spread of m over the states.
     const Vec reach = (high - low) + 2.0 * tables.reach;
-    if (!any<W>(~(reach <= 0x1p-6))) rows_of<K, 0>(tables, g0, z, g, inward, out);
-    else if (!any<W>(~(reach <= 0x1p-3))) rows_of<K, 1>(tables, g0, z, g, inward, out);
-    else if (!any<W>(~(reach <= 1.0))) rows_of<K, 2>(tables, g0, z, g, inward, out);
-    else if (!any<W>(~(reach <= 500.0))) rows_of<K, 3>(tables, g0, z, g, inward, out);
-    else return false;
+    if (!any<W>(~(reach <= 0x1p-6)))
+        rows_of<K, 0>(tables, g0, z, g, inward, out);
+    else if (!any<W>(~(reach <= 0x1p-3)))
+        rows_of<K, 1>(tables, g0, z, g, inward, out);
+    else if (!any<W>(~(reach <= 1.0)))
+        rows_of<K, 2>(tables, g0, z, g, inward, out);
+    else if (!any<W>(~(reach <= 500.0)))
+        rows_of<K, 3>(tables, g0, z, g, inward, out);
+    else
+        return false;
     return true;
 }
 
@@ -103,7 +111,9 @@ HIDIV_INLINE Vec as_double(Int e) { return (Vec)((e + 4096) | 0x4330000000000000
 HIDIV_INLINE Int exponents(Vec n) { return (((Int)n >> 52) & 0x7ff) - 1023; }
 HIDIV_INLINE Vec powers(Int e) { return (Vec)((U<W>)(e + 1023) << 52); }
 
-HIDIV_INLINE int64_t row_of(const LaneRows &rows, int64_t u) { return rows.row_of_32 ? rows.row_of_32[u] : rows.row_of_64 ? rows.row_of_64[u] : u; }
+HIDIV_INLINE int64_t row_of(const LaneRows &rows, int64_t u) {
+    return rows.row_of_32 ? rows.row_of_32[u] : rows.row_of_64 ? rows.row_of_64[u] : u;
+}
 
 template <int K>
 bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *node, int64_t count, LaneState &state) {
@@ -190,7 +200,8 @@ HIDIV_INLINE bool hand_over(double *above, const double *message, TreeSums &sums
 }
 
 template <int K>
-bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last, TreeSums &sums) {
+bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last,
+          TreeSums &sums) {
     constexpr int64_t stride = lane_record(K);
     Vec ratio_out{}, value_out{}, taken{};
     alignas(64) double spill[3 * K][W];
@@ -236,7 +247,8 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
             store<W>(spill[K + s], up.ratio[s] - shift);
             store<W>(spill[2 * K + s], up.inward[s] - least);
         }
-        if (any<W>(~(sound > smallest)) || any<W>(~(ratio_all - ratio_all == 0.0)) || any<W>(~(least - least == 0.0))) return false;
+        if (any<W>(~(sound > smallest)) || any<W>(~(ratio_all - ratio_all == 0.0)) || any<W>(~(least - least == 0.0)))
+            return false;
         for (int64_t l = m; l < W; ++l) power_all[l] = ratio_all[l] = value_all[l] = 0.0;
         taken += power_all;
         ratio_out += ratio_all;
@@ -272,27 +284,44 @@ int lane_count() { return W; }
 
 bool posterior_lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, LaneState &s) {
     switch (t.states) {
-        case 2: return sequences<2>(t, r, node, count, s);
-        case 3: return sequences<3>(t, r, node, count, s);
-        case 4: return sequences<4>(t, r, node, count, s);
-        case 5: return sequences<5>(t, r, node, count, s);
-        case 6: return sequences<6>(t, r, node, count, s);
-        case 7: return sequences<7>(t, r, node, count, s);
-        case 8: return sequences<8>(t, r, node, count, s);
-        default: return false;
+        case 2:
+            return sequences<2>(t, r, node, count, s);
+        case 3:
+            return sequences<3>(t, r, node, count, s);
+        case 4:
+            return sequences<4>(t, r, node, count, s);
+        case 5:
+            return sequences<5>(t, r, node, count, s);
+        case 6:
+            return sequences<6>(t, r, node, count, s);
+        case 7:
+            return sequences<7>(t, r, node, count, s);
+        case 8:
+            return sequences<8>(t, r, node, count, s);
+        default:
+            return false;
     }
 }
 
-bool posterior_nodes(const StepTables &t, const LaneRows &r, const TreeNodes &nodes, int64_t first, int64_t last, TreeSums &sums) {
+bool posterior_nodes(const StepTables &t, const LaneRows &r, const TreeNodes &nodes, int64_t first, int64_t last,
+                     TreeSums &sums) {
     switch (t.states) {
-        case 2: return tree<2>(t, r, nodes, first, last, sums);
-        case 3: return tree<3>(t, r, nodes, first, last, sums);
-        case 4: return tree<4>(t, r, nodes, first, last, sums);
-        case 5: return tree<5>(t, r, nodes, first, last, sums);
-        case 6: return tree<6>(t, r, nodes, first, last, sums);
-        case 7: return tree<7>(t, r, nodes, first, last, sums);
-        case 8: return tree<8>(t, r, nodes, first, last, sums);
-        default: return false;
+        case 2:
+            return tree<2>(t, r, nodes, first, last, sums);
+        case 3:
+            return tree<3>(t, r, nodes, first, last, sums);
+        case 4:
+            return tree<4>(t, r, nodes, first, last, sums);
+        case 5:
+            return tree<5>(t, r, nodes, first, last, sums);
+        case 6:
+            return tree<6>(t, r, nodes, first, last, sums);
+        case 7:
+            return tree<7>(t, r, nodes, first, last, sums);
+        case 8:
+            return tree<8>(t, r, nodes, first, last, sums);
+        default:
+            return false;
     }
 }
 

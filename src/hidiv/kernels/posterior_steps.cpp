@@ -1,7 +1,7 @@
 // The recursion of recursions/posterior.py on a chain without zeros, in powers-of-two scaled doubles.
 //
-// Nothing is checked inside a block of steps; extremes are kept and looked at afterwards, and the block is redone by the
-// caller (a longer polynomial, or numbers with exponents) when they were passed.
+// Nothing is checked inside a block of steps; extremes are kept and looked at afterwards, and the block is redone by
+// the caller (a longer polynomial, or numbers with exponents) when they were passed.
 #include "posterior_steps.hpp"
 
 #include "simd.hpp"
@@ -40,7 +40,8 @@ struct Extremes {
     }
     HIDIV_INLINE StepOutcome judge(const Extremes &e, V<W> b, V<W> g, double reach, double allowed) {
         // NaN fails every comparison, and the last b and ratio inherit one from any step.
-        if (any<W>(~(e.low > smallest)) || any<W>(~(e.high < largest)) || any<W>(~(b > smallest))) return steps_out_of_range;
+        if (any<W>(~(e.low > smallest)) || any<W>(~(e.high < largest)) || any<W>(~(b > smallest)))
+            return steps_out_of_range;
         if (any<W>(~(2.0 * (e.ratio + reach) <= allowed)) || any<W>(~(size<W>(g) <= 1e300))) return steps_too_far;
         return steps_done;
     }
@@ -48,8 +49,8 @@ struct Extremes {
 
 // K <= W: everything in registers.
 template <int W, int K, int TIER>
-StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which, int64_t count,
-                   StepState &state) {
+StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which,
+                   int64_t count, StepState &state) {
     using Vec = V<W>;
     const int64_t stride = K * W;
     Vec b = load<W>(state.b), lam = load<W>(state.ratio), inward = load<W>(state.inward);
@@ -80,7 +81,8 @@ StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t
         }
         Vec spread{};
         if constexpr (TIER < 3) {
-            for (int s = 0; s < K; ++s) spread = phi_sum<W, TIER>(p[s], (load<W>(L + s * W) + lane<W>(g, s)) - mean, spread);
+            for (int s = 0; s < K; ++s)
+                spread = phi_sum<W, TIER>(p[s], (load<W>(L + s * W) + lane<W>(g, s)) - mean, spread);
         } else {
             const Vec eg = exp_of<W>(g), em = exp_of<W>(-mean);
             const double *Q = tables.transition_q + g0, *E = tables.quotient + g0;
@@ -121,8 +123,8 @@ StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t
 }
 
 struct Work {
-    alignas(64) double z[most_states], g[most_states], zg[most_states], zi[most_states], ze[most_states], eg[most_states],
-        b[most_states], lam[most_states], inward[most_states];
+    alignas(64) double z[most_states], g[most_states], zg[most_states], zi[most_states], ze[most_states],
+        eg[most_states], b[most_states], lam[most_states], inward[most_states];
 };
 
 // M vectors of rows at once.
@@ -152,7 +154,8 @@ HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x
         for (int64_t s = 0; s < states; ++s) {
             const Vec z = all<W>(x.z[s]), g = all<W>(x.g[s]);
             for (int k = 0; k < M; ++k)
-                spread[k] = phi_sum<W, TIER>(load<W>(T + s * padded + k * W) * z, (load<W>(L + s * padded + k * W) + g) - mean[k], spread[k]);
+                spread[k] = phi_sum<W, TIER>(load<W>(T + s * padded + k * W) * z,
+                                             (load<W>(L + s * padded + k * W) + g) - mean[k], spread[k]);
         }
         for (int k = 0; k < M; ++k) spread[k] *= inverse[k];
     } else {
@@ -181,8 +184,8 @@ HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x
 }
 
 template <int W, int TIER>
-StepOutcome broad(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which, int64_t count,
-                  StepState &state) {
+StepOutcome broad(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which,
+                  int64_t count, StepState &state) {
     using Vec = V<W>;
     const int64_t padded = tables.padded, bytes = padded * 8;
     Work x;
@@ -238,22 +241,32 @@ StepOutcome broad(const StepTables &tables, const StepRows &rows, const int32_t 
 }
 
 template <int W, int K>
-StepOutcome narrow_tiers(int tier, const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which, int64_t n, StepState &s) {
+StepOutcome narrow_tiers(int tier, const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which,
+                         int64_t n, StepState &s) {
     switch (tier) {
-        case 0: return narrow<W, K, 0>(t, r, row, which, n, s);
-        case 1: return narrow<W, K, 1>(t, r, row, which, n, s);
-        case 2: return narrow<W, K, 2>(t, r, row, which, n, s);
-        default: return narrow<W, K, 3>(t, r, row, which, n, s);
+        case 0:
+            return narrow<W, K, 0>(t, r, row, which, n, s);
+        case 1:
+            return narrow<W, K, 1>(t, r, row, which, n, s);
+        case 2:
+            return narrow<W, K, 2>(t, r, row, which, n, s);
+        default:
+            return narrow<W, K, 3>(t, r, row, which, n, s);
     }
 }
 
 template <int W>
-StepOutcome broad_tiers(int tier, const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which, int64_t n, StepState &s) {
+StepOutcome broad_tiers(int tier, const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which,
+                        int64_t n, StepState &s) {
     switch (tier) {
-        case 0: return broad<W, 0>(t, r, row, which, n, s);
-        case 1: return broad<W, 1>(t, r, row, which, n, s);
-        case 2: return broad<W, 2>(t, r, row, which, n, s);
-        default: return broad<W, 3>(t, r, row, which, n, s);
+        case 0:
+            return broad<W, 0>(t, r, row, which, n, s);
+        case 1:
+            return broad<W, 1>(t, r, row, which, n, s);
+        case 2:
+            return broad<W, 2>(t, r, row, which, n, s);
+        default:
+            return broad<W, 3>(t, r, row, which, n, s);
     }
 }
 
@@ -266,7 +279,8 @@ int64_t posterior_padding(int64_t states) {
     return (states + w - 1) / w * w;
 }
 
-int posterior_steps(int tier, const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which, int64_t n, StepState &s) {
+int posterior_steps(int tier, const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which,
+                    int64_t n, StepState &s) {
     if (t.states > most_states) return steps_out_of_range;
     if (t.states == 2) return narrow_tiers<2, 2>(tier, t, r, row, which, n, s);
     if constexpr (native >= 4) {

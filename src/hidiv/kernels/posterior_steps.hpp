@@ -15,7 +15,8 @@ struct StepTables {
     double reach;  // largest |log-ratio| of a transition
 };
 
-// (R, padded): weights scaled by powers of two, log-ratios with that of the heaviest state taken out, residuals or null.
+// (R, padded): weights scaled by powers of two, log-ratios with that of the heaviest state taken out, residuals or
+// null.
 struct StepRows {
     const double *weight, *ratio, *residual;
     const double *weight_q;  // for the semiring, else null: weight times e^ratio
@@ -29,27 +30,28 @@ struct StepState {
 
 // Expected complete log-ratio and both messages: three products a step and no logarithm, for models far apart.
 struct SemiringState {
-    double *b, *b_q, *expected;        // (padded); expected: E_p[log p/q] of what lies below, lane 0 taken out
-    int64_t exponent, exponent_q;      // powers of two taken out of b and b_q
-    double expected_out, largest;      // what was taken out of expected; the largest |expected| seen
+    double *b, *b_q, *expected;    // (padded); expected: E_p[log p/q] of what lies below, lane 0 taken out
+    int64_t exponent, exponent_q;  // powers of two taken out of b and b_q
+    double expected_out, largest;  // what was taken out of expected; the largest |expected| seen
 };
 
 enum StepOutcome { steps_done, steps_too_far, steps_out_of_range };
 
 // A vector's worth of rows is the unit of padding.
 using posterior_padding_kernel = int64_t(int64_t states);
-// Nodes in upward order with weight rows row[i] and transitions which[i] (null: 0); the state is left alone unless done.
-// tier 0, 1, 2: log-ratios within 2^-6, 2^-3, 1; 3: any.
-using posterior_steps_kernel = int(int tier, const StepTables &, const StepRows &, const int32_t *row, const int32_t *which,
-                                   int64_t count, StepState &);
+// Nodes in upward order with weight rows row[i] and transitions which[i] (null: 0); the state is left alone unless
+// done. tier 0, 1, 2: log-ratios within 2^-6, 2^-3, 1; 3: any.
+using posterior_steps_kernel = int(int tier, const StepTables &, const StepRows &, const int32_t *row,
+                                   const int32_t *which, int64_t count, StepState &);
 
 // One model: b alone, with the same padding; G transitions (G, K, padded) by columns.
-using likelihood_steps_kernel = bool(int64_t states, int64_t padded, const double *transition, const double *weight, const int32_t *row,
-                                     const int32_t *which, int64_t count, double *b, int64_t &exponent);
+using likelihood_steps_kernel = bool(int64_t states, int64_t padded, const double *transition, const double *weight,
+                                     const int32_t *row, const int32_t *which, int64_t count, double *b,
+                                     int64_t &exponent);
 
 // weight_q (R, padded): weight times e^ratio. false: out of range, the state is left alone.
-using semiring_steps_kernel = bool(const StepTables &, const StepRows &, const int32_t *row, const int32_t *which, int64_t count,
-                                   SemiringState &);
+using semiring_steps_kernel = bool(const StepTables &, const StepRows &, const int32_t *row, const int32_t *which,
+                                   int64_t count, SemiringState &);
 
 enum WeightOutcome { weights_done, weights_out_of_range, weights_zero };
 
@@ -62,19 +64,21 @@ struct WeightRows {
     double *weight_q;        // (count, padded): weight times e^ratio, or null
 };
 // Row index[i] of the tables goes to place i; ratio may be null.
-using weigh_rows_kernel = int(const double *log_weight, const double *ratio, const int64_t *index, int64_t count, const WeightRows &);
+using weigh_rows_kernel = int(const double *log_weight, const double *ratio, const int64_t *index, int64_t count,
+                              const WeightRows &);
 
-// The same step with one node, or one sequence, in each lane; 2 to 8 states. Tables by rows and not padded: (G, K, K), (R, K).
+// The same step with one node, or one sequence, in each lane; 2 to 8 states. Tables by rows and not padded: (G, K, K),
+// (R, K).
 constexpr int most_lanes = 8, most_lane_states = 8;
 
 // Rows by their number in the tables. Few: made ready once, weight null otherwise and the logarithms are read.
 struct LaneRows {
-    const double *weight, *ratio;      // (R, stride); stride 2 for two states, else a multiple of four
-    const double *power, *ratio_out;   // (R): exponents and log-ratios taken out
+    const double *weight, *ratio;          // (R, stride); stride 2 for two states, else a multiple of four
+    const double *power, *ratio_out;       // (R): exponents and log-ratios taken out
     const double *log_weight, *log_ratio;  // (R, K)
-    const double *residual;            // (R, stride) or (R, K), null for none; never infinite where made ready
+    const double *residual;                // (R, stride) or (R, K), null for none; never infinite where made ready
     int64_t stride;
-    const int32_t *row_of_32;          // node -> row; both null: the same
+    const int32_t *row_of_32;  // node -> row; both null: the same
     const int64_t *row_of_64;
 };
 
@@ -85,9 +89,11 @@ struct LaneState {
 
 using lane_count_kernel = int();
 // Lane l does the nodes node[l], node[l] - 1, ...; all with transition 0. false: out of range, the state is left alone.
-using posterior_lanes_kernel = bool(const StepTables &, const LaneRows &, const int64_t *node, int64_t count, LaneState &);
+using posterior_lanes_kernel = bool(const StepTables &, const LaneRows &, const int64_t *node, int64_t count,
+                                    LaneState &);
 
-// b, ratio and inward of what a node's children have said so far, all zero before the first; two states fill a cache line.
+// b, ratio and inward of what a node's children have said so far, all zero before the first; two states fill a cache
+// line.
 constexpr int64_t lane_record(int64_t states) { return states == 2 ? 8 : 3 * states; }
 struct TreeNodes {
     const int64_t *parent, *transition_of;
@@ -98,11 +104,16 @@ struct TreeSums {
     double power, ratio, value;
 };
 // Nodes first, first-1, ..., last of a listed tree.
-using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const TreeNodes &, int64_t first, int64_t last, TreeSums &);
+using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const TreeNodes &, int64_t first,
+                                    int64_t last, TreeSums &);
 
 // 0 exp, 1 to 3 log1p of any x >= 0, up to 2^-12, up to 0.0085, 4 to 6 phi within 2^-6, 2^-3, 1; false for any other.
 using elementary_kernel = bool(int which, const double *x, int64_t n, double *out);
 
-#define HIDIV_INFERENCE_LIST(X) X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes) X(elementary)
+#define HIDIV_INFERENCE_LIST(X)                                                                             \
+    X(posterior_padding)                                                                                    \
+    X(posterior_steps)                                                                                      \
+    X(likelihood_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes) \
+        X(elementary)
 
 }  // namespace hidiv

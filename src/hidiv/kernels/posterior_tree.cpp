@@ -37,13 +37,15 @@ struct TreeSweep {
     }
 };
 
-// Cuts of 1..n-1 into stretches that do not wait for each other, levels of a tree listed level by level; empty otherwise.
+// Cuts of 1..n-1 into stretches that do not wait for each other, levels of a tree listed level by level; empty
+// otherwise.
 std::vector<int64_t> level_starts(const Places &places) {
     std::vector<int64_t> starts;
     if (places.n < 4 * piece_size) return starts;
     for (int64_t u = 1; u < places.n; u += at_once) {
         uint64_t falls = 0;  // the signs of the steps, or-ed: quicker than comparing
-        for (int64_t v = u; v < std::min(u + at_once, places.n); ++v) falls |= uint64_t(places.parent[v]) - uint64_t(places.parent[v - 1]);
+        for (int64_t v = u; v < std::min(u + at_once, places.n); ++v)
+            falls |= uint64_t(places.parent[v]) - uint64_t(places.parent[v - 1]);
         if (int64_t(falls) < 0) return starts;
     }
     int64_t start = 1;
@@ -102,7 +104,8 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
                     const size_t i = size_t(piece);
                     // Parents without a child belong to the piece before them.
                     const int64_t begin = i == 0 ? (level > 1 ? starts[level - 2] : 0) : places.parent[cuts[i]];
-                    const int64_t end = i + 2 < cuts.size() ? places.parent[cuts[i + 1]] : std::min(starts[level - 1], records);
+                    const int64_t end =
+                        i + 2 < cuts.size() ? places.parent[cuts[i + 1]] : std::min(starts[level - 1], records);
                     std::fill(record + begin * stride, record + end * stride, 0.0);
                     fine[i] = sweep.range(cuts[i + 1] - 1, cuts[i], parts[i]);
                     return Status::done;
@@ -118,9 +121,11 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
         }
         if (!good) return Status::done;
         // The root in numbers with exponents: one node, and it may carry any zero's worth of range.
-        const double *lw = pair.p.log_weight + places.row(0) * pair.states, *lr = pair.weight_ratio + places.row(0) * pair.states;
+        const double *lw = pair.p.log_weight + places.row(0) * pair.states,
+                     *lr = pair.weight_ratio + places.row(0) * pair.states;
         for (int64_t s = 0; s < pair.states; ++s)
-            if (!isfinite(lw[s]) || !isfinite(lr[s]) || (pair.residual && !isfinite(pair.residual[places.row(0) * pair.states + s])))
+            if (!isfinite(lw[s]) || !isfinite(lr[s]) ||
+                (pair.residual && !isfinite(pair.residual[places.row(0) * pair.states + s])))
                 return Status::done;
         Inbox inbox(pair.states);
         for (int64_t i = 0; i < pair.states; ++i) {

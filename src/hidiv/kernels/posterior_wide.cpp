@@ -7,9 +7,9 @@
 
 namespace hidiv {
 WideStep::WideStep(const LawPair &pair, const Places &places, const StateSets *reached)
-    : pair_(pair), places_(places), reached_(reached), own_(size_t((pair.states + 63) / 64), ~uint64_t(0)), parent_(own_),
-      z_(size_t(pair.states)), z_q_(z_), ratio_(size_t(pair.states)), residual_(ratio_), inward_(ratio_), local_(pair.states),
-      rows_(size_t(pair.states)) {}
+    : pair_(pair), places_(places), reached_(reached), own_(size_t((pair.states + 63) / 64), ~uint64_t(0)),
+      parent_(own_), z_(size_t(pair.states)), z_q_(z_), ratio_(size_t(pair.states)), residual_(ratio_), inward_(ratio_),
+      local_(pair.states), rows_(size_t(pair.states)) {}
 
 void WideStep::weigh(int64_t u, const Inbox &in, Gathered &gathered, Wide *z) {
     if (reached_) reached_->load(u, own_.data());
@@ -58,7 +58,8 @@ Wide WideStep::row_q(const double *q) const {
     return mass;
 }
 
-void WideStep::message(int64_t u, const Inbox &in, Inbox &out, Gathered &gathered, double *own_terms, Wide *z, Wide *mass) {
+void WideStep::message(int64_t u, const Inbox &in, Inbox &out, Gathered &gathered, double *own_terms, Wide *z,
+                       Wide *mass) {
     weigh(u, in, gathered, z);
     if (reached_) reached_->load(places_.up(u), parent_.data());
     const int64_t states = pair_.states, start = places_.transition(u) * states * states;
@@ -132,7 +133,8 @@ void downward(const LawPair &pair, const Places &places, const Profile &kept, do
             if (parent[r] == 0.0 || kept.mass[at].m == 0.0) continue;
             total += parent[r] * kept.own[at];
             for (int64_t s = 0; s < states; ++s)
-                own[s] += parent[r] * (kept.z[size_t(u * states + s)] * transition[r * states + s] / kept.mass[at]).value();
+                own[s] +=
+                    parent[r] * (kept.z[size_t(u * states + s)] * transition[r * states + s] / kept.mass[at]).value();
         }
         profile[u] = total;
         // The rows sum to one but for rounding: over a million nodes that would add up.
@@ -142,7 +144,8 @@ void downward(const LawPair &pair, const Places &places, const Profile &kept, do
     }
 }
 
-Status finite(const LawPair &pair, const Places &places, const StateSets *reached, Divergence &result, double *profile) {
+Status finite(const LawPair &pair, const Places &places, const StateSets *reached, Divergence &result,
+              double *profile) {
     const int64_t states = pair.states;
     WideStep step(pair, places, reached);
     Gathered gathered;

@@ -1,4 +1,5 @@
-// The posterior divergence in numbers that cannot underflow, with zeros anywhere: slower, for what the fast paths refuse.
+// The posterior divergence in numbers that cannot underflow, with zeros anywhere: slower, for what the fast paths
+// refuse.
 #pragma once
 
 #include <vector>

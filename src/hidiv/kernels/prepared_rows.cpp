@@ -11,8 +11,8 @@ namespace hidiv {
 PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t stride, int64_t capacity, bool with_q)
     : pair_(pair), places_(places), stride_(stride), whole_(pair.rows <= 4096 && pair.rows <= places.n),
       count_(whole_ ? pair.rows : capacity), weight_(size_t(count_ * stride)), ratio_(weight_),
-      residual_(pair.residual ? weight_.size() : 0), weight_q_(with_q ? weight_.size() : 0), exponent_(size_t(count_)), index_(size_t(count_)), ratio_out_(size_t(count_)),
-      outcome_(whole_ ? size_t(count_) : 0) {
+      residual_(pair.residual ? weight_.size() : 0), weight_q_(with_q ? weight_.size() : 0), exponent_(size_t(count_)),
+      index_(size_t(count_)), ratio_out_(size_t(count_)), outcome_(whole_ ? size_t(count_) : 0) {
     for (int64_t i = 0; whole_ && i < count_; ++i) {
         outcome_[size_t(i)] = char(fill(&i, i, 1));
         zero_ = zero_ || outcome_[size_t(i)] == weights_zero;
@@ -48,7 +48,12 @@ int PreparedRows::fill(const int64_t *index, int64_t to, int64_t count) {
                 if (value == HUGE_VAL) return weights_zero;
                 residual_[at + size_t(i * stride_ + s)] = value;
             }
-    const WeightRows out{pair_.states, stride_, weight_.data() + at, ratio_.data() + at, exponent_.data() + to, ratio_out_.data() + to,
+    const WeightRows out{pair_.states,
+                         stride_,
+                         weight_.data() + at,
+                         ratio_.data() + at,
+                         exponent_.data() + to,
+                         ratio_out_.data() + to,
                          weight_q_.empty() ? nullptr : weight_q_.data() + at};
     return table().weigh_rows(pair_.p.log_weight, pair_.weight_ratio, index, count, out);
 }

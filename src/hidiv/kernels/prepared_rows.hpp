@@ -16,8 +16,10 @@ public:
     bool zero() const { return zero_; }  // some row holds a zero or an infinity
     // Nodes first, first-1, ...: where their rows are, and what their scaling took out.
     int block(int64_t first, int64_t count, int32_t *row, Gathered &taken);
-    StepRows view() const { return {weight_.data(), ratio_.data(), residual_.empty() ? nullptr : residual_.data(),
-                                   weight_q_.empty() ? nullptr : weight_q_.data()}; }
+    StepRows view() const {
+        return {weight_.data(), ratio_.data(), residual_.empty() ? nullptr : residual_.data(),
+                weight_q_.empty() ? nullptr : weight_q_.data()};
+    }
 
 private:
     int fill(const int64_t *index, int64_t to, int64_t count);

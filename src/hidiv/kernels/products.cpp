@@ -11,25 +11,25 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
-constexpr int across = 3 * native;             // columns of a tile
-constexpr int down = native == 8 ? 8 : 4;      // rows of a tile: its sums fit into the registers
-constexpr int64_t depth = 256;                 // features of a part
-constexpr int64_t line = 64;                   // bytes of a line of the cache
-constexpr int64_t high = 4 * down;             // rows that meet a panel while it is near
+constexpr int across = 3 * native;              // columns of a tile
+constexpr int down = native == 8 ? 8 : 4;       // rows of a tile: its sums fit into the registers
+constexpr int64_t depth = 256;                  // features of a part
+constexpr int64_t line = 64;                    // bytes of a line of the cache
+constexpr int64_t high = 4 * down;              // rows that meet a panel while it is near
 constexpr int64_t in_cache = int64_t(1) << 14;  // numbers of the right side kept near: threads may share a cache
 using Lanes = V<native>;
 
 struct Tile {
     const double *left;
-    int64_t stride;        // of left
-    const double *panel;   // (count, across)
-    int64_t count;         // features
-    const double *bound;   // of the rows, or null: more features are to come
+    int64_t stride;       // of left
+    const double *panel;  // (count, across)
+    int64_t count;        // features
+    const double *bound;  // of the rows, or null: more features are to come
     double *out;
     int64_t out_stride;
-    int64_t columns;       // that are there: at most `across`
-    bool more;             // add to what lies there
-    int64_t own;           // column of row 0 that is not asked for, moving on with the rows
+    int64_t columns;  // that are there: at most `across`
+    bool more;        // add to what lies there
+    int64_t own;      // column of row 0 that is not asked for, moving on with the rows
     bool *small;
 };
 
@@ -70,24 +70,33 @@ HIDIV_INLINE void fill_tile(const Tile &t) {
             if (t.more) value += to[c];
             to[c] = value;
             if (!t.bound) continue;
-            if (c == t.own + r) to[c] = 0.0;
-            else if (value <= t.bound[r]) t.small[r] = true;
+            if (c == t.own + r)
+                to[c] = 0.0;
+            else if (value <= t.bound[r])
+                t.small[r] = true;
         }
     }
 }
 
 void fill_rows(const Tile &t, int64_t rows) {
     switch (rows) {
-        case 1: return fill_tile<1>(t);
-        case 2: return fill_tile<2>(t);
-        case 3: return fill_tile<3>(t);
-        case 4: return fill_tile<4>(t);
+        case 1:
+            return fill_tile<1>(t);
+        case 2:
+            return fill_tile<2>(t);
+        case 3:
+            return fill_tile<3>(t);
+        case 4:
+            return fill_tile<4>(t);
     }
     if constexpr (down == 8) {
         switch (rows) {
-            case 5: return fill_tile<5>(t);
-            case 6: return fill_tile<6>(t);
-            case 7: return fill_tile<7>(t);
+            case 5:
+                return fill_tile<5>(t);
+            case 6:
+                return fill_tile<6>(t);
+            case 7:
+                return fill_tile<7>(t);
         }
     }
     fill_tile<down>(t);
@@ -122,7 +131,8 @@ Status products(const Products &task) {
                     for (int64_t i = top; i < bottom; i += down)
                         fill_rows({task.left + i * task.width + first, task.width, right + (j - start) * count, count,
                                    last ? task.bound + i : nullptr, task.out + i * task.stride + j, task.stride,
-                                   end - j < across ? end - j : across, first > 0, task.alike ? i - j : across, task.small + i},
+                                   end - j < across ? end - j : across, first > 0, task.alike ? i - j : across,
+                                   task.small + i},
                                   bottom - i);
                 if (interrupted()) {
                     status = Status::interrupted;

@@ -25,14 +25,16 @@ bool may_be_far(const LawPair &pair, const StepTables &tables) {
 
 }  // namespace
 
-Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTables &padded_tables, Divergence &result, bool &declined) {
+Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTables &padded_tables, Divergence &result,
+                      bool &declined) {
     declined = true;
     const StepTables tables = padded_tables.view();
     const int64_t states = pair.states;
     if (places.n < 4 * trial || !may_be_far(pair, tables)) return Status::done;
     PreparedRows rows(pair, places, tables.padded, steps_at_once, true);
     if (rows.zero()) return Status::done;
-    std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b), expected(static_cast<size_t>(tables.padded), 0.0);
+    std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b),
+        expected(static_cast<size_t>(tables.padded), 0.0);
     Gathered gathered;  // what the weights' scaling took out
     Sum value;
     SemiringState state{b.data(), b_q.data(), expected.data(), 0, 0, 0.0, 0.0};
@@ -49,13 +51,16 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
         if (rows.block(first, count, row, gathered) != weights_done) return Status::done;
         for (int64_t i = 0; places.transition_of && i < count; ++i) which[i] = int32_t(places.transition_of[first - i]);
         state.expected_out = state.largest = 0.0;
-        if (!table().semiring_steps(tables, rows.view(), row, places.transition_of ? which : nullptr, count, state)) return Status::done;
+        if (!table().semiring_steps(tables, rows.view(), row, places.transition_of ? which : nullptr, count, state))
+            return Status::done;
         value.add(state.expected_out);
         bound += double(count) * double(states + 4) * (2.0 + state.largest) * unit;
         done += count;
         since += count;
-        // Given the parent's state 0 this is the divergence of the nodes done so far: if it is small, so will the whole be.
-        if (done == trial && !(bound <= allowed * (value.value() + expected[0] + ratio_of(b_q[0], b[0])))) return Status::done;
+        // Given the parent's state 0 this is the divergence of the nodes done so far: if it is small, so will the whole
+        // be.
+        if (done == trial && !(bound <= allowed * (value.value() + expected[0] + ratio_of(b_q[0], b[0]))))
+            return Status::done;
         if (since >= look) {
             if (interrupted()) return Status::interrupted;
             since = 0;
@@ -67,13 +72,15 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
     std::vector<Wide> mass(static_cast<size_t>(states));
     for (int64_t s = 0; s < states; ++s) {
         const double log_weight = pair.p.log_weight[at + s], ratio = pair.weight_ratio[at + s];
-        if (!isfinite(log_weight) || !isfinite(ratio) || (pair.residual && !isfinite(pair.residual[at + s]))) return Status::done;
+        if (!isfinite(log_weight) || !isfinite(ratio) || (pair.residual && !isfinite(pair.residual[at + s])))
+            return Status::done;
         mass[size_t(s)] = wide_exp(log_weight) * b[size_t(s)] * pair.p.initial[s];
         p = p + mass[size_t(s)];
         q = q + wide_exp(log_weight + ratio) * b_q[size_t(s)] * pair.q.initial[s];
     }
     for (int64_t s = 0; s < states; ++s) {
-        const double below = expected[size_t(s)] - pair.weight_ratio[at + s] - pair.initial_ratio[s] + (pair.residual ? pair.residual[at + s] : 0.0);
+        const double below = expected[size_t(s)] - pair.weight_ratio[at + s] - pair.initial_ratio[s] +
+                             (pair.residual ? pair.residual[at + s] : 0.0);
         mean += (mass[size_t(s)] / p).value() * below;
     }
     value.add(mean);

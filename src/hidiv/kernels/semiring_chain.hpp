@@ -1,4 +1,5 @@
-// The posterior divergence of a chain as expected log-ratio plus log-ratio of likelihoods, kept only where that is accurate.
+// The posterior divergence of a chain as expected log-ratio plus log-ratio of likelihoods, kept only where that is
+// accurate.
 #pragma once
 
 #include "inference.hpp"

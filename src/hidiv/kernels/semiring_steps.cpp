@@ -1,5 +1,6 @@
-// Both models' messages and p's expected log-ratio along a chain. The divergence is that expectation plus the logarithm of
-// the ratio of the likelihoods: two numbers that cancel for close models, so that the caller has to check the outcome.
+// Both models' messages and p's expected log-ratio along a chain. The divergence is that expectation plus the logarithm
+// of the ratio of the likelihoods: two numbers that cancel for close models, so that the caller has to check the
+// outcome.
 #include "posterior_steps.hpp"
 
 #include "simd.hpp"
@@ -16,7 +17,8 @@ HIDIV_INLINE bool within(V<W> low, V<W> high, V<W> last) {
 }
 
 template <int W, int K>
-bool narrow(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which, int64_t count, SemiringState &state) {
+bool narrow(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which, int64_t count,
+            SemiringState &state) {
     using Vec = V<W>;
     Vec b = load<W>(state.b), b_q = load<W>(state.b_q), expected = load<W>(state.expected);
     Vec low = all<W>(1.0), high = all<W>(1.0), out{}, most{};
@@ -62,7 +64,8 @@ bool narrow(const StepTables &tables, const StepRows &rows, const int32_t *row, 
 constexpr int64_t most_states = 512;
 
 struct Work {
-    alignas(64) double z[most_states], z_q[most_states], za[most_states], n[most_states], n_q[most_states], expected[most_states];
+    alignas(64) double z[most_states], z_q[most_states], za[most_states], n[most_states], n_q[most_states],
+        expected[most_states];
 };
 
 template <int W, int M>
@@ -89,7 +92,8 @@ HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x
 }
 
 template <int W>
-bool broad(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which, int64_t count, SemiringState &state) {
+bool broad(const StepTables &tables, const StepRows &rows, const int32_t *row, const int32_t *which, int64_t count,
+           SemiringState &state) {
     using Vec = V<W>;
     const int64_t padded = tables.padded;
     const size_t bytes = size_t(padded) * 8;
@@ -149,7 +153,8 @@ constexpr int at_most(int w) { return w < native ? w : native; }
 
 }  // namespace
 
-bool semiring_steps(const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which, int64_t n, SemiringState &s) {
+bool semiring_steps(const StepTables &t, const StepRows &r, const int32_t *row, const int32_t *which, int64_t n,
+                    SemiringState &s) {
     if (t.states > most_states) return false;
     if (t.states == 2) return narrow<2, 2>(t, r, row, which, n, s);
     if constexpr (native >= 4) {

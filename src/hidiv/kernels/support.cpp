@@ -108,7 +108,8 @@ bool first_gap(const LawPair &pair, const Places &places, const StateSets &reach
             if (u && !has(parent.data(), r)) continue;
             for (int64_t s = 0; s < states; ++s) {
                 if (!has(own.data(), s) || (u && !(p[r * states + s] > 0))) continue;
-                const bool shut = pair.q.log_weight[row + s] == -HUGE_VAL || (pair.residual && pair.residual[row + s] == HUGE_VAL) ||
+                const bool shut = pair.q.log_weight[row + s] == -HUGE_VAL ||
+                                  (pair.residual && pair.residual[row + s] == HUGE_VAL) ||
                                   (u ? q[r * states + s] == 0.0 : pair.q.initial[s] == 0.0);
                 if (shut) {
                     place[0] = u;

@@ -13,7 +13,10 @@ namespace hidiv {
 class StateSets {
 public:
     StateSets(int64_t n, int64_t states)
-        : words_((states + 63) / 64), bytes_(states <= 8 ? 1 : states <= 16 ? 2 : states <= 32 ? 4 : 8 * words_),
+        : words_((states + 63) / 64), bytes_(states <= 8    ? 1
+                                             : states <= 16 ? 2
+                                             : states <= 32 ? 4
+                                                            : 8 * words_),
           data_(size_t(n * bytes_), 0) {}
     int64_t words() const { return words_; }
     void load(int64_t u, uint64_t *set) const;

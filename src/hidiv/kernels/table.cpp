@@ -6,10 +6,9 @@
 
 namespace hidiv::HIDIV_TARGET {
 
-const Table table = {
-    HIDIV_TEXT(HIDIV_TARGET),
+const Table table = {HIDIV_TEXT(HIDIV_TARGET),
 #define X(kernel) kernel,
-    HIDIV_KERNEL_LIST(X)
+                     HIDIV_KERNEL_LIST(X)
 #undef X
 };
 

@@ -5,9 +5,10 @@
 //   2. foo.cpp: the definition inside `namespace hidiv::HIDIV_TARGET` (see levels.cpp), listed in CMakeLists.txt;
 //   3. bindings.cpp: check the arrays (arrays.hpp), call `run(table().foo(...))`; its line in _kernels.pyi;
 //   4. the numpy twin in recursions/, both in recursions/kernels.py, and a test against each other on every target.
-// foo.cpp is compiled once per instruction set. It may include only headers of this folder and C headers, and keeps what
-// it defines in an anonymous namespace: an inline function of the standard library compiled for AVX-512 could otherwise
-// be the copy the linker keeps for everybody. Threads and containers belong into files compiled once (bindings.cpp).
+// foo.cpp is compiled once per instruction set. It may include only headers of this folder and C headers, and keeps
+// what it defines in an anonymous namespace: an inline function of the standard library compiled for AVX-512 could
+// otherwise be the copy the linker keeps for everybody. Threads and containers belong into files compiled once
+// (bindings.cpp).
 #pragma once
 
 #include <stdint.h>
@@ -52,10 +53,11 @@ using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64
 using products_kernel = Status(const Products &);
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
-#define HIDIV_KERNEL_LIST(X) \
-    X(levels) X(inward) X(inward_rising) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
-    X(chain_block) X(products) \
-    HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
+#define HIDIV_KERNEL_LIST(X)                                                                                      \
+    X(levels)                                                                                                     \
+    X(inward)                                                                                                     \
+    X(inward_rising) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) X(chain_block) X(products) \
+        HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
 
 struct Table {
     const char *name;

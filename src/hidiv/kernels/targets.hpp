@@ -8,8 +8,8 @@
 
 namespace hidiv {
 
-const Table &table();                 // the one in use
-std::vector<std::string> targets();   // those this processor can run, best first
-bool set_target(const std::string &); // false if it cannot run here
+const Table &table();                  // the one in use
+std::vector<std::string> targets();    // those this processor can run, best first
+bool set_target(const std::string &);  // false if it cannot run here
 
 }  // namespace hidiv

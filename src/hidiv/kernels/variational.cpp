@@ -40,7 +40,8 @@ struct Mixing {
     Vec *weights;  // (K')
 
     // out(a, b) = -sum_a' rows_p(a, a') log sum_b' rows_q(b, b') e^-v(a', b'); rows_q has n lanes an entry.
-    void operator()(int64_t count_p, const double *rows_p, int64_t count_q, const double *rows_q, const Vec *v, Vec *out) const {
+    void operator()(int64_t count_p, const double *rows_p, int64_t count_q, const double *rows_q, const Vec *v,
+                    Vec *out) const {
         const int64_t kp = task.states_p, kq = task.states_q, n = task.n;
         for (int64_t i = 0; i < count_p * count_q; ++i) out[i] = Vec{};
         for (int64_t a = 0; a < kp; ++a, v += kq) {
@@ -74,7 +75,8 @@ HIDIV_INLINE I<W> is_settled(int64_t cells, const Vec *gain, const Vec *before, 
     I<W> good = ~I<W>{};
     for (int64_t i = 0; i < cells; ++i) {
         const Vec magnitude = size<W>(message[i]);
-        const Vec bound = settled_at * (1.0 + size<W>(gain[i])) + 4.0 * eps * (magnitude < infinite ? magnitude : Vec{});
+        const Vec bound =
+            settled_at * (1.0 + size<W>(gain[i])) + 4.0 * eps * (magnitude < infinite ? magnitude : Vec{});
         good &= (size<W>(gain[i] - before[i]) <= bound) | (gain[i] == before[i]);
     }
     return good;
@@ -88,19 +90,23 @@ struct Lanes {
 
     int64_t of(int64_t group, int64_t groups) const { return group < groups ? group : groups - 1; }
     const double *rows_p(int64_t c) const {
-        return task.transition_p + (i * task.groups_p + of(task.group[c], task.groups_p)) * task.states_p * task.states_p;
+        return task.transition_p +
+               (i * task.groups_p + of(task.group[c], task.groups_p)) * task.states_p * task.states_p;
     }
     const double *rows_q(int64_t c) const {
         return task.transition_q + of(task.group[c], task.groups_q) * task.states_q * task.states_q * task.n;
     }
-    const double *local(int64_t c) const { return task.emission + (of(task.group[c], task.groups_e) * task.m + i) * cells * task.n; }
+    const double *local(int64_t c) const {
+        return task.emission + (of(task.group[c], task.groups_e) * task.m + i) * cells * task.n;
+    }
 
     // value = emission terms of kind c + the messages of its children.
     void gather_children(int64_t c) {
         const double *e = local(c);
         for (int64_t x = 0; x < cells; ++x) {
             Vec sum = some(e + x * task.n, j, task.n);
-            for (int64_t k = task.start[c]; k < task.start[c + 1]; ++k) sum += task.count[k] * messages[task.child[k] * cells + x];
+            for (int64_t k = task.start[c]; k < task.start[c + 1]; ++k)
+                sum += task.count[k] * messages[task.child[k] * cells + x];
             value[x] = sum;
         }
     }
@@ -108,7 +114,8 @@ struct Lanes {
     void send(int64_t c, int64_t turn, Vec *out) const {
         mix(task.states_p, rows_p(c), task.states_q, rows_q(c), value, out);
         const int64_t last = task.own_start[c + 1] - task.own_start[c] - 1;
-        const double *own = task.own + (i * task.turns + task.own_start[c] + (turn < last ? turn : last)) * task.states_p;
+        const double *own =
+            task.own + (i * task.turns + task.own_start[c] + (turn < last ? turn : last)) * task.states_p;
         for (int64_t x = 0; x < cells; ++x) out[x] += own[x / task.states_q];
     }
 
@@ -154,7 +161,8 @@ Status variational_row(const VariationalPairs &task, int64_t i, int64_t first, i
     // One vector more than needed, to begin on the boundary of a vector.
     Scratch memory(((task.kinds + 4) * cells + task.states_q + 1) * W);
     if (!memory.values) return Status::no_memory;
-    Vec *at = reinterpret_cast<Vec *>((reinterpret_cast<uintptr_t>(memory.values) + sizeof(Vec) - 1) / sizeof(Vec) * sizeof(Vec));
+    Vec *at = reinterpret_cast<Vec *>((reinterpret_cast<uintptr_t>(memory.values) + sizeof(Vec) - 1) / sizeof(Vec) *
+                                      sizeof(Vec));
     Vec *value = at + task.kinds * cells, *next = value + cells, *gain = next + cells, *next_gain = gain + cells;
     for (int64_t j = first; j < end; j += W) {
         Lanes lanes{task, i, j, cells, at, value, next, gain, next_gain, {task, j, next_gain + cells}};

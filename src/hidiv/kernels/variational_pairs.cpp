@@ -10,7 +10,8 @@ Status variational_pairs(const VariationalPairs &task, int64_t threads, double *
     const int64_t width = 256, across = (task.n + width - 1) / width;
     return parallel(task.m * across, usable_threads(threads), [&](int64_t piece) {
         const int64_t i = piece / across, first = piece % across * width;
-        return table().variational_row(task, i, first, first + width < task.n ? first + width : task.n, out + i * task.n);
+        return table().variational_row(task, i, first, first + width < task.n ? first + width : task.n,
+                                       out + i * task.n);
     });
 }
 

@@ -17,7 +17,8 @@ HIDIV_INLINE double reduced(double x, double k) { return (x - k * 0x1.62e42fee00
 
 }  // namespace
 
-int weigh_rows(const double *log_weight, const double *ratio, const int64_t *index, int64_t count, const WeightRows &out) {
+int weigh_rows(const double *log_weight, const double *ratio, const int64_t *index, int64_t count,
+               const WeightRows &out) {
     const int64_t states = out.states, padded = out.padded;
     int outcome = weights_done;
     alignas(64) double none[512] = {};
@@ -58,7 +59,8 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
         out.ratio_out[i] = out_ratio;
     }
     int64_t i = 0;
-    for (; i + native <= count * padded; i += native) store<native>(out.weight + i, exp_of<native>(load<native>(out.weight + i)));
+    for (; i + native <= count * padded; i += native)
+        store<native>(out.weight + i, exp_of<native>(load<native>(out.weight + i)));
     for (; i < count * padded; ++i) out.weight[i] = exp_of<2>(V<2>{out.weight[i], out.weight[i]})[0];
     for (int64_t row = 0; padded > states && row < count; ++row)
         for (int64_t s = states; s < padded; ++s) out.weight[row * padded + s] = 0.0;

@@ -50,6 +50,7 @@ def collection_page(
 ) -> Page:
     """One self-contained HTML page about all pairs of these models on a tree.
 
+    An interrupt leaves the first models, those whose pairs are all there, if they are as many as a page needs.
     Its JSON is for download from the page, or, where that would be over a megabyte, from the file `beside` it.
     """
     if not FEWEST <= len(models) <= MOST:
@@ -60,10 +61,17 @@ def collection_page(
             tree,
             quantity=quantity,
             progress=lambda done, total: progress.show(done / total, f"{done} of {total} blocks"),
+            keep_finished=True,
         )
     where = tree if isinstance(tree, UntilEnd) else as_tree(tree)
     called = names if names is not None else [name or f"model {i}" for i, name in enumerate(matrix.names)]
-    values = np.asarray(matrix)
+    there, missing = _finished(matrix), []
+    if there < len(called):
+        if there < FEWEST:
+            raise KeyboardInterrupt
+        missing = [f"the pairs of {len(called) - there} more models"]
+        called = called[:there]
+    values = np.asarray(matrix)[:there, :there]
     groups = cluster(values)
     assert groups.linkage is not None
     drawn = dendrogram(groups.linkage, called)
@@ -75,6 +83,7 @@ def collection_page(
             "names": called,
             "about": on_tree(where),
             "matrix": matrix,
+            "missing": missing,
             "summary": summary(values, called),
             "clusters": groups,
             "cells": cells(values, drawn.order) if len(called) <= IN_A_TABLE else None,
@@ -85,12 +94,19 @@ def collection_page(
             "map": placed(points, called, groups),
             "neighbours": neighbours(values, called, groups),
             "versions": versions(),
-            "result": _data(matrix, values, where, called, groups, points),
+            "result": _data(matrix, values, where, called, groups, points, missing),
             "view": _view(called, drawn.order, groups),
         },
         beside,
         {"matrix": short(values, SHOWN)} if len(called) <= POINTED_AT else None,
     )
+
+
+def _finished(matrix: PairwiseMatrix) -> int:
+    """How many of the first models have all their pairs."""
+    if matrix.finished is None:
+        return len(matrix.names)
+    return next(n for n in range(len(matrix.names), -1, -1) if matrix.finished[:n, :n].all())
 
 
 def summary(values: Array, names: list[str]) -> dict[str, Any]:
@@ -192,13 +208,20 @@ def neighbours(values: Array, names: list[str], groups: Clusters) -> list[dict[s
 
 
 def _data(
-    matrix: PairwiseMatrix, values: Array, tree: Any, names: list[str], groups: Clusters, points: Array
+    matrix: PairwiseMatrix,
+    values: Array,
+    tree: Any,
+    names: list[str],
+    groups: Clusters,
+    points: Array,
+    missing: list[str],
 ) -> dict[str, Any]:
     """The JSON to download: format "hidiv.collection_report", version 1."""
     return {
         "format": "hidiv.collection_report", "version": 1, "unit": "nats", "versions": versions(),
         "tree": listed_tree(tree),
         "names": names,
+        "missing": missing,
         "quantity": matrix.quantity, "status": matrix.status, "notes": list(matrix.notes),
         "matrix": plain(values),
         "clusters": {
