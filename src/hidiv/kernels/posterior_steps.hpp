@@ -110,10 +110,10 @@ using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const 
 // 0 exp, 1 to 3 log1p of any x >= 0, up to 2^-12, up to 0.0085, 4 to 6 phi within 2^-6, 2^-3, 1; false for any other.
 using elementary_kernel = bool(int which, const double *x, int64_t n, double *out);
 
-#define HIDIV_INFERENCE_LIST(X)                                                                             \
-    X(posterior_padding)                                                                                    \
-    X(posterior_steps)                                                                                      \
-    X(likelihood_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) X(posterior_nodes) \
-        X(elementary)
+// clang-format off
+#define HIDIV_INFERENCE_LIST(X) \
+    X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(semiring_steps) X(weigh_rows) X(lane_count) \
+    X(posterior_lanes) X(posterior_nodes) X(elementary)
+// clang-format on
 
 }  // namespace hidiv

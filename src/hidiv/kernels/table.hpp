@@ -53,11 +53,12 @@ using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64
 using products_kernel = Status(const Products &);
 using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
 
-#define HIDIV_KERNEL_LIST(X)                                                                                      \
-    X(levels)                                                                                                     \
-    X(inward)                                                                                                     \
-    X(inward_rising) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) X(chain_block) X(products) \
-        HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
+// clang-format off
+#define HIDIV_KERNEL_LIST(X) \
+    X(levels) X(inward) X(inward_rising) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
+    X(chain_block) X(products) \
+    HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
+// clang-format on
 
 struct Table {
     const char *name;
