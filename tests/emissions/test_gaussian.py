@@ -12,7 +12,7 @@ from scipy import stats
 from hidiv.emissions.gaussian import Gaussian
 from hidiv.emissions.laplace import Laplace
 from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel
-from tests.emissions.entries import full_law
+from tests.emissions.entry_laws import full_law
 from tests.emissions.plain_laws import error, mp, mpf
 
 MEAN = np.array([[0.5, -1.0, 2.0], [0.0, 0.0, 0.0]])
