@@ -86,6 +86,12 @@ class Block:
         return values, slow
 
 
+def corners_of(shape: tuple[int, int], edge: int, is_mirrored: bool) -> list[tuple[int, int]]:
+    """Top and left of every block; above the diagonal only where those below are their transposes."""
+    rows, columns = shape
+    return [(top, left) for top in range(0, rows, edge) for left in range(top if is_mirrored else 0, columns, edge)]
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """How the matrix of two lists of models is cut."""
@@ -102,14 +108,8 @@ class Plan:
         return len(self.left), len(self.right)
 
     def corners(self) -> list[tuple[int, int]]:
-        """Top and left of every block; above the diagonal only where the matrix is symmetric."""
-        rows, columns = self.shape
-        mirrored = self.is_mirrored
-        return [
-            (top, left)
-            for top in range(0, rows, self.edge)
-            for left in range(top if mirrored else 0, columns, self.edge)
-        ]
+        """Of every block."""
+        return corners_of(self.shape, self.edge, self.is_mirrored)
 
     @property
     def is_mirrored(self) -> bool:

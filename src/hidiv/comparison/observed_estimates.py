@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.comparison.blocks import corners_of
 from hidiv.comparison.shelves import Shelves
 from hidiv.divergences.montecarlo import log_likelihood_or_zero
 from hidiv.inference.likelihood import log_likelihood
@@ -89,9 +90,8 @@ class EstimatedPlan:
         return self.one_list and self.symmetric
 
     def corners(self) -> list[tuple[int, int]]:
-        """Top and left of every block; above the diagonal only where the matrix is symmetric."""
-        rows, columns = (range(0, n, self.edge) for n in self.shape)
-        return [(top, left) for top in rows for left in columns if left >= top or not self.is_mirrored]
+        """Of every block."""
+        return corners_of(self.shape, self.edge, self.is_mirrored)
 
     def block(self, top: int, left: int) -> EstimatedBlock:
         """The block with this corner."""

@@ -127,17 +127,17 @@ def symbols(x: Array) -> IntArray:
 
 
 def kl(p: Categorical, q: Categorical) -> Array:
-    check_alphabets(p, q)
+    check_alphabets(p.n_symbols, q.n_symbols)
     return row_divergence(p.probs, q.probs)
 
 
 def renyi(p: Categorical, q: Categorical, alpha: float) -> Array:
-    check_alphabets(p, q)
+    check_alphabets(p.n_symbols, q.n_symbols)
     return row_renyi(p.probs, q.probs, alpha)
 
 
 def ratio(p: Categorical, q: Categorical, x: Array) -> Array:
-    check_alphabets(p, q)
+    check_alphabets(p.n_symbols, q.n_symbols)
     table = log_ratio(p.probs, q.probs)
     return np.where(np.isnan(x), 0.0, table[:, symbols(x)[:, 0]].T)
 
@@ -147,14 +147,11 @@ def gaps(p: Categorical, q: Categorical) -> list[str | None]:
     return [f"symbol {int(np.argmax(row))}" if row.any() else None for row in missing]
 
 
-def check_alphabets(p: Categorical, q: Categorical) -> None:
-    if p.n_symbols != q.n_symbols:
-        refuse(
-            IncompatibleModels,
-            "emission",
-            f"p has {p.n_symbols} symbols and q has {q.n_symbols}",
-            remedy="give the smaller alphabet symbols of probability 0",
-        )
+def check_alphabets(p: int, q: int) -> None:
+    """Symbols must mean the same for both: refuse different numbers of them."""
+    if p != q:
+        rule, remedy = f"p has {p} symbols and q has {q}", "give the smaller alphabet symbols of probability 0"
+        refuse(IncompatibleModels, "emission", rule, remedy=remedy)
 
 
 register(Categorical, Categorical, Pair(kl, renyi, ratio, gaps))

@@ -27,6 +27,7 @@ from hidiv.divergences.observed.until_end import observed_until_end
 from hidiv.divergences.observed.variational import variational
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
+from hidiv.emissions.categorical import check_alphabets
 from hidiv.errors import HidivError, IncompatibleModels, OutOfRange, refuse
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
@@ -219,17 +220,6 @@ def from_interval(interval: Interval, about: str, per: str | None = None) -> Div
 def _forbidden(word: Any) -> str:
     shown = " ".join(str(int(symbol)) for symbol in list(word)[:20])
     return f"p emits the word {shown}{' ...' if len(list(word)) > 20 else ''} and q cannot"
-
-
-def check_alphabets(p: int, q: int) -> None:
-    """Words must mean the same for both."""
-    if p != q:
-        refuse(
-            IncompatibleModels,
-            "emission",
-            f"p has {p} symbols and q has {q}",
-            remedy="give the smaller alphabet symbols of probability 0",
-        )
 
 
 def not_applicable(method: str, reason: NotApplicable) -> NoReturn:

@@ -12,9 +12,9 @@ from hidiv.divergences.comparable import columns
 from hidiv.divergences.observed.finite import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.panels import COVERED, FINE, Fineness, panel_rule, tail_points
+from hidiv.emissions.categorical import check_alphabets
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable
-from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.predictive import Points
 
 Array = NDArray[np.float64]
@@ -40,13 +40,6 @@ def points(p: Family, q: Family, fineness: Fineness = FINE) -> Points:
     if not missing <= COVERED:
         raise NotApplicable(f"the points miss {missing:.1g} of the mass")
     return found
-
-
-def check_alphabets(p: int, q: int) -> None:
-    """Words must mean the same for both."""
-    if p != q:
-        rule = f"p has {p} symbols and q has {q}"
-        refuse(IncompatibleModels, "emission", rule, remedy="give the smaller alphabet symbols of probability 0")
 
 
 def _points(

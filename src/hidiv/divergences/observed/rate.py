@@ -15,7 +15,6 @@ from hidiv.divergences.observed.finite import finite_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.kl import (
     AUTO_SECONDS,
-    check_alphabets,
     from_interval,
     narrow,
     not_applicable,
@@ -25,6 +24,7 @@ from hidiv.divergences.observed.limits import check_limits
 from hidiv.divergences.observed.rates import SECONDS, observed_rate
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
+from hidiv.emissions.categorical import check_alphabets
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.observed.finite import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
-from hidiv.divergences.observed.points import check_alphabets
 from hidiv.divergences.observed.support import emits_forbidden_tree, forbidden_word
+from hidiv.emissions.categorical import check_alphabets
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable
 from hidiv.models.model import Model
