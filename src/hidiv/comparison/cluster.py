@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hidiv.arguments import whole
 from hidiv.comparison.medoids import medoids_of, pam
 from hidiv.errors import HidivError, refuse
+from hidiv.values import Value
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -20,7 +21,7 @@ MOST_TRIED = 10  # clusters, where their number is chosen by the silhouette
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class Clusters(Value):
     """Which cluster each model is in, a medoid for each, and how well the clusters stand apart."""
 
     labels: IntArray  # (M,), clusters by the place of their first model

@@ -19,6 +19,7 @@ from hidiv.files.disk import Path
 from hidiv.files.reading import load
 from hidiv.files.writing import save
 from hidiv.models.model import Model
+from hidiv.values import Value
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ NAMED = 5  # bad models named after the first
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Collection:
+class Collection(Value):
     """M models that share their numbers of states and groups and their families; frozen, checked in one pass.
 
     `collection[i]` is a Model, `collection[i:j]` a Collection.

@@ -22,6 +22,7 @@ from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelve
 from hidiv.comparison.sides import Side
 from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model
+from hidiv.values import Value
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -30,7 +31,7 @@ QUERIES, MODELS = 256, 1 << 15  # of one block
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class Nearest(Value):
     """Indices and divergences, each (Q, k), nearest first; unpacks as the two. `recall` with an index."""
 
     indices: IntArray

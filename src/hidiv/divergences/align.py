@@ -24,7 +24,7 @@ COMPARED = 100  # orders alike up to rounding whose divergences are computed to 
 TIE = 1e-12  # relative difference of two divergences that count as equal
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Alignment:
     """`permutation`: new state i of q is its old state permutation[i]; `value` is the joint divergence then.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from hidiv.divergences.align import Alignment
 from hidiv.divergences.result import UNITS, Divergence, plain
+from hidiv.values import Value
 
 # The quantities in the order they are told, and what each compares.
 MEANINGS = {
@@ -20,7 +21,7 @@ MEANINGS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Rates:
     """The divergences a step along an endless chain; None where one is not defined."""
 
@@ -37,7 +38,7 @@ class Rates:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Value):
     """What `compare` found; joint = observed + expected_posterior is the chain rule (definitions (5.1)).
 
     A quantity that is not defined is None and `undefined` says why, by name; `absent` says so in sentences, and
@@ -58,6 +59,9 @@ class Comparison:
     rates: Rates = field(default_factory=Rates)
     undefined: dict[str, str] = field(default_factory=dict)
     unit: str = "nats"
+
+    def _held(self) -> dict[str, Any]:
+        return self.to_dict()
 
     @property
     def infinite(self) -> list[str]:

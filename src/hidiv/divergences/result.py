@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from math import inf, isinf, log
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.numeric import Numeric
 from hidiv.divergences.saved import check_saved
 from hidiv.errors import HidivError, refuse
+from hidiv.values import Sentences, Value, restore
 
 Array = NDArray[np.float64]
 Quantity = Literal["joint", "posterior", "observed"]
 Status = Literal["exact", "certified", "estimate", "approximation"]
+Known = TypeVar("Known")
 UNITS = {"nats": 1.0, "bits": 1.0 / log(2.0)}
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class Parts(Value):
     """Where a joint divergence comes from; initial + transition + emission is the value.
 
     `rows` (K,) or (G, K): by transition row; `states` (K,) or (G, K): by emission state.
@@ -30,6 +33,10 @@ class Parts:
     initial: float
     rows: Array
     states: Array
+
+    def __post_init__(self) -> None:
+        for key in ("rows", "states"):
+            object.__setattr__(self, key, _read_only(getattr(self, key)))
 
     @property
     def transition(self) -> float:
@@ -54,20 +61,33 @@ class Parts:
         return {key: plain(self[key]) for key in keys}
 
 
+def nothing() -> None:
+    """Of what a quantity does not have."""
+
+
+def given(value: Known) -> Known:
+    """What is known already."""
+    return value
+
+
 @dataclass(frozen=True)
 class Detail:
     """What a result can still tell when asked; computed then, and once."""
 
-    parts: Callable[[], Parts | None] = lambda: None
-    by_node: Callable[[], Array | None] = lambda: None
+    parts: Callable[[], Parts | None] = nothing
+    by_node: Callable[[], Array | None] = nothing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Divergence:
+class Divergence(Numeric):
     """D(p || q): a number that says which divergence it is and how far it can be trusted.
 
     `infinite` lists, first place first, why the value is +inf. `lower` and `upper` hold for an exact or certified
-    value; of an estimate they are the 95 % interval.
+    value; of an estimate they are the 95 % interval. In formats, comparisons and arithmetic it is its value.
+
+    >>> d = Divergence(0.5, "joint")
+    >>> f"{d:.3f}", d < 1, d + d, max(d, 2.0), round(d, 1)
+    ('0.500', True, 1.0, 2.0, 0.5)
     """
 
     value: float
@@ -79,13 +99,16 @@ class Divergence:
     n_samples: int | None = None
     unit: str = "nats"
     per: str | None = None  # "node" or "step" when the value was divided
-    infinite: list[str] = field(default_factory=list)
+    infinite: Sequence[str] = ()
     certificate: dict[str, Any] | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: Sequence[str] = ()
     subject: str = "D(p || q)"
     detail: Detail = field(default_factory=Detail)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "value", float(self.value))
+        for key in ("infinite", "notes"):
+            object.__setattr__(self, key, Sentences(getattr(self, key)))
         if self.status == "exact":
             object.__setattr__(self, "lower", self.value)
             object.__setattr__(self, "upper", self.value)
@@ -98,10 +121,23 @@ class Divergence:
     @cached_property
     def by_node(self) -> Array | None:
         """(n,): the share of each node, summing to the value; None where nodes are not listed."""
-        return self.detail.by_node()
+        found = self.detail.by_node()
+        return None if found is None else _read_only(found)
 
     def __float__(self) -> float:
         return self.value
+
+    def noted(self, *sentences: str) -> Divergence:
+        """The same result with more to say in its notes."""
+        return replace(self, notes=(*self.notes, *sentences)) if sentences else self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What would be computed when asked cannot be pickled, what was computed can.
+        known = Detail(partial(given, self.parts), partial(given, self.by_node))
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"detail": known}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore(self, state)
 
     def to(self, unit: str) -> Divergence:
         """The same result in "nats" or "bits"."""
@@ -112,7 +148,6 @@ class Divergence:
         def scaled(number: float | None) -> float | None:
             return None if number is None else number * factor
 
-        parts, by_node = self.detail.parts, self.detail.by_node
         return replace(
             self,
             value=self.value * factor,
@@ -121,8 +156,8 @@ class Divergence:
             std_error=scaled(self.std_error),
             unit=unit,
             detail=Detail(
-                lambda: None if (found := parts()) is None else found.scaled(factor),
-                lambda: None if (found := by_node()) is None else found * factor,
+                lambda: None if self.parts is None else self.parts.scaled(factor),
+                lambda: None if self.by_node is None else self.by_node * factor,
             ),
         )
 
@@ -148,9 +183,9 @@ class Divergence:
             **{key: None if value is None else number(value) for key, value in numbers.items()},  # type: ignore[arg-type]
             **{key: described[key] for key in ("quantity", "status", "n_samples", "unit", "per")},
             **{key: described[key] for key in ("certificate", "subject")},
-            infinite=list(described["infinite"]),
-            notes=list(described["notes"]),
-            detail=Detail(lambda: known),
+            infinite=described["infinite"],
+            notes=described["notes"],
+            detail=Detail(partial(given, known)),
         )
 
     @property
@@ -165,6 +200,12 @@ class Divergence:
         elif self.status == "certified":
             said += f" (between {self.lower:.12g} and {self.upper:.12g})"
         return said + (f"; infinite because {self.infinite[0]}" if self.infinite else "")
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def plain(value: Any) -> Any:

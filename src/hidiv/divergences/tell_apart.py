@@ -21,7 +21,7 @@ APART = 0.07  # a tenth less what a mean of PATHS tests may be off
 ROUNDING = 1e-13  # a rate below it, whose interval reaches 0, is one no certificate tells from 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Needed:
     """Expected number of observations when one of the models is true.
 
@@ -46,7 +46,7 @@ class Needed:
         return self.value
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class SamplesNeeded:
     """Observations a sequential test with these error rates needs, when p is true and when q is true."""
 

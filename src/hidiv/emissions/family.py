@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.emissions.registry import pair
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidEvidence, refuse
+from hidiv.values import hashable, restore, same
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -57,6 +58,15 @@ class Family(Protocol):
         ...
 
     # What every family is given.
+
+    def __eq__(self, other: object) -> bool:
+        return same(self.parameters(), other.parameters()) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.name, hashable(self.parameters())))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        restore(self, state)
 
     @property
     def n_states(self) -> int:

@@ -29,6 +29,7 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UNTIL_END
 from hidiv.progress import Progress
+from hidiv.values import Value
 
 Array = NDArray[np.float64]
 Measure = Callable[[Any, Any], float]
@@ -37,7 +38,7 @@ LEVEL = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BootstrapResult:
+class BootstrapResult(Value):
     """A divergence with its standard error, an interval, and how often chance alone gives as much.
 
     `value` is D(p || q) of the fitted models; `replicates` (B,) the same after drawing both data sets anew and fitting

@@ -11,6 +11,7 @@ from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.weights import tables_of
 from hidiv.recursions import downward
+from hidiv.values import hashable, same
 
 Array = NDArray[np.float64]
 
@@ -21,6 +22,15 @@ class Smoothed(NamedTuple):
     marginals: Array
     pairs: Array
     log_likelihood: float
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Smoothed) and same(tuple(self), tuple(other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(hashable(tuple(self)))
 
 
 def smooth(model: Any, evidence: Any, tree: Any = None) -> Smoothed:

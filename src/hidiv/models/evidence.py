@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidEvidence, refuse, shown
 from hidiv.models.checks import frozen
+from hidiv.values import Value
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -18,7 +19,7 @@ Sets = Mapping[int, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evidence:
+class Evidence(Value):
     """Node by node: X_u = x, X_u in a set of symbols, X_u in an interval, or nothing; and which states are allowed.
 
     `x` (n,) or (n, F), NaN or masked entries are not seen; `missing` (n,) hides whole nodes; `allowed` (n, K) states;

@@ -14,13 +14,14 @@ from hidiv.emissions.family import Family
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
 from hidiv.recursions.gth import cesaro_law
+from hidiv.values import Value
 
 Array = NDArray[np.float64]
 Transition = ArrayLike | Sequence[ArrayLike | None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Model:
+class Model(Value):
     """A hidden Markov chain or tree model; frozen, checked at construction.
 
     `initial` (K,) or "stationary"; `transition` (K, K), (G, K, K) or a list of G matrices and None;
@@ -168,11 +169,6 @@ class Model:
     def title(self) -> str:
         """How sentences speak of the model."""
         return "model" if self.name is None else f"model {self.name!r}"
-
-    def __eq__(self, other: object) -> bool:
-        return self.to_dict() == other.to_dict() if isinstance(other, Model) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         groups = f", {self.n_groups} groups" if self.n_groups > 1 else ""

@@ -28,6 +28,7 @@ from hidiv.models.tree_reading import Ordered, read_edges, read_graph, read_word
 from hidiv.models.until_end import UNTIL_END
 from hidiv.models.words import listed_word, path_word, ranks, regular_word, words_of_labels
 from hidiv.recursions.levels import levels
+from hidiv.values import Value
 
 __all__ = ["UNTIL_END", "Tree", "as_tree"]
 
@@ -38,7 +39,7 @@ COUNT_BITS = 10**7  # beyond it the exact number of nodes of a regular tree is n
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Tree:
+class Tree(Value):
     """A rooted tree; parent[0] = -1 and parent[u] < u; `group` (n,) integers from 0, or None. Frozen.
 
     Chains and regular trees are described, not listed: `Tree.chain(10**12)` costs nothing, and their arrays are
@@ -250,15 +251,6 @@ class Tree:
             return cls.chain(described["chain"], described.get("group"))
         return cls(described["parent"], described.get("group"), labels=described.get("labels"))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Tree):
-            return NotImplemented
-        alike = all(getattr(self, key) == getattr(other, key) for key in ("kind", "_size", "children", "labels"))
-        return alike and _equal(self._parent, other._parent) and _equal(self._group, other._group)
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self._size, self.children))
-
     def __repr__(self) -> str:
         groups = "" if self.n_groups is None else ", " + counted(self.n_groups, "group")
         if self.kind == "regular":
@@ -292,10 +284,6 @@ def as_tree(tree: object, n: int | None = None) -> Tree:
     if isinstance(tree, bool | np.bool_) or not hasattr(tree, "__index__"):
         refuse(InvalidTree, "tree", "must be a Tree, or an integer for the chain of that length", shown_label(tree))
     return Tree.chain(size("tree", tree, "the length of a chain"))
-
-
-def _equal(a: IntArray | None, b: IntArray | None) -> bool:
-    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def _read_only(array: IntArray) -> IntArray:

@@ -105,11 +105,8 @@ def _first(p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergen
         except (NotApplicable, OutOfRange) as reason:
             passed.append(f"not {name}: {reason}")
             continue
-        found.notes.extend(passed)
-        return found
-    found = quadrature(p, q, tree, rtol) or ways["montecarlo"]()
-    found.notes.extend(passed)
-    return found
+        return found.noted(*passed)
+    return (quadrature(p, q, tree, rtol) or ways["montecarlo"]()).noted(*passed)
 
 
 def _is_quick(p: Model, tree: Tree) -> bool:
@@ -150,7 +147,7 @@ def _certified(p: Model, q: Model, tree: Tree, rtol: float, atol: float, seconds
         interval = cheap(p, q, tree, str(reason))
     found = from_interval(interval, about)
     if interval.lower < inf and not narrow(interval, rtol, atol):
-        found.notes.append(f"wider than asked for by rtol={rtol:g} and atol={atol:g}")
+        return found.noted(f"wider than asked for by rtol={rtol:g} and atol={atol:g}")
     return found
 
 

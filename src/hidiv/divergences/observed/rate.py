@@ -75,18 +75,15 @@ def observed_kl_rate(
             if method == "auto":
                 return sufficient(found, rtol, max(atol, width / 2.0))
             if interval.lower < inf and interval.width > width:
-                found.notes.append(f"wider than the {width:g} asked for")
+                return found.noted(f"wider than the {width:g} asked for")
             return found
         except NotApplicable as reason:
             if method == "certified":
                 not_applicable(method, reason)
             notes.append(f"not certified: {reason}")
     if method == "auto" and (found_by_quadrature := quadrature(p, q, None, rtol)) is not None:
-        found_by_quadrature.notes.extend(notes)
-        return found_by_quadrature
-    estimated = rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds)
-    estimated.notes.extend(notes)
-    return estimated
+        return found_by_quadrature.noted(*notes)
+    return rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds).noted(*notes)
 
 
 def _interval(

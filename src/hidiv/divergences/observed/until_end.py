@@ -51,7 +51,7 @@ def observed_until_end(
     above = joint_above(p, q, UNTIL_END)
     if method == "auto" and reason is None:
         most = f"; it is at most {above:.6g}, which is certain" if above < inf else ""
-        found.notes.append(f"not exact or narrowly certified: the lengths are random{most}")
+        return found.noted(f"not exact or narrowly certified: the lengths are random{most}")
     return found
 
 
