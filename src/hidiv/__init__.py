@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hidiv import wavelets as wavelets
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
+    from hidiv.adapters.smoothed import smoothed as smoothed
     from hidiv.comparison.cluster import Clusters as Clusters
     from hidiv.comparison.cluster import cluster as cluster
     from hidiv.comparison.collection import Collection as Collection
@@ -149,6 +150,7 @@ _HOMES = {
     "samples_to_tell_apart": "divergences.tell_apart",
     "save": "files.writing",
     "smooth": "inference.smoothing",
+    "smoothed": "adapters.smoothed",
     "to_hmmlearn": "adapters.hmmlearn",
     "viterbi": "inference.decoding",
     "wavelets": "wavelets",

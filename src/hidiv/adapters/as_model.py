@@ -7,6 +7,7 @@ from importlib import import_module
 
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
+from hidiv.models.smoothing import with_floor
 
 # Package a class comes from -> module of this folder whose `read` turns an object of it into a Model. Found by name:
 # nobody's library is imported here, whoever has an object of it has imported it.
@@ -21,25 +22,37 @@ LIBRARIES = {
 }
 
 
-def as_model(obj: object) -> Model:
-    """A Model as it is; a dict in the form of a model file, or a fitted model of a library we know, converted.
+def as_model(obj: object, *, name: str | None = None, floor: float | None = None) -> Model:
+    """A Model as it is, that of a fit; a dict in the form of a model file, or a model of a library we know, converted.
 
     dynamax keeps parameters apart: give the tuple (model, params). docs/adapters.md says what each library brings.
+    `name` gives the model another name. `floor` fills zeros: every probability p of a law of n entries becomes
+    (1 - n floor) p + floor, in the laws that `hd.smoothed` names.
 
     >>> coin = {"initial": [1.0], "transition": [[1.0]], "emission": {"family": "bernoulli", "probs": [0.5]}}
     >>> as_model(coin)
     Model: 1 states, bernoulli emission
     """
+    model = _read(obj)
+    if floor is not None:
+        model = with_floor(model, floor)
+    return model if name is None else model.renamed(name)
+
+
+def _read(obj: object) -> Model:
     if isinstance(obj, Model):
         return obj
     if isinstance(obj, Mapping):
         return Model.from_dict(obj)
     library = library_of(obj)
     if library is None:
+        held = getattr(obj, "model", None)  # a fit, and whatever else is a model with something to say about it
+        if isinstance(held, Model):
+            return held
         refuse(
             InvalidModel,
             "model",
-            "must be a hidiv Model, a dict in the form of a model file or a model of " + ", ".join(LIBRARIES),
+            "must be a hidiv Model, a fit, a dict in the form of a model file or a model of " + ", ".join(LIBRARIES),
             type(obj).__name__,
         )
     try:

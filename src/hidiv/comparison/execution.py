@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from typing import Any
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from hidiv.comparison.blas import one_blas_thread
 from hidiv.comparison.sheets import AnyBlock, AnyPlan, Sheet
 from hidiv.errors import HidivError, refuse
+from hidiv.progress import Progress, Wanted, reporting
 
 Array = NDArray[np.float64]
 Executor = Any  # None, "serial", "processes" or a Dask client
-Progress = Callable[[int, int], object] | None  # blocks done, blocks in all
 
 IN_FLIGHT = 3  # blocks sent out for each worker: one is computed, one on its way, one waiting
 
@@ -30,19 +30,19 @@ def compute(block: AnyBlock) -> tuple[Array, int]:
         return block.compute()
 
 
-def fill(sheet: Sheet, plan: AnyPlan, executor: Executor, progress: Progress = None) -> int:
+def fill(sheet: Sheet, plan: AnyPlan, executor: Executor, progress: Wanted = None) -> int:
     """Compute every block the sheet lacks and write it once; how many were computed."""
     corners = sheet.todo(plan)
     total = len(plan.corners())
     done = total - len(corners)
-    for block, values, direct in _computed(corners, plan, executor, sheet):
-        if values is not None:
-            sheet.write(block, values, direct)
-        else:
-            sheet.mark(block, direct)
-        done += 1
-        if progress is not None:
-            progress(done, total)
+    with reporting(progress), Progress("all pairs") as bar:
+        for block, values, direct in _computed(corners, plan, executor, sheet):
+            if values is not None:
+                sheet.write(block, values, direct)
+            else:
+                sheet.mark(block, direct)
+            done += 1
+            bar.show(done, f"{done} of {total} blocks", total)
     return len(corners)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.comparison.blocks import Pairs, Plan
-from hidiv.comparison.execution import Executor, Progress, fill
+from hidiv.comparison.execution import Executor, fill
 from hidiv.comparison.fingerprint import digest_of_tree, fingerprint
 from hidiv.comparison.joint_pairs import joint_pairs
 from hidiv.comparison.matrix import PairwiseMatrix, Status
@@ -22,6 +22,7 @@ from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelve
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
+from hidiv.progress import Wanted
 
 Array = NDArray[np.float64]
 Quantity = Literal["joint", "posterior", "observed"]
@@ -53,7 +54,7 @@ def pairwise_kl(
     executor: Executor = None,
     store: Any = None,
     memory: int = MEMORY,
-    progress: Progress = None,
+    progress: Wanted = None,
     keep_finished: bool = False,
 ) -> PairwiseMatrix:
     """D of every model from every other, (M, M), or from each of `others`, (M, M').

@@ -24,6 +24,7 @@ from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
+from hidiv.progress import Wanted, reported
 
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
 INTERRUPTED = "it was interrupted"
@@ -31,8 +32,16 @@ OPEN = "these families have no divergence in closed form"
 DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
 
 
+@reported
 def compare(
-    p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: Seed = 0, max_seconds: float | None = 5.0
+    p: Any,
+    q: Any,
+    tree: Any = None,
+    *,
+    evidence: Any = None,
+    seed: Seed = 0,
+    max_seconds: float | None = 5.0,
+    progress: Wanted = None,  # for @reported
 ) -> Comparison:
     """The divergences of two models side by side, with the chain rule that ties them (definitions (5.1)).
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from hidiv.divergences.align import Alignment
-from hidiv.divergences.result import UNITS, Divergence, plain
+from hidiv.divergences.result import UNITS, Divergence, number, plain
+from hidiv.divergences.saved import check_saved_comparison
+from hidiv.errors import InvalidFile
 from hidiv.values import Value
 
 # The quantities in the order they are told, and what each compares.
@@ -110,6 +112,21 @@ class Comparison(Value):
         described["rates"] = {name: _described(self.rates[name]) for name in self.rates}
         return described | {"infinite": self.infinite, "undefined": dict(self.undefined)}
 
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> Comparison:
+        """A comparison as it was saved; what `to_dict` cannot have written is refused."""
+        check_saved_comparison(described)
+        found: dict[str, Any] = {
+            name: _read(name, described[name]) for name in ("joint", "joint_per_node", *list(MEANINGS)[1:])
+        }
+        rates = Rates(**{name: _read(f"rates.{name}", described["rates"][name]) for name in Rates()})
+        order = described["alignment"]
+        if order is not None:
+            numbers = {key: number(order[key]) for key in ("value", "gain")}
+            order = Alignment(tuple(order["permutation"]), **numbers, optimal=order["optimal"], ties=order["ties"])
+        told = {key: described[key] for key in ("subject", "p", "q", "unit")}
+        return cls(**told, **found, alignment=order, rates=rates, undefined=dict(described["undefined"]))
+
     def __repr__(self) -> str:
         lines = [f"comparison {self.subject}"]
         for name in MEANINGS:
@@ -141,6 +158,13 @@ def _in(value: Any, unit: str) -> Any:
     if isinstance(value, Rates):
         return Rates(**{name: _in(value[name], unit) for name in value})
     return value.to(unit) if isinstance(value, Divergence) else value
+
+
+def _read(place: str, described: Any) -> Divergence | None:
+    try:
+        return None if described is None else Divergence.from_dict(described)
+    except InvalidFile as error:
+        raise InvalidFile(f"{place}.{error}") from None
 
 
 def _described(found: Divergence | None) -> dict[str, Any] | None:

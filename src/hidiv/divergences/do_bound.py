@@ -15,6 +15,7 @@ from hidiv.adapters.as_model import as_models
 from hidiv.divergences.joint import check_joint, too_large
 from hidiv.divergences.local import Local, local_divergences
 from hidiv.divergences.places import first_places, infinite_places
+from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.divergences.visits import tree_size
@@ -27,6 +28,7 @@ from hidiv.recursions.powers import power, summed_powers
 Array = NDArray[np.float64]
 
 
+@advised
 def do_bound(p: Any, q: Any, tree: Tree | int) -> Divergence:
     """Do's bound: an upper bound on the observed divergence that equals the joint one.
 

@@ -15,6 +15,7 @@ from hidiv.divergences.comparable import check_length, check_same_states
 from hidiv.divergences.components import component_notes, has_components
 from hidiv.divergences.local import Local, local_divergences
 from hidiv.divergences.places import first_levels, first_places, infinite_places
+from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Detail, Divergence, Parts
 from hidiv.divergences.subject import subject
 from hidiv.divergences.visits import Visits, by_group, expected_visits, tree_size
@@ -32,6 +33,7 @@ Array = NDArray[np.float64]
 BY_NODE_LIMIT = 10**6  # nodes of a chain or regular tree that are listed for a profile
 
 
+@advised
 def joint_kl(p: Any, q: Any, tree: Tree | int | UntilEnd, *, per_node: bool = False) -> Divergence:
     """D of the joint law of states and observations, exact (definitions (2.2), (3.1) and (3.2)).
 
@@ -80,6 +82,7 @@ def _notes(p: Model, q: Model, tree: Tree | UntilEnd, per_node: bool) -> list[st
     return component_notes(p, q, local, visits, 1.0 if per_node else visits.n_nodes)
 
 
+@advised
 def joint_kl_rate(p: Any, q: Any) -> Divergence:
     """lim D_N / N of the joint divergence along a chain, exact for any chain (definitions (3.4)).
 

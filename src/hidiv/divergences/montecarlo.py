@@ -15,6 +15,7 @@ from hidiv.arguments import Seed, generator
 from hidiv.divergences.comparable import check_length
 from hidiv.divergences.joint import check_joint
 from hidiv.divergences.posterior import check_posterior, pair_tables, refuse_if_impossible
+from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, ImpossibleEvidence, IncompatibleModels, refuse
@@ -24,7 +25,7 @@ from hidiv.inference.sampling import BLOCK, check_size, draw_observations, draw_
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
-from hidiv.progress import Progress
+from hidiv.progress import Progress, Wanted, reported
 from hidiv.recursions.posterior import posterior
 from hidiv.recursions.sampling import sample_states
 from hidiv.recursions.terms import log_ratio
@@ -36,6 +37,8 @@ Quantity = Literal["joint", "posterior", "observed"]
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
 
 
+@reported
+@advised
 def montecarlo(
     p: Any,
     q: Any,
@@ -46,6 +49,7 @@ def montecarlo(
     samples: int = 1000,
     seed: Seed = None,
     keep_finished: bool = False,
+    progress: Wanted = None,  # for @reported
 ) -> Divergence:
     """Mean of log p/q over draws from p, with standard error and 95 % interval (definitions (5.8)); always an estimate.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_same_states
 from hidiv.divergences.places import said
+from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Detail, Divergence
 from hidiv.divergences.subject import subject
 from hidiv.divergences.visits import by_group
@@ -34,6 +35,7 @@ IntArray = NDArray[np.int64]
 Target = Literal["states", "unobserved"]
 
 
+@advised
 def posterior_kl(
     p: Any, q: Any, evidence: Any, tree: Any = None, *, target: Target = "states", evidence_q: Any = None
 ) -> Divergence:

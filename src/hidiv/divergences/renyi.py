@@ -13,11 +13,13 @@ from hidiv.adapters.as_model import as_models
 from hidiv.divergences.joint import check_joint, too_large
 from hidiv.divergences.local import Local, by_family
 from hidiv.divergences.places import first_places, infinite_places
+from hidiv.divergences.remedy import SMOOTHED, smoothing_helps
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.divergences.visits import by_group, tree_size
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model
+from hidiv.models.smoothing import with_weight
 from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
 from hidiv.recursions.powers import log_mean_exp, log_row_sums
@@ -58,7 +60,16 @@ def joint_renyi(p: Any, q: Any, tree: Tree | int, alpha: float) -> Divergence:
     if isinf(log_z) and not reasons:
         reasons = ["p and q have disjoint supports on this tree"]
     value = inf if reasons else log_z / (alpha - 1.0) + 0.0
-    return Divergence(value, "joint", infinite=reasons, subject=f"{subject(p, q, tree)}, Renyi order {alpha:g},")
+    about = f"{subject(p, q, tree)}, Renyi order {alpha:g},"
+    return Divergence(value, "joint", infinite=reasons, subject=about, notes=_advice(p, q, alpha) if reasons else ())
+
+
+def _advice(p: Model, q: Model, alpha: float) -> list[str]:
+    """Smoothing fills zeros; integrals that diverge go on doing so."""
+    helps = smoothing_helps(p, q)
+    if helps and alpha > 1:
+        helps = bool(np.isfinite(by_family(p, with_weight(q, 0.5), lambda a, b: a.renyi(b, alpha))).all())
+    return [SMOOTHED] if helps else []
 
 
 @dataclass(frozen=True, eq=False)

@@ -199,7 +199,7 @@ class Divergence(Numeric):
             said += f" (standard error {self.std_error:.2g}, {self.n_samples} samples)"
         elif self.status == "certified":
             said += f" (between {self.lower:.12g} and {self.upper:.12g})"
-        return said + (f"; infinite because {self.infinite[0]}" if self.infinite else "")
+        return said + ("; infinite because " + "; ".join([self.infinite[0], *self.notes]) if self.infinite else "")
 
 
 def _read_only(array: Array) -> Array:

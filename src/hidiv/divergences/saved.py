@@ -11,6 +11,11 @@ from hidiv.models.checks import check_format, check_keys
 KEYS = ("subject", "quantity", "status", "value", "lower", "upper", "std_error", "n_samples", "unit", "per", "infinite",
         "certificate", "notes", "parts")  # fmt: skip
 PARTS = ("initial", "transition", "emission", "rows", "states")
+FORM = ("format", "version")
+TOLD = ("subject", "p", "q", "unit")
+COMPARED = ("joint", "joint_per_node", "joint_aligned", "observed", "expected_posterior", "posterior", "do_bound")
+RATES = ("joint", "observed", "expected_posterior")
+ORDER = ("permutation", "value", "gain", "optimal", "ties")
 WORDS = {
     "quantity": ("joint", "posterior", "observed"),
     "status": ("exact", "certified", "estimate", "approximation"),
@@ -20,7 +25,7 @@ WORDS = {
 
 def check_saved(described: Any) -> None:
     """Refuse what `Divergence.to_dict` cannot have written."""
-    check_keys(InvalidFile, described, KEYS, ("format", "version"))
+    check_keys(InvalidFile, described, KEYS, FORM)
     check_format(InvalidFile, described, "hidiv.divergence")
     for key, words in WORDS.items():
         if described[key] not in words:
@@ -47,6 +52,34 @@ def check_saved(described: Any) -> None:
         _check_parts(described["parts"])
 
 
+def check_saved_comparison(described: Any) -> None:
+    """Refuse what `Comparison.to_dict` cannot have written; its divergences are checked as they are read."""
+    check_keys(InvalidFile, described, (*TOLD, *COMPARED, "alignment", "rates", "infinite", "undefined"), FORM)
+    check_format(InvalidFile, described, "hidiv.comparison")
+    for key in TOLD:
+        if key not in ("p", "q") or described[key] is not None:
+            _check_text(key, described[key])
+    if described["unit"] not in WORDS["unit"]:
+        refuse(InvalidFile, "unit", "must be nats or bits", repr(described["unit"]))
+    for key, inside in (("rates", RATES), ("undefined", None), ("alignment", ORDER)):
+        _check_object(key, described[key], inside, optional=key == "alignment")
+    for key, reason in described["undefined"].items():
+        _check_text(f"undefined.{key}", reason)
+    order = described["alignment"]
+    if order is None:
+        return
+    permutation = order["permutation"]
+    whole = isinstance(permutation, list) and all(type(i) is int for i in permutation)
+    if not whole or sorted(permutation) != list(range(len(permutation))):
+        refuse(InvalidFile, "alignment.permutation", "must be a permutation of the states", permutation)
+    for key in ("value", "gain"):
+        _check_number(f"alignment.{key}", order[key])
+    if type(order["optimal"]) is not bool:
+        refuse(InvalidFile, "alignment.optimal", "must be true or false", repr(order["optimal"]))
+    if order["ties"] is not None and type(order["ties"]) is not int:
+        refuse(InvalidFile, "alignment.ties", "must be a whole number or null", repr(order["ties"]))
+
+
 def _check_parts(parts: Any) -> None:
     """Numbers, and rows and states (K,) or (G, K)."""
     if not isinstance(parts, Mapping) or set(parts) != set(PARTS):
@@ -61,6 +94,15 @@ def _check_parts(parts: Any) -> None:
         for row in rows:
             for number in row:
                 _check_number(f"parts.{key}", number)
+
+
+def _check_object(place: str, value: Any, keys: tuple[str, ...] | None, optional: bool) -> None:
+    """A mapping with these keys; with any, where none are named."""
+    if optional and value is None:
+        return
+    if not isinstance(value, Mapping) or (keys is not None and set(value) != set(keys)):
+        inside = "" if keys is None else f" with {', '.join(keys)}"
+        refuse(InvalidFile, place, f"must be an object{inside}", value)
 
 
 def _check_number(place: str, value: Any) -> None:

@@ -14,6 +14,7 @@ from hidiv.divergences.result import Divergence, plain
 from hidiv.divergences.sequential_test import LONGEST, Simulated, run_tests
 from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model
+from hidiv.progress import Wanted, reported
 
 PATHS, STEPS = 2000, 2_000_000  # tests run on draws, and steps of all of them together
 STRICT = 0.001  # error rates up to which the value is to be within a tenth of the mean of tests
@@ -77,8 +78,9 @@ class SamplesNeeded:
         )
 
 
+@reported
 def samples_to_tell_apart(
-    p: Any, q: Any, error: float = 0.001, *, seed: Seed = 0, max_seconds: float = 10.0
+    p: Any, q: Any, error: float = 0.001, *, seed: Seed = 0, max_seconds: float = 10.0, progress: Wanted = None
 ) -> SamplesNeeded:
     """How long a sequential test takes to tell chains of p from chains of q, both error rates `error`.
 

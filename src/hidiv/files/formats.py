@@ -18,7 +18,10 @@ FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
+    "hidiv.comparison": ("hidiv.divergences.compared", "Comparison"),
+    "hidiv.fit": ("hidiv.fitting.result", "FitResult"),
 }
+HOLDING_A_MODEL = ("hidiv.fit",)  # formats that are read where a model is wanted: it is their `model`
 # Texts of other programs, all of them models: what their first word has in it, and the function that reads them.
 FOREIGN = {
     "Hmm": ("hidiv.adapters.jahmm", "read_text"),
@@ -26,6 +29,7 @@ FOREIGN = {
 }
 ADAPTERS = "hidiv.adapters.as_model"
 FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
+KINDS = tuple(name for _, name in FORMATS.values())
 COLLECTION = ("hidiv.comparison.collection", "Collection")
 
 
@@ -61,7 +65,8 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
         refuse(InvalidFile, place, 'the key "format" is missing', remedy=f"known are {known}")
     if not isinstance(form, str) or form not in FORMATS:
         refuse(InvalidFile, f"{place}: format", "is not a known one", repr(form), f"known are {known}")
-    if wanted is not None and form != wanted:
+    held = wanted == "hidiv.model" and form in HOLDING_A_MODEL
+    if wanted is not None and form != wanted and not held:
         refuse(InvalidFile, f"{place}: format", f"{wanted} is needed here", form)
     if described.get("version") != 1 or isinstance(described.get("version"), bool):
         refuse(
@@ -72,7 +77,8 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
             "a newer hidiv may read it",
         )
     try:
-        return class_of(FORMATS[form]).from_dict(described)
+        found = class_of(FORMATS[form]).from_dict(described)
+        return found.model if held else found
     except HidivError as error:
         raise placed(error, place) from None
     except RecursionError:
@@ -112,10 +118,10 @@ def tree_from_text(text: str, place: str) -> Tree:
 
 
 def to_text(obj: object) -> str:
-    """The JSON text of a model, a tree or a result; `from_text` gives it back bit for bit."""
+    """The JSON text of a model, a tree, a result, a comparison or a fit; `from_text` gives it back bit for bit."""
     form = next((name for name, place in FORMATS.items() if is_a(obj, place)), None)
     if form is None:
-        refuse(InvalidFile, "save", "JSON files hold a Model, a Tree or a Divergence", type(obj).__name__)
+        refuse(InvalidFile, "save", f"JSON files hold a {' or a '.join(KINDS)}", type(obj).__name__)
     described: Mapping[str, Any] = obj.to_dict()  # type: ignore[attr-defined]
     for u, label in enumerate(described.get("labels") or ()):
         if not isinstance(label, str | int | float | None) or (isinstance(label, int) and abs(label) >= 2**63):

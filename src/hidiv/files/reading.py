@@ -17,7 +17,7 @@ JSON_LIMIT = 2**30  # bytes
 
 
 def load(path: Path) -> Any:
-    """The Model, Tree, Divergence (JSON) or Collection (NPZ) that a file holds, bit for bit as it was saved.
+    """The Model, Tree, Divergence, Comparison, FitResult (JSON) or Collection (NPZ) a file holds, bit for bit.
 
     Models of jahmm (text) and OpenAlea (.hmt) are read too, told by their first word (docs/adapters.md).
     """
@@ -25,7 +25,7 @@ def load(path: Path) -> Any:
 
 
 def load_model(path: Path) -> Model:
-    """The model of a file; anything else in it is refused."""
+    """The model of a file, or of a fit in it; anything else is refused."""
     model: Model = _load(checked_path(path), "hidiv.model")
     return model
 

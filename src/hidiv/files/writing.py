@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hidiv.errors import InvalidFile, refuse
 from hidiv.files.disk import Path, checked_path, replace_file, write_text
-from hidiv.files.formats import COLLECTION, FORMATS, is_a, our_own, to_text
+from hidiv.files.formats import COLLECTION, FORMATS, KINDS, is_a, our_own, to_text
 
 
 def save(obj: object, path: Path) -> None:
-    """Write a Model, a Tree or a Divergence as JSON, a Collection as NPZ; the file appears whole or not at all.
+    """Write a Model, Tree, Divergence, Comparison or FitResult as JSON, a Collection as NPZ; whole or not at all.
 
     A model of another library is written as the Model it stands for.
     """
@@ -24,7 +24,7 @@ def save(obj: object, path: Path) -> None:
     if not any(is_a(obj, place) for place in FORMATS.values()):
         obj = our_own(obj)
     if not any(is_a(obj, place) for place in FORMATS.values()):
-        refuse(InvalidFile, "save", "files hold a Model, a Tree, a Divergence or a Collection", type(obj).__name__)
+        refuse(InvalidFile, "save", f"files hold a {', a '.join(KINDS)} or a Collection", type(obj).__name__)
     if target.lower().endswith(".npz"):
         refuse(InvalidFile, "save", f"a {type(obj).__name__} is written as JSON", target, "name the file .json")
     write_text(target, to_text(obj))

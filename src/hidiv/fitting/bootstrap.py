@@ -28,7 +28,7 @@ from hidiv.fitting.simulation import redrawn
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UNTIL_END
-from hidiv.progress import Progress
+from hidiv.progress import Progress, Wanted, reported
 from hidiv.values import Value
 
 Array = NDArray[np.float64]
@@ -73,6 +73,7 @@ class BootstrapResult(Value):
         return f"{said}; p-value {self.p_value:.2g}: {verdict}"
 
 
+@reported
 def bootstrap_divergence(
     p: Any,
     q: Any,
@@ -92,6 +93,7 @@ def bootstrap_divergence(
     pseudo_count: float = 0.0,
     fixed: str | Iterable[str] = (),
     executor: Executor | None = None,
+    progress: Wanted = None,  # for @reported
 ) -> BootstrapResult:
     """The standard error of D(p || q) between two models fitted to data of their own.
 

@@ -19,9 +19,10 @@ from hidiv.fitting.restarts import best_of, finished
 from hidiv.fitting.result import FitResult
 from hidiv.fitting.shapes import PARTS, check_fixed, check_start, shape_of
 from hidiv.models.model import Model
-from hidiv.progress import Progress
+from hidiv.progress import Progress, Wanted, reported
 
 
+@reported
 def fit(
     evidence: Any,
     tree: Any = None,
@@ -41,6 +42,7 @@ def fit(
     pseudo_count: float = 0.0,
     polish: bool = True,
     workers: int | None = None,
+    progress: Wanted = None,  # for @reported
 ) -> FitResult:
     """The model of largest likelihood (definitions (2.4)) that expectation-maximisation finds from `n_init` starts, or
     from `start`.

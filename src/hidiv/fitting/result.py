@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from math import log
 from typing import Any
 
+from hidiv.arguments import whole
+from hidiv.divergences.result import number, plain
+from hidiv.errors import InvalidFile, InvalidModel, refuse
+from hidiv.models.checks import check_format, check_keys
 from hidiv.models.model import Model
 
 
@@ -45,11 +50,36 @@ class FitResult:
         """The result as plain numbers, the model as its file holds it."""
         return {
             "format": "hidiv.fit", "version": 1,
-            "model": self.model.to_dict(), "log_likelihood": self.log_likelihood, "history": list(self.history),
-            "converged": self.converged, "n_iter": self.n_iter, "n_parameters": self.n_parameters,
-            "n_observations": self.n_observations, "bic": self.bic, "aic": self.aic, "notes": list(self.notes),
-            "starts": list(self.starts),
+            "model": self.model.to_dict(), "log_likelihood": plain(self.log_likelihood),
+            "history": plain(self.history), "converged": self.converged, "n_iter": self.n_iter,
+            "n_parameters": self.n_parameters, "n_observations": self.n_observations, "bic": plain(self.bic),
+            "aic": plain(self.aic), "notes": list(self.notes), "starts": plain(self.starts),
         }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> FitResult:
+        """A fit as it was saved; what `to_dict` cannot have written is refused."""
+        check_keys(InvalidFile, described, (*KEPT, "n_iter", "bic", "aic"), ("format", "version"))
+        check_format(InvalidFile, described, "hidiv.fit")
+        try:
+            model = Model.from_dict(described["model"])
+        except InvalidModel as error:
+            raise InvalidFile(f"model: {error}") from None
+        if type(described["converged"]) is not bool:
+            refuse(InvalidFile, "converged", "must be true or false", repr(described["converged"]))
+        for key in ("n_parameters", "n_observations"):
+            whole(key, described[key], 0, error=InvalidFile)
+        history = _numbers("history", described["history"])
+        if not history:
+            refuse(InvalidFile, "history", "must hold the log-likelihood of the start", "none")
+        notes = described["notes"]
+        if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+            refuse(InvalidFile, "notes", "must be a list of texts", notes)
+        return cls(
+            model, _numbers("log_likelihood", [described["log_likelihood"]])[0], history, described["converged"],
+            described["n_parameters"], described["n_observations"], tuple(notes),
+            _numbers("starts", described["starts"]),
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         how = "converged" if self.converged else "not converged"
@@ -58,3 +88,15 @@ class FitResult:
             f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {self.n_iter} iterations, {how}, "
             f"BIC {self.bic:.6g}{said}"
         )
+
+
+KEPT = tuple(field.name for field in fields(FitResult))
+
+
+def _numbers(place: str, values: Any) -> tuple[float, ...]:
+    if not isinstance(values, list):
+        refuse(InvalidFile, place, "must be a list of numbers", values)
+    try:
+        return tuple(number(value) for value in values)
+    except TypeError as error:
+        refuse(InvalidFile, place, "must hold numbers", str(error))

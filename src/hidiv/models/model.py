@@ -125,6 +125,13 @@ class Model(Value):
             end=None if self.end is None else self.end[order],
         )
 
+    def renamed(self, name: str | None) -> Model:
+        """The same model with another name."""
+        return Model(
+            self.initial, self.transition, self.emission,
+            name=name, state_names=self.state_names, end=self.end,
+        )  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         """The model as a file holds it; `from_dict` gives it back bit for bit."""
         described: dict[str, Any] = {"format": "hidiv.model", "version": 1}

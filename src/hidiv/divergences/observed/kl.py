@@ -25,6 +25,7 @@ from hidiv.divergences.observed.two_state_listed import observed_listed
 from hidiv.divergences.observed.two_state_tree import observed_regular
 from hidiv.divergences.observed.until_end import observed_until_end
 from hidiv.divergences.observed.variational import variational
+from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.emissions.categorical import check_alphabets
@@ -33,6 +34,7 @@ from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
+from hidiv.progress import Wanted, reported
 
 Method = Literal["auto", "exact", "certified", "montecarlo", "variational"]
 QUICK = 100_000  # words that "auto" lists without a second thought
@@ -40,6 +42,8 @@ TREE_WIDTH = 1e-6  # of the certified interval on a regular tree
 AUTO_SECONDS = 3.0  # that "auto" gives to a certificate before it estimates
 
 
+@reported
+@advised
 def observed_kl(
     p: Any,
     q: Any,
@@ -51,6 +55,7 @@ def observed_kl(
     seed: Seed = None,
     max_samples: int | None = None,
     max_seconds: float | None = None,
+    progress: Wanted = None,  # for @reported
 ) -> Divergence:
     """D( p(X) || q(X) ), states summed out: no labels, any numbers of states (definitions (5.1) and (5.4)).
 

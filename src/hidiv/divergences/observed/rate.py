@@ -22,13 +22,17 @@ from hidiv.divergences.observed.kl import (
 )
 from hidiv.divergences.observed.limits import check_limits
 from hidiv.divergences.observed.rates import SECONDS, observed_rate
+from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.emissions.categorical import check_alphabets
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model
+from hidiv.progress import Wanted, reported
 
 
+@reported
+@advised
 def observed_kl_rate(
     p: Any,
     q: Any,
@@ -40,6 +44,7 @@ def observed_kl_rate(
     seed: Seed = None,
     max_samples: int | None = None,
     max_seconds: float | None = None,
+    progress: Wanted = None,  # for @reported
 ) -> Divergence:
     """lim D_X(N) / N along a chain (definitions (5.4)): certified for finite alphabets, else an estimate.
 
