@@ -71,6 +71,7 @@ CALLS = {
     ),
     "fit": lambda p, q: hd.fit(X, start=p, max_iter=3).history,
     "save": lambda p, q: saved(p),
+    "smoothed": lambda p, q: hd.smoothed(p, 0.1).to_dict(),
     "samples_to_tell_apart": lambda p, q: str(hd.samples_to_tell_apart(p, q)),
 }
 # Public functions that take no model.
@@ -89,6 +90,25 @@ def test_every_public_function_takes_a_model_of_another_library(name):
 def test_plain_dicts_do_too(name):
     ours = [hd.as_model(P), hd.as_model(Q)]
     np.testing.assert_equal(CALLS[name](*(model.to_dict() for model in ours)), CALLS[name](*ours))
+
+
+@pytest.mark.parametrize("name", [name for name in THERE if name != "save"])
+def test_fits_do_too(name):
+    """A fit is saved as a fit; everywhere else it is its model."""
+    ours = [hd.as_model(P), hd.as_model(Q)]
+    fits = [hd.FitResult(model, -1.0, (-1.0,), True, 1, 1) for model in ours]
+    np.testing.assert_equal(CALLS[name](*fits), CALLS[name](*ours))
+
+
+def test_a_name_and_a_floor_are_given_at_the_edge():
+    sparse = {"initial": [1.0, 0.0], "transition": [[1.0, 0.0], [0.5, 0.5]], "emission": {"family": "silent", "n_states": 2}}
+    found = hd.as_model(sparse, name="rain", floor=0.01)
+    assert found.name == "rain"
+    np.testing.assert_allclose(found.initial, [0.99, 0.01], rtol=1e-15)
+    np.testing.assert_allclose(found.transition, [[0.99, 0.01], [0.5, 0.5]], rtol=1e-15)
+    named = hd.as_model(P, name="theirs")
+    assert named.name == "theirs"
+    assert named.renamed(None) == hd.as_model(P)
 
 
 def test_plots_take_them_too():

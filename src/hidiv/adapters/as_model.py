@@ -52,7 +52,7 @@ def _read(obj: object) -> Model:
         refuse(
             InvalidModel,
             "model",
-            "must be a hidiv Model, a fit, a dict in the form of a model file or a model of " + ", ".join(LIBRARIES),
+            "must be a hidiv Model, a dict in the form of a model file, a fit or a model of " + ", ".join(LIBRARIES),
             type(obj).__name__,
         )
     try:
