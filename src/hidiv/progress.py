@@ -74,6 +74,7 @@ class Progress:
 
     def show(self, done: float, words: str = "", total: float = 1.0) -> None:
         """How much of `total` is done, and where it stands in words."""
+        done = min(max(done, 0), total)
         if callable(self.wanted):
             self.wanted(done, total)
             return
@@ -83,7 +84,7 @@ class Progress:
         if self.wanted is None and (now - self.start < PATIENCE or not sys.stderr.isatty()):
             return
         self.last = now
-        filled = round(WIDTH * min(max(done / total, 0.0), 1.0))
+        filled = round(WIDTH * done / total)
         line = f"{self.label} [{'#' * filled}{'-' * (WIDTH - filled)}] {words}"
         sys.stderr.write("\r" + line.ljust(self.shown))
         sys.stderr.flush()

@@ -101,7 +101,11 @@ def test_fits_do_too(name):
 
 
 def test_a_name_and_a_floor_are_given_at_the_edge():
-    sparse = {"initial": [1.0, 0.0], "transition": [[1.0, 0.0], [0.5, 0.5]], "emission": {"family": "silent", "n_states": 2}}
+    sparse = {
+        "initial": [1.0, 0.0],
+        "transition": [[1.0, 0.0], [0.5, 0.5]],
+        "emission": {"family": "silent", "n_states": 2},
+    }
     found = hd.as_model(sparse, name="rain", floor=0.01)
     assert found.name == "rain"
     np.testing.assert_allclose(found.initial, [0.99, 0.01], rtol=1e-15)

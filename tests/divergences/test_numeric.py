@@ -1,14 +1,15 @@
-"""A divergence is used as the number it is: formats, rounding, order, arithmetic, numpy; and infinities give reasons."""
+"""A divergence is used as the number it is: formats, rounding, order, arithmetic, numpy; infinities give reasons."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import inf, isinf, sqrt
 
 import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.errors import HidivError
+from hidiv.errors import HidivError, ImpossibleEvidence
 
 D = hd.Divergence(0.5, "joint")
 E = hd.Divergence(2.0, "observed", "estimate", 1.5, 2.5, 0.25, 100)
@@ -33,7 +34,7 @@ def test_order():
     assert D < E
     assert D <= 0.5 <= D
     assert E > 1
-    assert 3 >= E
+    assert E <= 3
     assert sorted([E, 1.0, D]) == [D, 1.0, E]
     assert max(D, E) is E
     with pytest.raises(TypeError):
@@ -42,10 +43,10 @@ def test_order():
 
 def test_equality():
     assert D == 0.5
-    assert 0.5 == D
+    assert D == 0.5
     assert D != E
-    assert D == hd.Divergence(0.5, "posterior")
-    assert D == pytest.approx(0.5 + 1e-12)
+    assert hd.Divergence(0.5, "posterior") == D
+    assert pytest.approx(0.5 + 1e-12) == D
     assert D != "joint"
     assert D is not None
     assert D != None  # noqa: E711
@@ -68,7 +69,7 @@ def test_numpy_takes_it_as_a_number():
     assert np.mean([D, E]) == 1.25
     np.testing.assert_array_equal(np.ones(2) * D, [0.5, 0.5])
     np.testing.assert_array_equal(D * np.ones(2), [0.5, 0.5])
-    np.testing.assert_array_equal(D < np.array([0.1, 1.0]), [False, True])
+    np.testing.assert_array_equal(np.array([0.1, 1.0]) > D, [False, True])
     assert np.log(E) == np.log(2.0)
     assert np.float64(2) * D == 1.0
     np.testing.assert_allclose(D, 0.5)
@@ -77,7 +78,7 @@ def test_numpy_takes_it_as_a_number():
 def test_units_are_not_mixed():
     bits = D.to("bits")
     assert bits != D
-    for mix in (lambda: D + bits, lambda: D < bits, lambda: bits / D):
+    for mix in (lambda: D + bits, lambda: bits > D, lambda: bits / D):
         with pytest.raises(HidivError, match=r"unit: (nats and bits|bits and nats) are not comparable; bring both"):
             mix()
     assert bits + bits == 2 * float(bits)
@@ -111,10 +112,8 @@ def test_every_infinite_result_names_its_reason(seed):
         hd.observed_kl_rate(p, q, method="montecarlo", max_samples=8, seed=1),
         *(hd.montecarlo(p, q, 4, quantity=kind, samples=20, seed=1) for kind in ("joint", "observed")),
     ]  # fmt: skip
-    try:
+    with suppress(ImpossibleEvidence):
         found.append(hd.posterior_kl(p, q, x))
-    except hd.errors.ImpossibleEvidence:
-        pass
     together = hd.compare(p, q, 4, max_seconds=0.5)
     found += [each for each in (together.joint, together.observed, together.expected_posterior) if each is not None]
     for each in found:

@@ -200,7 +200,10 @@ def test_bytes_and_paths_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
     model = models()["poisson"]
     for obj, sentence in (
-        (np.zeros(3), "save: files hold a Model, a Tree, a Divergence, a Comparison, a FitResult or a Collection, got ndarray"),
+        (
+            np.zeros(3),
+            "save: files hold a Model, a Tree, a Divergence, a Comparison, a FitResult or a Collection, got ndarray",
+        ),
         (MODEL, "save: files hold a Model"),
         (hd.Model, "save: files hold a Model"),
         (hd.Tree.from_edges([((0, 1), "b")]), "labels[0]: only labels that are texts or numbers can be saved"),

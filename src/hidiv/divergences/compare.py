@@ -24,7 +24,7 @@ from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
-from hidiv.progress import Wanted, reported
+from hidiv.progress import Progress, Wanted, reported
 
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
 INTERRUPTED = "it was interrupted"
@@ -79,9 +79,12 @@ def compare(
         names = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")
         undefined |= {name: _unpaired(p, q) for name in names if name != "posterior" or evidence is not None}
     try:
-        if on is not None:
-            found |= _beside(found.get("joint"), _observed(p, q, on, seed, max_seconds, undefined), undefined)
-        found["rates"] = _rates(p, q, seed, max_seconds, undefined)
+        with Progress("comparing") as bar:
+            if on is not None:
+                found |= _beside(found.get("joint"), _observed(p, q, on, seed, max_seconds, undefined), undefined)
+            bar.show(0.5, "the observed divergence")
+            found["rates"] = _rates(p, q, seed, max_seconds, undefined)
+            bar.show(1.0, "the rates")
     except KeyboardInterrupt:
         for name in ("observed", "expected_posterior", "rates"):
             if name not in found and (on is not None or name == "rates"):

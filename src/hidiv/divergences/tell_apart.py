@@ -14,7 +14,7 @@ from hidiv.divergences.result import Divergence, plain
 from hidiv.divergences.sequential_test import LONGEST, Simulated, run_tests
 from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model
-from hidiv.progress import Wanted, reported
+from hidiv.progress import Progress, Wanted, reported
 
 PATHS, STEPS = 2000, 2_000_000  # tests run on draws, and steps of all of them together
 STRICT = 0.001  # error rates up to which the value is to be within a tenth of the mean of tests
@@ -100,7 +100,11 @@ def samples_to_tell_apart(
     p, q = as_models(p, q)
     if isinstance(error, bool) or not isinstance(error, float | int) or not 0 < error < 0.5:
         refuse(HidivError, "error", "must be a number between 0 and 0.5", error)
-    under_p, under_q = (_needed(a, b, float(error), seed, max_seconds) for a, b in ((p, q), (q, p)))
+    with Progress("telling apart") as bar:
+        under_p = _needed(p, q, float(error), seed, max_seconds)
+        bar.show(0.5, "p from q")
+        under_q = _needed(q, p, float(error), seed, max_seconds)
+        bar.show(1.0, "q from p")
     names = ("p", "q") if p.name == q.name else (p.name or "p", q.name or "q")
     return SamplesNeeded(float(error), under_p, under_q, names)
 

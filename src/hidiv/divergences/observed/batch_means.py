@@ -67,12 +67,12 @@ def rate_estimate(
                     means = [_mean(path) for path in paths]
                     value, error = _weighted(paths, means)
                     wanted = max(atol, rtol * abs(value))
-                    if error <= wanted and all(m.settled for m in means):
-                        stopped = "the wanted standard error"
-                        break
                     progress.show(
                         max(steps / most, min(1.0, wanted / max(error, 1e-300)) ** 2), f"{steps} steps, {value:.6g}"
                     )
+                    if error <= wanted and all(m.settled for m in means):
+                        stopped = "the wanted standard error"
+                        break
                 if monotonic() > end and steps >= 2 * BLOCK * len(paths):
                     stopped = "the time"
                     break

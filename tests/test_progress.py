@@ -1,0 +1,71 @@
+"""One way to report progress: a line, nothing, or a function that is told."""
+
+from __future__ import annotations
+
+import inspect
+from inspect import isfunction
+
+import pytest
+
+import hidiv as hd
+from hidiv.errors import HidivError
+from hidiv.progress import Progress, reporting
+
+P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 1.0], std=[1.0, 2.0]))
+Q = hd.Model([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], hd.Gaussian([0.5, 1.0], std=[1.0, 2.0]))
+X = list(hd.sample(P, 12, size=4, seed=1)[1])
+
+CALLS = {
+    "bootstrap_divergence": lambda progress: hd.bootstrap_divergence(
+        P, P, X, X, replicates=2, max_iter=2, seed=1, progress=progress
+    ),
+    "compare": lambda progress: hd.compare(P, Q, 5, max_seconds=0.2, progress=progress),
+    "fit": lambda progress: hd.fit(X, None, 2, n_init=1, max_iter=3, seed=0, progress=progress),
+    "montecarlo": lambda progress: hd.montecarlo(P, Q, 4, samples=50, seed=1, progress=progress),
+    "observed_kl": lambda progress: hd.observed_kl(
+        P, Q, 4, method="montecarlo", max_samples=500, seed=1, progress=progress
+    ),
+    "observed_kl_rate": lambda progress: hd.observed_kl_rate(
+        P, Q, method="montecarlo", max_samples=8, seed=1, progress=progress
+    ),
+    "pairwise_kl": lambda progress: hd.pairwise_kl([P, Q], 4, progress=progress),
+    "samples_to_tell_apart": lambda progress: hd.samples_to_tell_apart(P, Q, 0.01, max_seconds=0.5, progress=progress),
+}
+
+
+def test_every_parameter_of_that_name_is_tried():
+    functions = {name: getattr(hd, name) for name in hd.__all__ if isfunction(getattr(hd, name))}
+    assert {name for name, each in functions.items() if "progress" in inspect.signature(each).parameters} == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_function_is_told(name):
+    told = []
+    CALLS[name](lambda done, total: told.append(done / total))
+    assert told
+    assert all(0 <= share <= 1 for share in told)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_true_shows_a_line_and_false_none(name, capsys):
+    CALLS[name](True)
+    shown = capsys.readouterr().err
+    assert "[" in shown
+    assert shown.endswith("\r")
+    CALLS[name](False)
+    CALLS[name](None)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_anything_else_is_refused(name):
+    with pytest.raises(HidivError, match="^progress: must be True, False, None or a function"):
+        CALLS[name]("yes")
+
+
+def test_what_is_wanted_ends_with_the_call(capsys):
+    with reporting(True), reporting(None):  # None leaves it as it is
+        Progress("a").show(0.5)
+    assert "a [############------------]" in capsys.readouterr().err
+    Progress("b").show(0.5)
+    assert capsys.readouterr().err == ""
