@@ -80,7 +80,7 @@ DATA = {
     "collection": lambda: hd.Collection([P, Q]),
     "until the end": lambda: hd.UNTIL_END,
 }
-# Nothing comes back, what comes back is tested with files, an object of another library, an index of another library.
+# Nothing comes back, what comes back is tested with files, an object of another library, an index that has no equality.
 ELSEWHERE = ("save", "load", "to_hmmlearn", "faiss_index")
 MAKERS = [make for makes in RESULTS.values() for make in makes] + list(DATA.values())
 
@@ -167,6 +167,12 @@ def test_other_processes_get_models_and_give_results():
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         found = pool.submit(hd.joint_kl, P, Q, 4).result()
     assert same(state(found), state(hd.joint_kl(P, Q, 4)))
+
+
+def test_an_index_is_pickled():
+    index = hd.faiss_index([P, Q], 4)
+    for other in (through_pickle(index), copy.deepcopy(index)):
+        assert hd.nearest([P], [P, Q], 4, 1, index=other) == hd.nearest([P], [P, Q], 4, 1, index=index)
 
 
 def test_sentences_are_tuples_that_equal_lists():

@@ -14,6 +14,7 @@ from hidiv.comparison.joint_pairs import joint_sides
 from hidiv.comparison.shelves import checked_tree, shelves_of
 from hidiv.comparison.sides import Side
 from hidiv.errors import HidivError, IncompatibleModels, MissingExtra, refuse
+from hidiv.values import restore
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,6 +32,16 @@ class FaissIndex:
     scale: Array
     n_models: int
     words: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        import faiss
+
+        return vars(self) | {"index": faiss.serialize_index(self.index)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        import faiss
+
+        restore(self, state | {"index": faiss.deserialize_index(state["index"])})
 
 
 def faiss_index(models: Any, tree: Any, *, lists: int | None = None, probes: int | None = None) -> FaissIndex:
