@@ -21,6 +21,7 @@ NORMAL = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 1.0], 
 OTHER = hd.Model([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], hd.Gaussian([0.5, 1.0], std=[1.0, 2.0]))
 ENDING = hd.Model([1.0, 0.0], [[0.8, 0.1], [0.2, 0.5]], hd.Silent(2), end=[0.1, 0.3])
 X = [0, 2, 1, 1, 0]
+IMAGE = np.random.default_rng(0).normal(size=(16, 16)).cumsum(axis=0)
 Y = list(hd.sample(NORMAL, 12, size=4, seed=1)[1])
 
 # Every public function, as a call whose result is looked at; several where results differ in kind.
@@ -79,6 +80,8 @@ DATA = {
     "listed evidence": lambda: hd.Evidence.from_list([None, {"x": 1}, {"in": [0, 2], "states": [1]}]),
     "collection": lambda: hd.Collection([P, Q]),
     "until the end": lambda: hd.UNTIL_END,
+    "bands": lambda: hd.wavelets.dual_tree(IMAGE, 2),
+    "wavelet model": lambda: hd.wavelets.fit_bands(hd.wavelets.dual_tree(IMAGE, 2), max_iter=2),
 }
 # Nothing comes back, what comes back is tested with files, an object of another library, an index that has no equality.
 ELSEWHERE = ("save", "load", "to_hmmlearn", "faiss_index")
@@ -195,6 +198,7 @@ def test_values_within_values():
         ((1, [array]), (1, [array.copy()]), True),
         (float("nan"), float("nan"), True),
         (np.array(["a"]), np.array(["a"]), True),
+        (np.array([1.0 + 0j]), np.array([1.0 - 0j]), True),
     ):
         assert same(a, b) == equal
         assert not equal or hashable(a) == hashable(b)

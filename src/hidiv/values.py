@@ -70,7 +70,8 @@ def hashable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "OUS":
             return (value.shape, tuple(value.ravel().tolist()))
-        return (value.shape, (value.astype(np.float64) + 0.0).tobytes())  # integers as floats, -0.0 as 0.0
+        number = np.complex128 if value.dtype.kind == "c" else np.float64  # integers as floats, -0.0 as 0.0
+        return (value.shape, (value.astype(number) + 0.0).tobytes())
     if isinstance(value, tuple | list):
         return tuple(hashable(v) for v in value)
     if isinstance(value, Mapping):

@@ -34,6 +34,6 @@ def refuse_impossible(model: Model, node: int, who: str = "", place: str = "") -
         sentence(
             f"{place}, node {node}" if place else f"node {node}",
             f"{who or model.title} gives the evidence of this subtree probability 0",
-            remedy="check the values there and below, or the zeros of the model",
+            remedy="check the values there and below, or fill the zeros of the model with hd.smoothed(model, weight)",
         )
     )

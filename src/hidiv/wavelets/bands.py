@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.arguments import whole
 from hidiv.errors import InvalidEvidence, MissingExtra, refuse
+from hidiv.values import Value
 
 Array = NDArray[np.float64]
 Coefficients = NDArray[Any]  # float64 or complex128
 
 
 @dataclass(frozen=True, eq=False)
-class Bands:
+class Bands(Value):
     """Coefficients of an image or a signal, the coarsest scale first.
 
     `details[l]` (orientations, rows, columns) of an image, (1, places) of a signal; every side doubles from one scale

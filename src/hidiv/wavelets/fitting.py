@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 STAY = 0.8  # probability that a child begins in its parent's state, in a start
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class WaveletModel:
     """`models[i]` speaks of the coefficients of orientation i, or the only one of all; groups are scales."""
 
