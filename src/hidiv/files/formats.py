@@ -18,6 +18,7 @@ FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
+    "hidiv.pairwise": ("hidiv.comparison.matrix", "PairwiseMatrix"),
 }
 # Texts of other programs, all of them models: what their first word has in it, and the function that reads them.
 FOREIGN = {
@@ -27,6 +28,8 @@ FOREIGN = {
 ADAPTERS = "hidiv.adapters.as_model"
 FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
 COLLECTION = ("hidiv.comparison.collection", "Collection")
+MATRIX = FORMATS["hidiv.pairwise"]
+ARCHIVES = {"hidiv.collection": COLLECTION, "hidiv.matrix": MATRIX}  # in NPZ files
 
 
 def class_of(place: tuple[str, str]) -> Any:
