@@ -15,6 +15,7 @@ from hidiv.comparison.joint_pairs import joint_sides
 from hidiv.comparison.shelves import Shelves
 from hidiv.comparison.sides import Side
 from hidiv.divergences.align import EXHAUSTIVE, align
+from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
@@ -76,10 +77,13 @@ def aligned_pairs(
     """The pairs of every shelf of p with every shelf of q, and what is to be said of how they are computed."""
     n_states = left.shelves[0].models.n_states
     found: dict[tuple[int, int], Pairs] = {}
-    if n_states <= BY_PRODUCT or level_weights is not None:
+    if n_states <= BY_PRODUCT:
         ps, qs = joint_sides(left, right, tree, level_weights)
         found = {(a, b): AlignedBlock(p, q) for a, p in enumerate(ps) for b, q in enumerate(qs)}
         return found, ["q's states in the best of all orders, pair by pair"]
+    if level_weights is not None:
+        rule = f"the aligned divergence takes them for at most {BY_PRODUCT} states"
+        refuse(HidivError, "level_weights", rule, f"{n_states} states")
     of_p = [tuple(shelf.models) for shelf in left.shelves]
     of_q = of_p if right is left else [tuple(shelf.models) for shelf in right.shelves]
     found = {(a, b): SearchedBlock(p, q, tree) for a, p in enumerate(of_p) for b, q in enumerate(of_q)}

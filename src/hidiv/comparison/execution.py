@@ -8,6 +8,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from numpy.typing import NDArray
 from hidiv.comparison.blas import one_blas_thread
 from hidiv.comparison.sheets import AnyBlock, AnyPlan, Sheet
 from hidiv.errors import HidivError, refuse
+from hidiv.progress import Progress as Line
 
 Array = NDArray[np.float64]
 Executor = Any  # None, "serial", "processes" or a Dask client
-Progress = Callable[[int, int], object] | None  # blocks done, blocks in all
+Tell = Callable[[int, int], object] | None  # blocks done, blocks in all
+Progress = Tell | bool  # True: a line on the terminal
 
 IN_FLIGHT = 3  # blocks sent out for each worker: one is computed, one on its way, one waiting
 
@@ -30,7 +33,7 @@ def compute(block: AnyBlock) -> tuple[Array, int]:
         return block.compute()
 
 
-def fill(sheet: Sheet, plan: AnyPlan, executor: Executor, progress: Progress = None) -> int:
+def fill(sheet: Sheet, plan: AnyPlan, executor: Executor, progress: Tell = None) -> int:
     """Compute every block the sheet lacks and write it once; how many were computed."""
     corners = sheet.todo(plan)
     total = len(plan.corners())
@@ -44,6 +47,16 @@ def fill(sheet: Sheet, plan: AnyPlan, executor: Executor, progress: Progress = N
         if progress is not None:
             progress(done, total)
     return len(corners)
+
+
+@contextmanager
+def shown(progress: Progress, label: str) -> Iterator[Tell]:
+    """What is told of finished blocks: the caller's own function, or a line on the terminal."""
+    if progress is not True:
+        yield progress or None
+        return
+    with Line(label) as line:
+        yield lambda done, total: line.show(done / total, f"{done} of {total} blocks")
 
 
 def _computed(
