@@ -12,7 +12,7 @@ from hidiv.comparison.joint_pairs import joint_sides
 from hidiv.comparison.shelves import Shelves, checked_tree, shelves_of
 from hidiv.errors import HidivError
 
-PAIRS = 24  # looked at
+PAIRS = 16  # looked at
 MUCH = 0.5  # of its value a divergence must lose by another order to count
 OFTEN = 0.25  # share of the pairs that lose as much from which it is said
 
@@ -28,7 +28,7 @@ def note_on_labels(left: Shelves, right: Shelves, tree: Any) -> list[str]:
     if not apart.size:
         return []
     used = [np.unique(which) for which in apart]
-    some = [shelves_of([models[int(i)] for i in which]) for models, which in zip((p, q), used, strict=True)]
+    some = [shelves_of(models.take(which)) for models, which in zip((p, q), used, strict=True)]
     first, second = (np.searchsorted(which, at) for which, at in zip(used, apart, strict=True))
     try:
         ps, qs = joint_sides(*some, checked_tree(*some, tree))

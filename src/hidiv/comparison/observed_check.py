@@ -19,6 +19,7 @@ LARGEST = 20_000  # nodes of a tree that is drawn
 DRAWS, RTOL = 512, 0.05  # of each pair, at most; where they stop earlier
 OFF = 0.5  # relative error of an approximation that does not hold
 SURE = 4.0  # standard errors that are forgiven
+NOTHING = 1e-9  # nats: there is no ratio to what is smaller
 FORGIVEN = 0.05  # share of the pairs that may be off
 
 
@@ -53,7 +54,7 @@ def check_variational(
             value, error = controlled(ps[i].model, qs[j].model, tree, RTOL, [seed, i, j], DRAWS)
             total += 1
             off += not abs(values[j] - value) <= OFF * max(value, 0.0) + SURE * error
-            if value > SURE * error:
+            if value > max(SURE * error, NOTHING):
                 ratios.append(values[j] / value)
     holds = off <= FORGIVEN * total
     said = f"{total} pairs checked by draws"

@@ -30,12 +30,6 @@ def fill_state_table(p: Family, q: Family, out: Array) -> None:
         out[i, j] = p.take(i).kl(q.take(j))
 
 
-def fill_complete_table(p: Family, q: Family, out: Array) -> None:
-    """The same with the component of a mixture as part of the state."""
-    first, second = (grid.ravel() for grid in np.indices(out.shape))
-    out[...] = np.asarray(p.take(first).complete().kl(q.take(second).complete())).reshape(out.shape)
-
-
 def _factors(p: Statistics, q: Statistics) -> Factors | None:
     """The product of mean statistics and natural parameters; None at the edge of the doubles."""
     missing = np.isneginf(q.natural)
