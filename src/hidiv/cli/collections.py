@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 from hidiv.cli.inputs import read_model
 from hidiv.errors import InvalidFile, refuse
@@ -11,6 +14,24 @@ from hidiv.errors import InvalidFile, refuse
 if TYPE_CHECKING:
     from hidiv.comparison.collection import Collection
     from hidiv.models.model import Model
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+QUANTITY_HELP = "joint pairs states by label; aligned and observed look at no labels, as separate fits need."
+
+
+def quantity_option(*quantities: str, default: str | None = "joint") -> Callable[[Command], Command]:
+    """--quantity, of these."""
+    more = " posterior needs --data." if "posterior" in quantities else ""
+    option: Callable[[Command], Command] = click.option(
+        "--quantity", type=click.Choice(quantities), default=default, show_default=True, help=QUANTITY_HELP + more
+    )
+    return option
+
+
+def seed_option(command: Command) -> Command:
+    """--seed of the draws."""
+    given = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draws.")
+    return given(command)
 
 
 def read_models(paths: tuple[str, ...]) -> tuple[list[Model] | Collection, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hidiv.cli.collections import read_models
+from hidiv.cli.collections import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
 from hidiv.cli.tables import print_json, table
 
@@ -14,17 +14,19 @@ from hidiv.cli.tables import print_json, table
 @click.argument("models", nargs=-1, required=True, metavar="MODELS...")
 @tree_option
 @click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True, help="How many.")
+@quantity_option("joint", "aligned", "observed")
 @click.option(
     "--index", type=click.Choice(["exact", "faiss"]), default="exact", show_default=True, help="How to search."
 )
+@seed_option
 @click.option("--out", metavar="N.csv", help="The list as a CSV file.")
 @json_option
 @unit_option
 def nearest(
-    query: str, models: tuple[str, ...], tree_text: str | None, count: int, index: str, out: str | None, as_json: bool,
-    unit: str,
+    query: str, models: tuple[str, ...], tree_text: str | None, count: int, quantity: str, index: str, seed: int,
+    out: str | None, as_json: bool, unit: str,
 ) -> None:  # fmt: skip
-    """The models with the smallest joint divergence D(QUERY || model); MODELS are model files and collections (.npz).
+    """The models with the smallest divergence D(QUERY || model); MODELS are model files and collections (.npz).
 
     \b
     Example:
@@ -39,7 +41,10 @@ def nearest(
         check_target(out)
     first = read_model(query)
     found, names = read_models(models)
-    result = search(first, found, read_tree_for(tree_text, first), min(count, len(names)), index=index)
+    result = search(
+        first, found, read_tree_for(tree_text, first), min(count, len(names)), quantity=quantity, index=index, seed=seed,  # type: ignore[arg-type]
+        progress=True,
+    )  # fmt: skip
     scale = 1.0 / log(2.0) if unit == "bits" else 1.0
     listed = [(names[i], float(v) * scale) for i, v in zip(result.indices.tolist(), result.values, strict=True)]
     if out is not None:
@@ -48,7 +53,7 @@ def nearest(
     if as_json:
         described = {
             "format": "hidiv.nearest", "version": 1,
-            "query": first.name or query, "unit": unit, "recall": result.recall, "notes": list(result.notes),
+            "query": first.name or query, "quantity": result.quantity, "status": result.status, "unit": unit, "recall": result.recall, "notes": list(result.notes),
             "nearest": [
                 {"name": name, "index": i, "divergence": value if value < float("inf") else "inf"}
                 for (name, value), i in zip(listed, result.indices.tolist(), strict=True)
@@ -56,7 +61,7 @@ def nearest(
         }  # fmt: skip
         print_json(described)
         return
-    click.echo(f"joint divergence D({first.name or query} || model), exact\n")
+    click.echo(f"{result.quantity} divergence D({first.name or query} || model), {result.status}\n")
     click.echo(table((name, value, unit) for name, value in listed))
     for note in result.notes:
         click.echo(note)

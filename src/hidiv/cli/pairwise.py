@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hidiv.cli.collections import read_models
+from hidiv.cli.collections import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
 from hidiv.cli.pictures import check_picture, save_picture
 from hidiv.cli.tables import print_json
@@ -24,22 +24,25 @@ if TYPE_CHECKING:
 @click.option("--out", metavar="D.csv", help="Where the matrix goes: .csv, or .npz for programs.")
 @click.option("--plot", metavar="D.png", help="A picture of the matrix with its dendrogram.")
 @click.option("--store", metavar="D.zarr", help="Keep finished blocks here; a second run does what is left.")
-@click.option(
-    "--quantity",
-    type=click.Choice(["joint", "posterior", "observed"]),
-    default="joint",
-    show_default=True,
-    help="What is compared; posterior needs --data.",
-)
+@quantity_option("joint", "aligned", "observed", "posterior")
 @click.option("--data", metavar="X.csv", help="Observations for the posterior divergence.")
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "variational", "montecarlo"]),
+    default="auto",
+    show_default=True,
+    help="Of the observed divergence.",
+)
 @click.option("--samples", type=click.IntRange(min=2), metavar="N", help="Observed divergence by Monte Carlo, N draws.")
+@click.option("--rtol", type=float, metavar="R", help="Observed divergence by draws, standard errors below this share.")
+@seed_option
 @click.option("--symmetric", is_flag=True, help="D(p || q) + D(q || p).")
 @click.option("--processes", is_flag=True, help="Compute blocks in processes instead of threads.")
 @json_option
 @unit_option
 def pairwise(
     models: tuple[str, ...], tree_text: str | None, out: str | None, plot: str | None, store: str | None, quantity: str,
-    data: str | None, samples: int | None, symmetric: bool, processes: bool, as_json: bool, unit: str,
+    data: str | None, method: str, samples: int | None, rtol: float | None, seed: int, symmetric: bool, processes: bool, as_json: bool, unit: str,
 ) -> None:  # fmt: skip
     """D of every model from every other, rows from columns; MODELS are model files and collections (.npz).
 
@@ -67,12 +70,13 @@ def pairwise(
     with Progress("all pairs") as bar:
         matrix = pairwise_kl(
             found, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
+            method=method, rtol=rtol, seed=seed,  # type: ignore[arg-type]
             store=store, executor="processes" if processes else None,
             progress=lambda done, total: bar.show(done / total, f"{done} of {total} blocks"), keep_finished=True,
         )  # fmt: skip
     table = np.asarray(matrix) / nats_in(unit)
     if out is not None:
-        write_matrix(out, table, names, names)
+        write_matrix(out, table, names, names, {**described(matrix), "unit": unit})
     if plot is not None and matrix.finished is None:
         draw(plot, table, names, matrix, unit)
     if as_json:
@@ -81,6 +85,11 @@ def pairwise(
         click.echo(in_words(matrix, table, names, unit, out is None))
     if matrix.finished is not None:
         click.echo(matrix.notes[-1] + (", and there is no picture" if plot is not None else ""), err=True)
+
+
+def described(matrix: PairwiseMatrix) -> dict[str, Any]:
+    """What the numbers are, for the NPZ file."""
+    return {"quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "notes": matrix.notes}
 
 
 def nats_in(unit: str) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hidiv.cli.collections import read_models
+from hidiv.cli.collections import quantity_option, read_models
 from hidiv.cli.inputs import FILE, json_option, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
 from hidiv.cli.interrupts import was_interrupted
 from hidiv.cli.tables import print_json
@@ -23,13 +23,17 @@ if TYPE_CHECKING:
 @click.argument("models", nargs=-1, required=True, type=FILE, metavar="MODELS...")
 @tree_option
 @click.option("--data", type=FILE, metavar="X.csv", help="Observations: where along them the two models part.")
+@quantity_option("joint", "aligned", "observed")
 @click.option("-o", "out", required=True, type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page.")
 @json_option
-def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out: str, as_json: bool) -> None:
+def report(
+    models: tuple[str, ...], tree_text: str | None, data: str | None, quantity: str, out: str, as_json: bool
+) -> None:
     """One self-contained HTML page about two models, or all pairs of more.
 
     Its JSON can be downloaded from the page. More than a megabyte does not fit: then it is written beside the page,
-    report.json for report.html.
+    report.json for report.html. The page about two models has every quantity; --quantity is what a page about more
+    compares.
 
     \b
     Example:
@@ -42,7 +46,7 @@ def report(models: tuple[str, ...], tree_text: str | None, data: str | None, out
     if len(models) == 2 and not any(path.endswith(".npz") for path in models):
         page = of_two(models[0], models[1], tree_text, data, beside)
     else:
-        page = of_many(models, tree_text, data, beside)
+        page = of_many(models, tree_text, data, quantity, beside)
     if page.beside is not None:
         write_text(str(Path(out).with_name(page.beside)), page.data_text())
     write_text(out, page.html)
@@ -81,14 +85,15 @@ def of_two(first: str, second: str, tree_text: str | None, data: str | None, bes
     return pair_page(p, q, tree, evidence=values, beside=beside, stopped=was_interrupted)
 
 
-def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, beside: str) -> Page:
+def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, quantity: str, beside: str) -> Page:
     """The page about a collection."""
     from hidiv.report.collection_page import collection_page
 
     if data is not None:
         refuse(HidivError, "--data", "belongs to a report about two models")
     models, names = read_models(paths)
-    return collection_page(models, read_tree_for(tree_text, models[0]), names=names, beside=beside)
+    tree = read_tree_for(tree_text, models[0])
+    return collection_page(models, tree, names=names, quantity=quantity, beside=beside)  # type: ignore[arg-type]
 
 
 def named(model: Model, path: str) -> Model:

@@ -93,8 +93,12 @@ class Collection(Value):
             which = np.arange(len(self))[index]
             if which.shape[0] == 0:
                 refuse(InvalidModel, "models", "a collection needs at least one model", "an empty slice")
-            return Collection._of(checked(self._raw.take(which)))
+            return self.take(which)
         return model_of(self._raw, range(len(self))[index])  # IndexError outside, as a list would
+
+    def take(self, which: NDArray[np.int64]) -> Collection:
+        """The models of these places."""
+        return Collection._of(checked(self._raw.take(which)))
 
     def __iter__(self) -> Iterator[Model]:
         return (self[i] for i in range(len(self)))

@@ -43,10 +43,14 @@ def _portion(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
 
 
 def family_pairs(p: Family, q: Family, n_states: int, first: IntArray, second: IntArray) -> Array:
-    """(n, K): KL of every state of p's model first[i] from the same state of q's model second[i]."""
+    """(n, K): KL of every state of p's model first[i] from the same state of q's model second[i].
+
+    The component of a mixture is compared as part of the hidden state.
+    """
     own = np.arange(n_states)
     a, b = ((which[:, None] * n_states + own).ravel() for which in (first, second))
-    return p.take(a).kl(q.take(b)).reshape(len(first), n_states)
+    whole_p, whole_q = p.take(a).complete(), q.take(b).complete()
+    return np.asarray(whole_p.kl(whole_q)).reshape(len(first), n_states)
 
 
 def _weighted(visits: Array, reached: NDArray[np.bool_], local: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.comparison.sides import Side, common_groups, family_of_group
-from hidiv.emissions.family import Family, Statistics
+from hidiv.emissions.family import Family, Statistics, sizes_of
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -47,13 +47,14 @@ def factors_of(p: Side, q: Side) -> Factors | None:
     if stats_p is None or stats_q is None:
         return None
     groups = common_groups(p, q)
-    left, own = _counts(p, groups, stats_p)
+    left, visits = _counts(p, groups, stats_p)
     right = _logs(q, groups, stats_q)
     counts, logs_q = left[:, :-1], right[:, :-1]
     logs_p = logs_q if p is q else _logs(p, groups, stats_p)[:, :-1]
     lacking, supports, missing = np.zeros(0, dtype=np.int64), None, None
     with np.errstate(invalid="ignore", over="ignore"):
-        squares_p, squares_q = counts * counts, logs_q * logs_q
+        sizes = counts if all(s.size is None for s in stats_p) else _counts(p, groups, stats_p, sized=True)[0][:, :-1]
+        squares_p, squares_q = sizes * sizes, logs_q * logs_q
         sizes_p, sizes_q = squares_p.sum(axis=0), squares_q.sum(axis=0)
         if not (np.isfinite(sizes_q).all() and np.isfinite(logs_p).all()):
             supports, missing = _supports(p, groups, stats_p), np.isneginf(logs_q)
@@ -63,6 +64,7 @@ def factors_of(p: Side, q: Side) -> Factors | None:
             squares_q = logs_q * logs_q
             sizes_q = squares_q.sum(axis=0)
         left[:, -1] = np.einsum("ij,ij->i", counts, logs_p)
+        own_size = np.einsum("ij,ij->i", np.abs(sizes), np.abs(logs_p))  # its terms may cancel, their roundings do not
         np.negative(logs_q, out=logs_q)
         if not all(np.isfinite(table).all() for table in (left[:, -1], sizes_p, sizes_q)) and not (
             np.isfinite(left).all() and np.isfinite(right).all()
@@ -74,7 +76,7 @@ def factors_of(p: Side, q: Side) -> Factors | None:
     return Factors(
         left,
         right,
-        error * np.column_stack([lengths[0], np.abs(left[:, -1]) + own]),
+        error * np.column_stack([lengths[0], own_size + visits]),
         np.column_stack([lengths[1], np.ones(len(q))]),
         supports[:, lacking].astype(np.float32) if supports is not None and lacking.size else None,
         missing[:, lacking].astype(np.float32) if missing is not None and lacking.size else None,
@@ -135,11 +137,14 @@ def shared_statistics(family: Family, n_states: int) -> Statistics | None:
             other = family.take(np.arange(start, start + n_states)).statistics()
             if other is None or other.key != one.key:
                 return None
-    return Statistics(one.key, found.expected, found.natural)
+    return found._replace(key=one.key)
 
 
-def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics]) -> tuple[Array, Array]:
-    """(m, F + 1) expected counts, the last column free; (m,) how many rows and states are met."""
+def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics], sized: bool = False) -> tuple[Array, Array]:
+    """(m, F + 1) expected counts, the last column free; (m,) how many rows and states are met.
+
+    sized: in place of the counts what their roundings are in proportion to.
+    """
     assert p.expected is not None
     m, weights = len(p), p.expected
     rows, states = _grouped(weights.rows, groups[0]), _grouped(weights.states, groups[1])
@@ -149,7 +154,7 @@ def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics]) -> tuple[
     shape = rows.shape[1], *p.rows.shape[2:]
     np.multiply(rows[..., None], p.rows, out=into.next(*shape))
     for g, s in enumerate(stats):
-        expected = s.expected.reshape(m, p.n_states, -1)
+        expected = (sizes_of(s) if sized else s.expected).reshape(m, p.n_states, -1)
         np.multiply(states[:, g, :, None], expected, out=into.next(*expected.shape[1:]))
     return into.table, weights.root + rows.sum(axis=(1, 2)) + states.sum(axis=(1, 2))
 

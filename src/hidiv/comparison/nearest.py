@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,14 @@ from hidiv.comparison.factors import factors_of
 from hidiv.comparison.faiss_index import FaissIndex, build_index, candidates
 from hidiv.comparison.joint_block import JointBlock
 from hidiv.comparison.joint_pairs import joint_sides
+from hidiv.comparison.labels import note_on_labels
+from hidiv.comparison.matrix import PairwiseMatrix, Quantity, Status
+from hidiv.comparison.pairwise import pairwise_kl
 from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelves_of
 from hidiv.comparison.sides import Side
 from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model
+from hidiv.progress import Wanted
 from hidiv.values import Value
 
 Array = NDArray[np.float64]
@@ -38,6 +42,9 @@ class Nearest(Value):
     values: Array
     recall: float | None = None  # share of the true k nearest that the index found, for some of the queries
     notes: tuple[str, ...] = ()
+    quantity: Quantity = "joint"
+    status: Status = "exact"
+    std_error: Array | None = None  # of the values, where the status is "estimate"
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.indices, self.values))
@@ -49,14 +56,20 @@ class Nearest(Value):
         return (self.indices, self.values)[i]
 
 
-def nearest(queries: Any, models: Any, tree: Any, k: int, *, index: Any = "exact", sampled: int = 32) -> Nearest:
-    """The k models with the smallest joint D(query || model), for every query: indices and divergences, (Q, k).
+def nearest(
+    queries: Any, models: Any, tree: Any, k: int, *, quantity: Quantity = "joint", index: Any = "exact",
+    sampled: int = 32, evidence: Any = None, rtol: float | None = None, seed: int | None = None,
+    progress: Wanted = None,
+) -> Nearest:  # fmt: skip
+    """The k models with the smallest D(query || model), for every query: indices and divergences, (Q, k).
 
-    All divergences are one product (definitions (3.6)).
+    quantity: as in `pairwise_kl`. "joint" pairs states by label, and all divergences are one product (definitions
+    (3.6)); for models that were fitted separately take "observed" or "aligned", which look at no labels (`rtol` and
+    `seed` of the observed one as there, `evidence` of the posterior one).
     queries: a list of models, or one model for vectors (k,). Models that lack support the query needs are infinitely
-    far. index="faiss" asks an index for candidates (inner product) and ranks those by their exact divergences;
-    `.recall` says which share of the true ones it found, from `sampled` of the queries searched both ways (0: not
-    measured). An index made by `faiss_index` can be used again.
+    far. index="faiss" (joint alone) asks an index for candidates (inner product) and ranks those by their exact
+    divergences; `.recall` says which share of the true ones it found, from `sampled` of the queries searched both ways
+    (0: not measured). An index made by `faiss_index` can be used again.
 
     >>> import hidiv as hd
     >>> models = [hd.Model([1.0], [[1.0]], hd.Poisson([rate])) for rate in (1, 2, 3, 4, 5)]
@@ -67,18 +80,40 @@ def nearest(queries: Any, models: Any, tree: Any, k: int, *, index: Any = "exact
     single = isinstance(queries, Model)
     left, right = shelves_of([queries] if single else queries, "queries"), shelves_of(models)
     k, sampled = whole("k", k, 1, len(right), of="models"), whole("sampled", sampled, 0)
+    if not (isinstance(index, FaissIndex) or index in ("exact", "faiss")):
+        refuse(HidivError, "index", 'must be "exact", "faiss" or an index made by faiss_index', index)
+    if quantity == "joint":
+        found = _joint(left, right, tree, k, index, sampled)
+    elif index != "exact":
+        refuse(HidivError, "index", 'belongs to quantity="joint"', quantity, 'use index="exact"')
+    else:
+        matrix = pairwise_kl(
+            left, tree, right, quantity=quantity, evidence=evidence, rtol=rtol, seed=seed, progress=progress
+        )
+        found = _of_matrix(matrix, k)
+    if single:
+        error = None if found.std_error is None else found.std_error[0]
+        return replace(found, indices=found.indices[0], values=found.values[0], std_error=error)
+    return found
+
+
+def _joint(left: Shelves, right: Shelves, tree: Any, k: int, index: Any, sampled: int) -> Nearest:
     check_states(right, left, "joint", ("models", "queries"))
     on = checked_tree(left, right, tree, ("queries", "models"))
     sides = joint_sides(left, right, on)
-    if index == "exact":
-        found = _exact(left, right, *sides, k)
-    elif index == "faiss" or isinstance(index, FaissIndex):
-        found = _by_index(right, *sides, k, index, sampled)
-    else:
-        refuse(HidivError, "index", 'must be "exact", "faiss" or an index made by faiss_index', index)
-    if single:
-        return Nearest(found.indices[0], found.values[0], found.recall, found.notes)
-    return found
+    found = (
+        _exact(left, right, *sides, k) if isinstance(index, str) and index == "exact"
+        else _by_index(right, *sides, k, index, sampled)
+    )  # fmt: skip
+    return replace(found, notes=(*found.notes, *note_on_labels(left, right, on)))
+
+
+def _of_matrix(matrix: PairwiseMatrix, k: int) -> Nearest:
+    """The smallest entries of each row of a matrix that is there."""
+    table = np.asarray(matrix)
+    indices, values = _smallest(np.broadcast_to(np.arange(table.shape[1]), table.shape), table, k)
+    error = None if matrix.std_error is None else np.take_along_axis(np.asarray(matrix.std_error), indices, axis=1)
+    return Nearest(indices, values, None, matrix.notes, matrix.quantity, matrix.status, error)
 
 
 def _exact(left: Shelves, right: Shelves, ps: list[Side], qs: list[Side], k: int) -> Nearest:

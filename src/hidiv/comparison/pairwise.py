@@ -9,13 +9,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.arguments import seed_number
+from hidiv.comparison.aligned_pairs import aligned_pairs
 from hidiv.comparison.blocks import Pairs, Plan
 from hidiv.comparison.execution import Executor, fill
 from hidiv.comparison.fingerprint import digest_of_tree, fingerprint
 from hidiv.comparison.joint_pairs import joint_pairs
-from hidiv.comparison.matrix import PairwiseMatrix, Status
-from hidiv.comparison.observed_estimates import EstimatedPlan, estimated_plan
-from hidiv.comparison.observed_pairs import observed_pairs
+from hidiv.comparison.labels import note_on_labels
+from hidiv.comparison.matrix import PairwiseMatrix, Quantity, Status
+from hidiv.comparison.observed_estimates import EstimatedPlan
+from hidiv.comparison.observed_ways import Asked, Method, checked_asked, observed_way
 from hidiv.comparison.posterior_pairs import posterior_pairs
 from hidiv.comparison.sheets import in_memory, in_store
 from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelves_of
@@ -25,7 +28,6 @@ from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Wanted
 
 Array = NDArray[np.float64]
-Quantity = Literal["joint", "posterior", "observed"]
 
 MEMORY = 1 << 28  # bytes that a block being computed may take
 PER_PAIR = 64  # bytes of a block for each of its pairs
@@ -48,8 +50,10 @@ def pairwise_kl(
     symmetric: bool = False,
     quantity: Quantity = "joint",
     evidence: Any = None,
+    method: Method = "auto",
     samples: int | None = None,
-    seed: int = 0,
+    rtol: float | None = None,
+    seed: int | None = None,
     level_weights: ArrayLike | Literal["equal"] | None = None,
     executor: Executor = None,
     store: Any = None,
@@ -59,16 +63,24 @@ def pairwise_kl(
 ) -> PairwiseMatrix:
     """D of every model from every other, (M, M), or from each of `others`, (M, M').
 
-    joint: exact, one matrix product of expected counts and logarithms (definitions (3.6)); every entry has
-    relative error 1e-11, a model from itself is exactly 0. posterior: the hidden states given `evidence`, exact.
-    observed: the variational approximation (definitions (5.7)), or with `samples` Monte Carlo with standard errors
-    (definitions (5.8)). `.status` and `.notes` say which. +inf where p reaches what q lacks.
+    joint: exact, states paired by label, one matrix product of expected counts and logarithms (definitions (3.6));
+    every entry has relative error 1e-11, a model from itself is exactly 0. Separate fits number their states by chance:
+    for those take a quantity that looks at no labels. aligned: the joint divergence with q's states in the order that
+    suits p best, as `align` finds it. observed: what is seen. posterior: the hidden states given `evidence`, exact.
+    `.status` and `.notes` say how the entries were found. +inf where p reaches what q lacks.
+
+    The observed divergence is the variational approximation (definitions (5.7)) kept between 0 and the joint
+    divergence, where it holds on some pairs that are drawn; where it does not, Monte Carlo (definitions (5.8)) with
+    standard errors, every p drawn once for all q, close pairs drawn again with controls. method="variational" takes the
+    approximation as it is, unchecked; method="montecarlo", `samples` (draws of each p) or `rtol` (standard error as a
+    share of the entry) ask for draws. The same `seed` gives the same numbers; without one it is 0.
 
     symmetric=True gives Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)). `level_weights` (depth,) is
     what each level of the tree counts in place of its number of nodes, "equal" one each (joint and observed).
 
     executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
-    gives the same bits. `store` is the path of a zarr store: blocks (and their standard errors) are written once, and a
+    gives the same bits. progress: True for a line on the terminal, or a
+    function of the blocks done and all blocks. `store` is the path of a zarr store: blocks (and their standard errors) are written once, and a
     second run does what is left. Ctrl-C raises KeyboardInterrupt; with keep_finished=True, if any pairs are finished,
     it returns the matrix of those, and `.finished` (M, M') says which they are.
 
@@ -88,16 +100,17 @@ def pairwise_kl(
         refuse(HidivError, "memory", f"must be a number of bytes, at least {PER_PAIR}", memory)
     if quantity != "posterior" and evidence is not None:
         refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
-    if quantity != "observed" and samples is not None:
-        refuse(HidivError, "samples", 'belongs to quantity="observed"', quantity)
-    if samples is not None and level_weights is not None:
-        refuse(HidivError, "samples", "Monte Carlo takes no level_weights")
+    asked = Asked(method, samples, rtol, seed_number(seed) or 0)
+    if quantity != "observed" and asked != Asked(seed=asked.seed):
+        what = "samples" if samples is not None else "rtol" if rtol is not None else "method"
+        refuse(HidivError, what, 'belongs to quantity="observed"', quantity)
     edge = min(isqrt(memory // PER_PAIR), max(SMALLEST, -(-max(len(left), len(right)) // 4)))
     plan: Plan | EstimatedPlan
-    status: Status = "estimate"
-    if samples is not None:
-        plan = estimated_plan(left, right, _plain_tree(left, right, tree), samples, seed, symmetric, edge)
-        notes = [f"plain Monte Carlo of the log-ratio, {samples} draws from each p"]
+    more: dict[str, Any] = {}
+    if quantity == "observed":
+        on = _plain_tree(left, right, tree)
+        asked = checked_asked(asked._replace(level_weights=checked_weights(level_weights, on)))
+        plan, notes, status, more = observed_way(left, right, on, asked, symmetric, edge, executor)
     else:
         there = _way(left, right, tree, quantity, evidence, level_weights)
         back = None
@@ -105,18 +118,17 @@ def pairwise_kl(
             back = there if right is left else _way(right, left, tree, quantity, evidence, level_weights)
         plan = Plan(left, right, there.pairs, None if back is None else back.pairs, edge, right is left)
         notes, status = there.notes, there.status
+    estimated = isinstance(plan, EstimatedPlan)
     if store is None:
-        sheet = in_memory(plan, samples is not None)
+        sheet = in_memory(plan, estimated)
     else:
         described = {
             "quantity": quantity, "symmetric": symmetric, "tree": digest_of_tree(tree), "rows": plan.shape[0],
             "columns": plan.shape[1], "edge": plan.edge,
             "level_weights": None if level_weights is None else np.asarray(level_weights).tolist(),
-        }  # fmt: skip
-        if samples is not None:
-            described |= {"method": "monte carlo", "samples": plan.samples, "seed": seed}  # type: ignore[union-attr]
+        } | more  # fmt: skip
         mark = fingerprint(left, right, described, evidence)
-        sheet = in_store(plan, store, mark, described, samples is not None)
+        sheet = in_store(plan, store, mark, described, estimated)
     stopped = False
     try:
         fill(sheet, plan, executor, progress)
@@ -124,13 +136,19 @@ def pairwise_kl(
         stopped = bool(sheet.todo(plan))
         if stopped and not (keep_finished and np.any(sheet.written[...])):
             raise
-    notes = notes + _said_of_direct(int(np.sum(sheet.direct[...])))
+    notes = notes + _said_of_direct(int(np.sum(sheet.direct[...])), estimated)
+    if quantity == "joint":
+        notes += note_on_labels(left, right, tree)
     found = PairwiseMatrix(sheet.values, quantity, status, symmetric, tuple(notes), sheet.errors, *names)
     return _without_missing(found, sheet.finished(plan)) if stopped else found
 
 
-def _said_of_direct(count: int) -> list[str]:
-    return [f"{count} pairs too close for the product, computed directly"] if count else []
+def _said_of_direct(count: int, estimated: bool) -> list[str]:
+    if not count:
+        return []
+    return [
+        f"{count} pairs drawn again" if estimated else f"{count} pairs too close for the product, computed directly"
+    ]
 
 
 def _without_missing(found: PairwiseMatrix, done: NDArray[np.bool_]) -> PairwiseMatrix:
@@ -146,6 +164,10 @@ def _way(left: Shelves, right: Shelves, tree: Any, quantity: str, evidence: Any,
         check_states(left, right, quantity)
         on = checked_tree(left, right, tree)
         return Way(*joint_pairs(left, right, on, checked_weights(level_weights, on)), "exact")
+    if quantity == "aligned":
+        check_states(left, right, quantity)
+        on = checked_tree(left, right, tree)
+        return Way(*aligned_pairs(left, right, on, checked_weights(level_weights, on)), "exact")
     if quantity == "posterior":
         check_states(left, right, quantity)
         if evidence is None:
@@ -153,14 +175,7 @@ def _way(left: Shelves, right: Shelves, tree: Any, quantity: str, evidence: Any,
         if level_weights is not None:
             refuse(HidivError, "level_weights", "belong to the joint and the observed divergence")
         return Way(posterior_pairs(left, right, evidence, tree), [], "exact")
-    if quantity == "observed":
-        listed = _plain_tree(left, right, tree)
-        weights = checked_weights(level_weights, listed)
-        if weights is not None and not (weights > 0).all():
-            refuse(HidivError, "level_weights", "must be above 0 for the observed divergence", weights.tolist())
-        notes = ["variational recursion: deterministic, no bound"]
-        return Way(observed_pairs(left, right, listed, weights), notes, "approximation")
-    refuse(HidivError, "quantity", 'must be "joint", "posterior" or "observed"', quantity)
+    refuse(HidivError, "quantity", 'must be "joint", "aligned", "observed" or "posterior"', quantity)
 
 
 def _plain_tree(left: Shelves, right: Shelves, tree: Any) -> Tree:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hidiv.comparison.factors import EPS, Factors, balance, common_statistics, norms
 from hidiv.comparison.laws import family_of, law_of, mapped
 from hidiv.comparison.sides import Side, common_groups, family_of_group
-from hidiv.emissions.family import Family, Statistics
+from hidiv.emissions.family import Family, Statistics, sizes_of
 from hidiv.recursions.terms import log_ratio, row_divergence
 
 Array = NDArray[np.float64]
@@ -94,7 +94,10 @@ class _Columns:
         ]
         self._add(step, logs_p, logs_q, from_centre[0], from_centre[1], weights)
         weighted = weights[:, :, None]
-        self.blur_left += [(weighted * np.abs(middle.expected)).reshape(m, -1), (weighted * step).reshape(m, -1)]
+        sizes = np.maximum(sizes_of(middle), sizes_of(a).reshape(m, k, -1).max(axis=0))
+        self.blur_left += [(weighted * sizes).reshape(m, -1), (weighted * step).reshape(m, -1)]
+        blurred = sizes * np.abs(logs_p) + np.abs(middle.natural) * np.abs(step)
+        self.size += (weighted * blurred).reshape(m, -1).sum(axis=1)
         natural = np.broadcast_to(middle.natural, (n, *middle.natural.shape))
         self.blur_right += [logs_q.reshape(n, -1), natural.reshape(n, -1)]
         return True

@@ -62,6 +62,19 @@ class Side:
             None if expected is None else expected.take(index),
         )
 
+    def relabel(self, order: IntArray) -> Side:
+        """The same models, new state i the old state order[i]; without expected visits, so on the side of q."""
+        inner = np.ix_(order, order)
+        rows = self.rows.copy()
+        k = self.n_states
+        rows[..., :k] = self.rows[..., inner[0], inner[1]]
+        if rows.shape[3] > k:
+            rows[..., k] = self.rows[..., order, k]
+        states = (np.arange(len(self))[:, None] * k + order).ravel()
+        return Side(
+            self.initial[:, order], rows, self.has_transition, tuple(family.take(states) for family in self.families)
+        )
+
 
 def side_of(models: Collection, expected: Expected | None = None, n_groups: int | None = None) -> Side:
     """A whole collection; of its groups those the tree uses."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hidiv.comparison.factors import EPS, Factors, balance, norms
 from hidiv.comparison.joint_block import multiply
-from hidiv.emissions.family import Family, Statistics
+from hidiv.emissions.family import Family, Statistics, sizes_of
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -39,12 +39,16 @@ def _factors(p: Statistics, q: Statistics) -> Factors | None:
     if not (np.isfinite(p.expected).all() and np.isfinite(own).all() and np.isfinite(natural).all()):
         return None
     lacking = np.flatnonzero(missing.any(axis=0))
-    scale = balance(p.expected, natural)
+    sizes = sizes_of(p)
+    scale = balance(sizes, natural)
     error = (4.0 + sqrt(own.shape[1])) * EPS
     return Factors(
         np.column_stack([p.expected, own.sum(axis=1)]),
         np.column_stack([-natural, np.ones(len(natural))]),
-        error * np.column_stack([norms(p.expected * scale), np.abs(own).sum(axis=1) + 1.0]),
+        error
+        * np.column_stack(
+            [norms(sizes * scale), (sizes * np.abs(np.where(p.expected != 0, p.natural, 0.0))).sum(axis=1) + 1.0]
+        ),
         np.column_stack([norms(natural / scale), np.ones(len(natural))]),
         (p.expected[:, lacking] != 0).astype(np.float32) if lacking.size else None,
         missing[:, lacking].astype(np.float32) if lacking.size else None,

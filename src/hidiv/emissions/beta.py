@@ -102,7 +102,9 @@ class Beta(Family):
         means = [slope(c) - slope(s) + np.log(c / s) for c in (a, b)]
         terms = remainder(s) - remainder(a) - remainder(b) - a * np.log(a / s) - b * np.log(b / s)
         constant = terms.sum(axis=1, keepdims=True)
-        return Statistics((self.name, self.n_features), np.hstack([*means, ones]), np.hstack([a, b, constant]))
+        sizes = [1.0 + np.abs(slope(c)) + np.abs(slope(s)) + np.abs(np.log(c / s)) for c in (a, b)]
+        key = self.name, self.n_features
+        return Statistics(key, np.hstack([*means, ones]), np.hstack([a, b, constant]), np.hstack([*sizes, ones]))
 
 
 def log_mass_of_log_odds(a: Array, b: Array, x: Array, y: Array) -> Array:

@@ -22,6 +22,13 @@ class Statistics(NamedTuple):
     key: tuple[object, ...]
     expected: Array  # (K, D) mean sufficient statistics, a last column of ones
     natural: Array  # (K, D) natural parameters, a last column of minus the log-normaliser; may hold -inf
+    size: Array | None = None  # (K, D) sizes of the terms that `expected` is summed from, where these cancel
+
+
+def sizes_of(statistics: Statistics) -> Array:
+    """(K, D): what the roundings of the mean statistics are in proportion to."""
+    expected = np.abs(statistics.expected)
+    return expected if statistics.size is None else np.maximum(expected, statistics.size)
 
 
 class Family(Protocol):

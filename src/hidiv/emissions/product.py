@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.family import Family, Statistics
+from hidiv.emissions.family import Family, Statistics, sizes_of
 from hidiv.emissions.registry import Pair, pair, register
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel, refuse
@@ -119,6 +119,7 @@ class Product(Family):
             (self.name, *(s.key for s in known)),
             np.hstack([s.expected for s in known]),
             np.hstack([s.natural for s in known]),
+            None if all(s.size is None for s in known) else np.hstack([sizes_of(s) for s in known]),
         )
 
 

@@ -20,6 +20,7 @@ FORMATS = {
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
     "hidiv.comparison": ("hidiv.divergences.compared", "Comparison"),
     "hidiv.fit": ("hidiv.fitting.result", "FitResult"),
+    "hidiv.pairwise": ("hidiv.comparison.matrix", "PairwiseMatrix"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats that are read where a model is wanted: it is their `model`
 # Texts of other programs, all of them models: what their first word has in it, and the function that reads them.
@@ -31,6 +32,8 @@ ADAPTERS = "hidiv.adapters.as_model"
 FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
 KINDS = tuple(name for _, name in FORMATS.values())
 COLLECTION = ("hidiv.comparison.collection", "Collection")
+MATRIX = FORMATS["hidiv.pairwise"]
+ARCHIVES = {"hidiv.collection": COLLECTION, "hidiv.matrix": MATRIX}  # in NPZ files
 
 
 def class_of(place: tuple[str, str]) -> Any:

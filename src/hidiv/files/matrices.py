@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -30,15 +30,26 @@ class Matrix(NamedTuple):
     columns: tuple[str, ...]
 
 
-def write_matrix(path: Path, values: Array, rows: Sequence[str], columns: Sequence[str]) -> None:
+def write_matrix(
+    path: Path,
+    values: Array,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    described: Mapping[str, object] | None = None,
+) -> None:
     """NPZ where the name ends so, else CSV with a line and a column of names; every number comes back bit for bit.
 
     NaN is a pair that was never computed: an empty cell of the CSV; in the NPZ, `finished` says which pairs are there.
+    `described` says in the NPZ what the numbers are, so that `hd.load` gives a PairwiseMatrix.
     """
     target = checked_path(path)
     missing = np.isnan(values)
     if target.lower().endswith(".npz"):
         arrays = {"format": np.array(FORMAT), "matrix": values, "rows": np.array(rows), "columns": np.array(columns)}
+        for key, value in (described or {}).items():
+            arrays[key] = np.array((value or ("",)) if isinstance(value, tuple) else value)
+            if arrays[key].dtype == np.bool_:
+                arrays[key] = arrays[key].astype(np.int64)
         if missing.any():
             arrays["finished"] = (~missing).astype(np.int64)
 

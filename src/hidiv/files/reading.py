@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hidiv.errors import HidivError, InvalidFile, refuse, shown
 from hidiv.files.disk import Path, checked_path, opened, read_limited
-from hidiv.files.formats import COLLECTION, class_of, from_text, placed
+from hidiv.files.formats import ARCHIVES, COLLECTION, class_of, from_text, placed
 from hidiv.files.strict_json import too_deep
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ JSON_LIMIT = 2**30  # bytes
 
 
 def load(path: Path) -> Any:
-    """The Model, Tree, Divergence, Comparison, FitResult (JSON) or Collection (NPZ) a file holds, bit for bit.
+    """What a file holds, bit for bit as saved.
+
+    JSON holds a Model, Tree, Divergence, Comparison or FitResult, NPZ a Collection, either a PairwiseMatrix.
 
     Models of jahmm (text) and OpenAlea (.hmt) are read too, told by their first word (docs/adapters.md).
     """
@@ -53,7 +55,8 @@ def _load(path: str, wanted: str | None) -> Any:
             from hidiv.files.npz import read_arrays  # here, so that a JSON file needs no zip and no numpy
 
             try:
-                return class_of(COLLECTION).from_arrays(read_arrays(file))
+                arrays = read_arrays(file)
+                return class_of(ARCHIVES.get(str(arrays.get("format")), COLLECTION)).from_arrays(arrays)
             except HidivError as error:
                 raise placed(error, place) from None
             except RecursionError:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from hidiv.errors import InvalidFile, refuse
 from hidiv.files.disk import Path, checked_path, replace_file, write_text
-from hidiv.files.formats import COLLECTION, FORMATS, KINDS, is_a, our_own, to_text
+from hidiv.files.formats import COLLECTION, FORMATS, KINDS, MATRIX, is_a, our_own, to_text
 
 
 def save(obj: object, path: Path) -> None:
-    """Write a Model, Tree, Divergence, Comparison or FitResult as JSON, a Collection as NPZ; whole or not at all.
+    """Write a Model, Tree, Divergence, Comparison or FitResult as JSON, a Collection as NPZ, a PairwiseMatrix as either.
 
-    A model of another library is written as the Model it stands for.
+    The file appears whole or not at all. A model of another library is written as the Model it stands for.
     """
     target = checked_path(path)
-    if is_a(obj, COLLECTION):
+    archived = target.lower().endswith(".npz")
+    if is_a(obj, COLLECTION) or (is_a(obj, MATRIX) and archived):
         if target.lower().endswith(".json"):
             refuse(InvalidFile, "save", "a Collection is written as NPZ", target, "name the file .npz")
         from hidiv.files.npz import write_arrays
@@ -25,6 +26,6 @@ def save(obj: object, path: Path) -> None:
         obj = our_own(obj)
     if not any(is_a(obj, place) for place in FORMATS.values()):
         refuse(InvalidFile, "save", f"files hold a {', a '.join(KINDS)} or a Collection", type(obj).__name__)
-    if target.lower().endswith(".npz"):
+    if archived:
         refuse(InvalidFile, "save", f"a {type(obj).__name__} is written as JSON", target, "name the file .json")
     write_text(target, to_text(obj))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.comparison.matrix import PairwiseMatrix
 from hidiv.errors import HidivError, refuse
 from hidiv.plots.ink import DARK, SEQUENTIAL, axes, plain, said, text
 
@@ -20,17 +21,28 @@ NAMED = 60
 
 
 def pairwise(
-    matrix: ArrayLike, *, names: Sequence[str] | None = None, linkage: ArrayLike | None = None, unit: str = "nats",
-    quantity: str = "joint", status: str = "exact", log: bool = False, ax: Axes | None = None,
+    matrix: ArrayLike | PairwiseMatrix, *, names: Sequence[str] | None = None, linkage: ArrayLike | None = None, unit: str = "nats",
+    quantity: str | None = None, status: str | None = None, log: bool = False, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """D(row || column) for all pairs; with a `linkage` (m - 1, 4) as SciPy writes it, its dendrogram above.
 
     Rows and columns then come in the order of the leaves. Infinite entries are crossed out; `log` shades by logarithm.
+    A PairwiseMatrix brings its own names, quantity and status; for a plain array say the last two to see them in the
+    title.
 
     >>> import hidiv as hd
     >>> hd.plots.pairwise([[0.0, 2.0], [1.0, 0.0]], names=["a", "b"]).get_title(loc="left")
+    'divergence D(row || column) in nats'
+    >>> coins = [hd.Model([1.0], [[1.0]], hd.Bernoulli([prob])) for prob in (0.25, 0.5)]
+    >>> hd.plots.pairwise(hd.pairwise_kl(coins, 10)).get_title(loc="left")
     'joint divergence D(row || column) in nats (exact)'
     """
+    direction = None
+    if isinstance(matrix, PairwiseMatrix):
+        direction = "D(p || q) + D(q || p)" if matrix.symmetric else None
+        quantity, status = quantity or matrix.quantity, status or matrix.status
+        if names is None and any(name is not None for name in matrix.names):
+            names = matrix.labels()[0]
     table = np.asarray(matrix, dtype=np.float64)
     if table.ndim != 2 or not table.size or np.isnan(table).any():
         refuse(HidivError, "matrix", "must be a matrix of divergences without NaN", table.shape)
@@ -59,7 +71,9 @@ def pairwise(
     bar = ax.figure.colorbar(image, ax=ax, aspect=30, pad=0.02)
     bar.set_label(f"{unit}{', logarithmic' if log else ''}", fontsize="small")
     bar.ax.tick_params(labelsize="small")
-    top.set_title(f"{quantity} divergence D(row || column) in {unit} ({status})", fontsize="medium", loc="left")
+    what = f"{quantity} divergence" if quantity else "divergence"
+    trust = f" ({status})" if status else ""
+    top.set_title(f"{what} {direction or 'D(row || column)'} in {unit}{trust}", fontsize="medium", loc="left")
     return ax
 
 

@@ -45,7 +45,7 @@ def collection_page(
     tree: Any,
     *,
     names: list[str] | None = None,
-    quantity: Literal["joint", "observed"] = "joint",
+    quantity: Literal["joint", "aligned", "observed"] = "joint",
     beside: str = "report.json",
 ) -> Page:
     """One self-contained HTML page about all pairs of these models on a tree.
@@ -84,6 +84,7 @@ def collection_page(
             "about": on_tree(where),
             "matrix": matrix,
             "missing": missing,
+            "about_labels": next((note for note in matrix.notes if "separate fits" in note), None),
             "summary": summary(values, called),
             "clusters": groups,
             "cells": cells(values, drawn.order) if len(called) <= IN_A_TABLE else None,

@@ -67,6 +67,7 @@ def pairwise(
                     None if others is None else q,
                     symmetric=True,
                     quantity=quantity,
+                    method="variational" if quantity == "observed" else "auto",  # it holds on wavelet trees
                     level_weights=level_weights,
                 )
             )
