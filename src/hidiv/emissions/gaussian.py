@@ -8,7 +8,7 @@ from typing import ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.family import Family, Statistics, check_between
+from hidiv.emissions.family import Family, Statistics, add_columns, check_between
 from hidiv.emissions.normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
@@ -234,8 +234,8 @@ def log_ratio(p: Gaussian, q: Gaussian, x: Array) -> Array:
         z_p = (x[:, None, :] - wide(p.mean)) / p.deviation
         z_q = (x[:, None, :] - wide(q.mean)) / q.deviation
         apart = np.where(np.abs(wider) < 0.5, shift + wider * z_p, z_q - z_p)
-        terms = 0.5 * (ratio.log - apart * (z_p + z_q))
-    return np.asarray(np.where(np.isnan(x)[:, None, :], 0.0, terms).sum(axis=2))
+        terms = 0.5 * (ratio.log - apart * (z_p + z_q))  # NaN where both distances overflow: both densities are 0
+    return add_columns(terms, x)
 
 
 register(Gaussian, Gaussian, Pair(kl, renyi, log_ratio, no_gaps))
