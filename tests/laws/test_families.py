@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.laws.running import family_pairs, law, value_of
 
 
-@law(150)
+@law(40)
 @given(family_pairs(), st.sampled_from((0.3, 0.5, 2.0)))
 def test_divergences(both, alpha):
     p, q = both
@@ -27,7 +27,7 @@ def test_divergences(both, alpha):
             assert ((order <= kl + slack) if alpha < 1 else (kl <= order + slack)).all()
 
 
-@law(150)
+@law(40)
 @given(family_pairs())
 def test_draws_and_densities(both):
     p, q = both
@@ -42,7 +42,7 @@ def test_draws_and_densities(both):
     assert found is None or np.isfinite(found.expected).all()
 
 
-@law(150)
+@law(40)
 @given(family_pairs())
 def test_masses(both):
     p, q = both

@@ -14,7 +14,7 @@ TREES = [4, hd.Tree.regular(2, 3), hd.Tree([-1, 0, 0, 2])]
 CLOSE = {"rtol": 1e-11, "atol": 0.0}
 
 
-@law(120)
+@law(30)
 @given(model_pairs(), st.sampled_from(TREES), st.randoms(use_true_random=False))
 def test_joint(both, tree, random):
     """Not below 0, 0 on itself, unchanged by relabelling, its parts sum to it, and so do the nodes."""
@@ -34,7 +34,7 @@ def test_joint(both, tree, random):
         divergence_of(lambda alpha=alpha: hd.joint_renyi(p, q, tree, alpha))
 
 
-@law(60)
+@law(20)
 @given(model_pairs())
 def test_rate(both):
     p, q = both
@@ -44,7 +44,7 @@ def test_rate(both):
     assert found is None or found.value >= 0
 
 
-@law(60)
+@law(20)
 @given(model_pairs())
 def test_pairs_equal_the_pair(both):
     one = [[divergence_of(lambda a=a, b=b: hd.joint_kl(a, b, 4)) for b in both] for a in both]
@@ -53,7 +53,7 @@ def test_pairs_equal_the_pair(both):
         np.testing.assert_allclose(every, [[found.value for found in row] for row in one], **CLOSE)
 
 
-@law(60)
+@law(20)
 @given(model_pairs())
 def test_aligned(both):
     p, q = both
@@ -62,7 +62,7 @@ def test_aligned(both):
         assert 0 <= aligned <= found.value * (1 + 1e-11)
 
 
-@law(80)
+@law(20)
 @given(model_pairs())
 def test_posterior(both):
     """Given what p draws: log-likelihoods, marginals that sum to one, posterior divergences not below 0."""
@@ -87,7 +87,7 @@ def test_posterior(both):
         assert own is None or own.value == 0
 
 
-@law(40)
+@law(25)
 @given(model_pairs())
 def test_montecarlo(both):
     p, q = both
@@ -100,7 +100,7 @@ def test_montecarlo(both):
 SMALL = {"seed": 0, "max_samples": 256, "max_seconds": 1.0}
 
 
-@law(25, share=0.1)
+@law(8, share=0.1)
 @given(model_pairs())
 def test_observed(both):
     """Between 0 and the joint divergence; an estimate within its own error of that."""
@@ -109,7 +109,7 @@ def test_observed(both):
     assert_below(found, divergence_of(lambda: hd.joint_kl(p, q, 3)))
 
 
-@law(25, share=0.1)
+@law(8, share=0.1)
 @given(model_pairs())
 def test_observed_rate(both):
     p, q = both
@@ -128,7 +128,7 @@ def assert_below(observed, joint):
         assert 0 <= observed.lower <= joint.value + slack
 
 
-@law(60)
+@law(20)
 @given(model_pairs())
 def test_files(both):
     """What is saved is loaded, bit for bit."""
