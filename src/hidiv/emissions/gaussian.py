@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SYMMETRY = 1e-8  # of the two standard deviations: what a covariance may differ from its transpose by
+SINGULAR = 1e-14  # of a variance: less left by the columns before is rounding, and marginal laws may have no factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,12 +155,17 @@ def _covariances(value: ArrayLike, mean: Array) -> Array:
 
 
 def _factors(cov: Array) -> Array:
-    """Lower Cholesky factors; refuses the first state that has none."""
+    """Lower Cholesky factors; refuses the first state that has none, or one that rounding alone may have made."""
+    positive("cov", np.diagonal(cov, axis1=1, axis2=2), (2,))
     factors = np.zeros_like(cov)
     for state, each in enumerate(cov):
         try:
-            factors[state] = np.linalg.cholesky(each)
+            factors[state] = np.linalg.cholesky(0.5 * each + 0.5 * each.T)
+            left = np.square(np.diagonal(factors[state])) / np.diagonal(each)  # of each variance, given those before
+            singular = left.min() < SINGULAR
         except np.linalg.LinAlgError:
+            singular = True
+        if singular:
             refuse(InvalidModel, f"cov[{state}]", "must be positive definite", remedy="add a little to its diagonal")
     factors.flags.writeable = False
     return factors

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.errors import HidivError, OutOfRange, refuse
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Statistics
 
-Array = NDArray[np.float64]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def quiet(f: Callable[..., Any], what: str) -> Callable[..., Any]:
+def quiet(f: Callable[P, R], what: str) -> Callable[P, R]:
     """f without numpy's warnings; arithmetic that Python or LAPACK gives up on is refused, named by `what`."""
 
     @wraps(f)
-    def inner(*args: Any, **options: Any) -> Any:
+    def inner(*args: P.args, **options: P.kwargs) -> R:
         with np.errstate(all="ignore"):
             try:
                 return f(*args, **options)
@@ -37,18 +37,23 @@ def quiet(f: Callable[..., Any], what: str) -> Callable[..., Any]:
     return inner
 
 
-def without_nan(f: Callable[..., Any], what: str) -> Callable[..., Any]:
+def without_nan(f: Callable[P, R], what: str) -> Callable[P, R]:
     """The same, and a NaN among the values is refused."""
     calm = quiet(f, what)
 
     @wraps(f)
-    def inner(*args: Any, **options: Any) -> Any:
+    def inner(*args: P.args, **options: P.kwargs) -> R:
         value = calm(*args, **options)
-        if np.isnan(value).any():
+        if np.isnan(np.asarray(value)).any():
             refuse_range(args[0], what)
         return value
 
     return inner
+
+
+def guarded(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`without_nan` as a decorator."""
+    return lambda f: without_nan(f, what)
 
 
 def no_more_than_one(f: Callable[..., Any]) -> Callable[..., Any]:
