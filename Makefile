@@ -1,13 +1,15 @@
 # Everything from a bare clone, with nothing but Python and make.
 PYTHON ?= python3
 ARGS ?=
+FUZZ ?= 2000
+FUZZ_FILES ?= 15000
 
 bin := .venv/bin
 # The folders too: a file that is gone changes nothing else.
 sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
 kernel_files := $(wildcard src/hidiv/kernels/*.[ch]pp) tests/sanitize/fuzz.cpp
 
-.PHONY: help demo test bench docs lint format install test-install test-sanitize test-peers test-adapters clean
+.PHONY: help demo test bench docs lint format install test-install test-sanitize test-peers test-adapters fuzz clean
 .DELETE_ON_ERROR:
 .PRECIOUS: .venv-%/.installed
 
@@ -21,6 +23,7 @@ help:
 	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
 	@echo "make test-adapters models of pomegranate, Pyro (torch), dynamax and TFP (jax), each in an environment of its own"
 	@echo "make test-sanitize the kernels on random inputs, under AddressSanitizer and UBSan"
+	@echo "make fuzz          the laws and 100,000 changed files, new ones every time: minutes to hours; FUZZ=200 is shorter"
 	@echo "make clean         remove everything make made"
 
 demo: install
@@ -63,6 +66,11 @@ test-adapters: test-adapters-torch test-adapters-jax
 # Files that only these targets collect. A library that is missing fails them; what a library warns about is its own.
 test-adapters-%: install .venv-with-%/.installed
 	@.venv-with-$*/bin/python -m pytest -W default tests/adapters/with_$*/check_*.py $(ARGS)
+
+# Every law of tests/laws on FUZZ new pairs of models, every kind of change to files FUZZ_FILES times: 5 kinds.
+fuzz: install .venv/.with-test
+	@HIDIV_FUZZ=$(FUZZ_FILES) $(bin)/python -m pytest -n auto tests/files/test_json_fuzz.py $(ARGS)
+	@HIDIV_FUZZ=$(FUZZ) $(bin)/python -m pytest -n auto --dist worksteal tests/laws $(ARGS)
 
 test-sanitize: install
 	@mkdir -p build

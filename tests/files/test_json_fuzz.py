@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,7 +19,16 @@ from hidiv.files.reading import decoded
 from tests.files.examples import models
 from tests.refusals import found_or_refused
 
-FUZZ = settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# Few files and always the same with every commit; HIDIV_FUZZ=N new ones in a long run (make fuzz).
+LONG = int(os.environ.get("HIDIV_FUZZ", "0"))
+FUZZ = settings(
+    max_examples=LONG or 120,
+    deadline=None,
+    derandomize=not LONG,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
 
 p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]), name="rain")
 q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.0, 1.0], [0.6, 0.4]]))
@@ -76,6 +87,53 @@ def test_changed_places(texts: list[str], data: st.DataObject) -> None:
         else:
             holder[last] = data.draw(values)
     valid_or_refused(json.dumps(described))
+
+
+NUMBERS = (
+    0.0, 5e-324, 1e-308, 1e-300, 1e-160, 1e-16, 1e-8, 0.5, 1 - 2.0**-53, 1.0, 1 + 2.0**-52, 2.0, 1e3, 1e9, 2.0**53, 1e19,
+    1e100, 1e154, 1e160, 1e300, 1.7e308, -1.0, -1e300,
+)  # fmt: skip
+
+
+@FUZZ
+@given(st.data())
+def test_models_with_extreme_numbers_are_used(data: st.DataObject) -> None:
+    """Whatever loads gives values without NaN or warning, or one sentence, in every operation."""
+    text = data.draw(st.sampled_from(MODELS))
+    described, original = json.loads(text), from_text(text, "file.json")
+    numbers = [place for place in places(described["emission"]) if isinstance(at(described["emission"], place), float)]
+    for _ in range(data.draw(st.integers(1, 3)) if numbers else 0):
+        *path, last = data.draw(st.sampled_from(numbers))
+        at(described["emission"], path)[last] = data.draw(st.sampled_from(NUMBERS))
+    found = found_or_refused(lambda: from_text(json.dumps(described), "file.json"), "file.json")
+    if found is None:
+        return
+    assert from_text(to_text(found), "again").to_dict() == found.to_dict()
+    tree = hd.Tree.chain(3, [0, 1, 1]) if found.n_groups > 1 else 3
+    for a, b in ((found, original), (original, found), (found, found)):
+        for compute in (
+            lambda a=a, b=b: hd.joint_kl(a, b, tree),
+            lambda a=a, b=b: hd.joint_kl_rate(a, b),
+            lambda a=a, b=b: hd.joint_renyi(a, b, tree, 0.5),
+            lambda a=a, b=b: hd.montecarlo(a, b, tree, samples=8, seed=0),
+        ):
+            assert_number(compute)
+    drawn = found_or_refused(lambda: hd.sample(found, tree, seed=0))
+    if drawn is not None:
+        assert np.isfinite(drawn[1]).all()
+        assert_number(lambda: hd.log_likelihood(found, drawn[1], tree))
+        assert_number(lambda: hd.posterior_kl(found, original, drawn[1], tree))
+
+
+def at(value: Any, path: Any) -> Any:
+    for key in path:
+        value = value[key]
+    return value
+
+
+def assert_number(compute: Any) -> None:
+    found = found_or_refused(compute)
+    assert found is None or not np.isnan(float(found))
 
 
 @FUZZ

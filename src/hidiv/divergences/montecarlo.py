@@ -114,8 +114,9 @@ def estimate(quantity: Quantity, draws: Array, about: str) -> Divergence:
             infinite=[f"draw {at} from p is impossible under q"],
             subject=about,
         )
-    mean = float(draws.mean())
-    error = float(draws.std(ddof=1)) / sqrt(count) if count > 1 else inf
+    size = max(float(np.abs(draws).max(initial=0.0)), 1.0)  # squares of draws beyond 1e154 would overflow
+    mean = float((draws / size).mean()) * size
+    error = float((draws / size).std(ddof=1)) * size / sqrt(count) if count > 1 else inf
     return Divergence(mean, quantity, "estimate", mean - Z95 * error, mean + Z95 * error, error, count, subject=about)
 
 

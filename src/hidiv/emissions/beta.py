@@ -12,7 +12,7 @@ from hidiv.emissions.climbing import HIGH_LOG, climb
 from hidiv.emissions.deviance import cross, deviance, times
 from hidiv.emissions.exponential_family import renyi_between, second_order
 from hidiv.emissions.family import Family, Statistics, add_columns, check_between, check_density
-from hidiv.emissions.parameters import positive, same_shape, wide
+from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
 from hidiv.emissions.stirling import change, curvature, curvature_drop, remainder, slope
 from hidiv.emissions.weighted import Weighted, kept
@@ -34,8 +34,8 @@ class Beta(Family):
     b: Array  # the same
 
     def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
-        object.__setattr__(self, "a", positive("a", a))
-        object.__setattr__(self, "b", positive("b", b))
+        object.__setattr__(self, "a", positive("a", a, span=SHAPES))
+        object.__setattr__(self, "b", positive("b", b, span=SHAPES))
         same_shape("b", self.a, self.b)
 
     def parameters(self) -> dict[str, Array]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidEvidence, refuse
@@ -75,6 +76,13 @@ class Family(Protocol):
     def __setstate__(self, state: dict[str, Any]) -> None:
         restore(self, state)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """What a family writes is guarded at the limits of the doubles."""
+        super().__init_subclass__(**options)
+        for name, guard in GUARDS.items():
+            if name in vars(cls):
+                setattr(cls, name, guard(vars(cls)[name]))
+
     @property
     def n_states(self) -> int:
         """Number of hidden states K: the first axis of every parameter."""
@@ -114,15 +122,18 @@ class Family(Protocol):
         """(n, K): log w_u(s) of definitions (1.2); where x (n, F) is NaN the interval counts, infinite = open."""
         self.check(x)
         seen = ~np.isnan(x)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            terms = np.where(seen[:, None, :], self.log_density(x), 0.0)
-            if lower is not None and upper is not None:
-                bounded = ~seen & ((lower > -np.inf) | (upper < np.inf))
-                rows = np.flatnonzero(bounded.any(axis=1))
-                if rows.size:  # masses cost far more than densities
-                    masses = self.log_mass(lower[rows], upper[rows])
-                    terms[rows] = np.where(bounded[rows][:, None, :], masses, terms[rows])
-        return np.asarray(terms.sum(axis=2), dtype=np.float64)
+        terms = np.where(seen[:, None, :], self.log_density(x), 0.0)
+        if lower is not None and upper is not None:
+            bounded = ~seen & ((lower > -np.inf) | (upper < np.inf))
+            rows = np.flatnonzero(bounded.any(axis=1))
+            if rows.size:  # masses cost far more than densities
+                masses = self.log_mass(lower[rows], upper[rows])
+                terms[rows] = np.where(bounded[rows][:, None, :], masses, terms[rows])
+        with np.errstate(invalid="ignore"):
+            total = np.asarray(terms.sum(axis=2), dtype=np.float64)
+        if np.isnan(total).any():
+            refuse_range(self, "density")
+        return total
 
     def sample(self, states: ArrayLike, rng: np.random.Generator) -> Array:
         """One observation for each state in `states`: (n,) for a scalar family, else (n, F)."""

@@ -13,7 +13,7 @@ from hidiv.emissions.deviance import cross, deviance, times
 from hidiv.emissions.exponential import Exponential
 from hidiv.emissions.exponential_family import renyi_between
 from hidiv.emissions.family import Family, Statistics, add_columns, check_between, check_density
-from hidiv.emissions.parameters import positive, same_shape, wide
+from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
 from hidiv.emissions.registry import Pair, converted, no_gaps, register
 from hidiv.emissions.stirling import bregman, change, remainder, slope
 from hidiv.emissions.weighted import Weighted, kept
@@ -38,8 +38,8 @@ class Gamma(Family):
     rate: Array  # the same
 
     def __init__(self, shape: ArrayLike, rate: ArrayLike) -> None:
-        object.__setattr__(self, "shape", positive("shape", shape))
-        object.__setattr__(self, "rate", positive("rate", rate))
+        object.__setattr__(self, "shape", positive("shape", shape, span=SHAPES))
+        object.__setattr__(self, "rate", positive("rate", rate, span=(1e-200, 1e200)))
         same_shape("rate", self.shape, self.rate)
 
     def parameters(self) -> dict[str, Array]:

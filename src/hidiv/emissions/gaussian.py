@@ -8,7 +8,7 @@ from typing import ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.family import Family, Statistics, check_between
+from hidiv.emissions.family import Family, Statistics, add_columns, check_between
 from hidiv.emissions.normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SYMMETRY = 1e-8  # of the two standard deviations: what a covariance may differ from its transpose by
+SINGULAR = 1e-14  # of a variance: less left by the columns before is rounding, and marginal laws may have no factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,12 +155,17 @@ def _covariances(value: ArrayLike, mean: Array) -> Array:
 
 
 def _factors(cov: Array) -> Array:
-    """Lower Cholesky factors; refuses the first state that has none."""
+    """Lower Cholesky factors; refuses the first state that has none, or one that rounding alone may have made."""
+    positive("cov", np.diagonal(cov, axis1=1, axis2=2), (2,))
     factors = np.zeros_like(cov)
     for state, each in enumerate(cov):
         try:
-            factors[state] = np.linalg.cholesky(each)
+            factors[state] = np.linalg.cholesky(0.5 * each + 0.5 * each.T)
+            left = np.square(np.diagonal(factors[state])) / np.diagonal(each)  # of each variance, given those before
+            singular = left.min() < SINGULAR
         except np.linalg.LinAlgError:
+            singular = True
+        if singular:
             refuse(InvalidModel, f"cov[{state}]", "must be positive definite", remedy="add a little to its diagonal")
     factors.flags.writeable = False
     return factors
@@ -234,8 +240,8 @@ def log_ratio(p: Gaussian, q: Gaussian, x: Array) -> Array:
         z_p = (x[:, None, :] - wide(p.mean)) / p.deviation
         z_q = (x[:, None, :] - wide(q.mean)) / q.deviation
         apart = np.where(np.abs(wider) < 0.5, shift + wider * z_p, z_q - z_p)
-        terms = 0.5 * (ratio.log - apart * (z_p + z_q))
-    return np.asarray(np.where(np.isnan(x)[:, None, :], 0.0, terms).sum(axis=2))
+        terms = 0.5 * (ratio.log - apart * (z_p + z_q))  # NaN where both distances overflow: both densities are 0
+    return add_columns(terms, x)
 
 
 register(Gaussian, Gaussian, Pair(kl, renyi, log_ratio, no_gaps))

@@ -47,7 +47,7 @@ def laws(family: Gaussian) -> list[Law]:
 
     mean = wide(family.mean)
     if family.cov is not None:
-        both = 0.5 * (family.cov + family.cov.transpose(0, 2, 1))
+        both = 0.5 * family.cov + 0.5 * family.cov.transpose(0, 2, 1)
         return [Law(m, c, np.zeros_like(m)) for m, c in zip(mean, both, strict=True)]
     high, low = (family.variance, np.zeros_like(mean)) if family.std is None else squared(wide(family.std))
     return [Law(m, np.diag(v), e) for m, v, e in zip(mean, high, low, strict=True)]

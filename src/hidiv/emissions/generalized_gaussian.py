@@ -43,7 +43,7 @@ class GeneralizedGaussian(Family):
 
     def __init__(self, scale: ArrayLike, shape: ArrayLike) -> None:
         object.__setattr__(self, "scale", positive("scale", scale))
-        object.__setattr__(self, "shape", positive("shape", shape))
+        object.__setattr__(self, "shape", positive("shape", shape, span=(1e-3, 1e6)))
         same_shape("shape", self.scale, self.shape)
 
     def parameters(self) -> dict[str, Array]:

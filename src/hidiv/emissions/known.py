@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.categorical import Categorical
 from hidiv.emissions.deviance import times
+from hidiv.emissions.guarded import guarded
 from hidiv.emissions.registry import as_mixture, pair
 from hidiv.recursions.terms import h, log_ratio, row_divergence
 
@@ -17,6 +18,7 @@ Flags = NDArray[np.bool_]
 Bound = Array | None
 
 
+@guarded("ratio of densities")
 def weight_ratio(
     p: Any, q: Any, x: Array, lower: Array | None = None, upper: Array | None = None, inside: Flags | None = None
 ) -> Array:
@@ -55,6 +57,7 @@ def weight_ratio(
     return _settled(p, q, x, lower, upper, inside, value)
 
 
+@guarded("divergence")
 def residual(
     p: Any, q: Any, x: Array, lower: Array | None = None, upper: Array | None = None, inside: Flags | None = None
 ) -> Array:

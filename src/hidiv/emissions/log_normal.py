@@ -14,7 +14,7 @@ from hidiv.emissions.gaussian import kl as gaussian_kl
 from hidiv.emissions.gaussian import log_ratio as gaussian_log_ratio
 from hidiv.emissions.gaussian import renyi as gaussian_renyi
 from hidiv.emissions.normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
-from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
+from hidiv.emissions.parameters import indexed, positive, reading, require, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
 from hidiv.emissions.weighted import NARROWEST, Weighted, kept
 from hidiv.errors import InvalidEvidence, refuse
@@ -22,6 +22,7 @@ from hidiv.errors import InvalidEvidence, refuse
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
+LARGEST_LOG = 700.0
 SMALLEST, LARGEST = np.nextafter(0.0, 1.0), np.finfo(np.float64).max
 
 
@@ -41,6 +42,8 @@ class LogNormal(Family):
         object.__setattr__(self, "mean", reading("mean", mean, (1, 2)))
         object.__setattr__(self, "std", positive("std", std))
         same_shape("std", self.mean, self.std)
+        within = np.abs(self.mean) + 6.0 * self.std <= LARGEST_LOG
+        require("std", self.std, within, f"six of it from the mean must stay within -{LARGEST_LOG:g} and {LARGEST_LOG:g}, logs of doubles")
 
     def parameters(self) -> dict[str, Array]:
         return {"mean": self.mean, "std": self.std}

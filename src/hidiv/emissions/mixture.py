@@ -258,7 +258,8 @@ def mixed_ratio(p: Mixture, q: Mixture, ratios: Array | None, laws: Array, log_p
         value = np.where(log_p == log_q, 0.0, log_q - log_p)
     if ratios is None:
         return value
-    steps = ratios + ratio_of(p.weights, q.weights)
+    with np.errstate(invalid="ignore"):  # opposite infinities: not near
+        steps = ratios + ratio_of(p.weights, q.weights)
     near = np.asarray((np.abs(steps) < NEAR).all(axis=2))
     small = np.where(near[:, :, None], steps, 0.0)
     return np.where(near, np.log1p((laws * np.expm1(small)).sum(axis=2)), value)

@@ -15,7 +15,7 @@ from hidiv.emissions.deviance import times
 from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
 from hidiv.emissions.geometric import Geometric, kl_failures, renyi_failures, success
 from hidiv.emissions.negative_binomial_sizes import kl_sizes, log_pmf, ratio_sizes, renyi_sizes
-from hidiv.emissions.parameters import positive, same_shape, wide
+from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
 from hidiv.emissions.poisson import counts_above, draw_poisson
 from hidiv.emissions.registry import Pair, converted, register
 from hidiv.emissions.weighted import Weighted, kept
@@ -40,7 +40,7 @@ class NegativeBinomial(Family):
     prob: Array  # the same
 
     def __init__(self, size: ArrayLike, prob: ArrayLike) -> None:
-        object.__setattr__(self, "size", positive("size", size))
+        object.__setattr__(self, "size", positive("size", size, span=SHAPES))
         object.__setattr__(self, "prob", success("prob", prob))
         same_shape("prob", self.size, self.prob)
 

@@ -15,6 +15,11 @@ Array = NDArray[np.float64]
 SUM_TOLERANCE = 1e-8  # beyond it a row is refused; within, renormalised once (definitions, section 8)
 
 
+SHAPES = (1e-60, 1e60)  # parameters without a unit, which formulas square and multiply
+EXACT = 2.0**53  # doubles tell whole numbers apart up to here
+RESCALE = "rescale the observations, or use a less extreme one"
+
+
 def reading(place: str, value: ArrayLike, ndims: Iterable[int]) -> Array:
     """A finite read-only float array with one of the numbers of axes allowed, none of them empty."""
     try:
@@ -56,10 +61,14 @@ def require(place: str, array: Array, good: NDArray[np.bool_], rule: str, remedy
         refuse(InvalidModel, place + indexed(where), rule, float(array[where]), remedy)
 
 
-def positive(place: str, value: ArrayLike, ndims: Iterable[int] = (1, 2)) -> Array:
-    """Parameters above zero."""
+def positive(
+    place: str, value: ArrayLike, ndims: Iterable[int] = (1, 2), span: tuple[float, float] = (1e-300, 1e300)
+) -> Array:
+    """Parameters above zero, within a span in which the formulas of the family hold."""
     array = reading(place, value, ndims)
     require(place, array, array > 0, "must be above 0")
+    low, high = span
+    require(place, array, (array >= low) & (array <= high), f"must be between {low:g} and {high:g}", RESCALE)
     return array
 
 
@@ -71,9 +80,10 @@ def proportions(place: str, value: ArrayLike, ndims: Iterable[int] = (1, 2)) -> 
 
 
 def counts(place: str, value: ArrayLike, ndims: Iterable[int] = (1, 2)) -> Array:
-    """Parameters that are whole numbers from 0."""
+    """Parameters that are whole numbers from 0, up to where doubles tell them apart."""
     array = reading(place, value, ndims)
     require(place, array, (array >= 0) & (array == np.floor(array)), "must be a whole number from 0")
+    require(place, array, array <= EXACT, f"must be at most 2^53 = {EXACT:.0f}")
     return array
 
 

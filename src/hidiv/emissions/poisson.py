@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.deviance import deviance, power_gap, times
 from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
-from hidiv.emissions.parameters import reading, require, wide
+from hidiv.emissions.parameters import RESCALE, reading, require, wide
 from hidiv.emissions.registry import Pair, register
 from hidiv.emissions.stirling import factorial_remainder, log_step
 from hidiv.emissions.weighted import Weighted, kept
@@ -35,6 +35,7 @@ class Poisson(Family):
     def __init__(self, rate: ArrayLike) -> None:
         object.__setattr__(self, "rate", reading("rate", rate, (1, 2)))
         require("rate", self.rate, self.rate >= 0, "cannot be negative")
+        require("rate", self.rate, self.rate <= 1e300, "must be at most 1e300", RESCALE)
 
     def parameters(self) -> dict[str, Array]:
         return {"rate": self.rate}

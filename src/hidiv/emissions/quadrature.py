@@ -79,10 +79,11 @@ def total(f: Function, centres: Sequence[int], last: float = math.inf) -> float:
 
     def panels(start: Array, size: Array) -> Array:
         sums = np.zeros_like(start)
-        for each in np.unique(size):
-            nodes, weights = count_rule(int(each))
-            rows = size == each
-            sums[rows] = f(start[rows, None] + nodes) @ weights
+        blocks = [(size == each, *count_rule(int(each))) for each in np.unique(size)]
+        points = [(start[rows, None] + nodes).ravel() for rows, nodes, _ in blocks]
+        values = np.split(f(np.concatenate(points)), np.cumsum([at.size for at in points])[:-1])  # one call for all
+        for (rows, _, weights), each in zip(blocks, values, strict=True):
+            sums[rows] = each.reshape(-1, weights.size) @ weights
         return sums
 
     blocks = [block for gap in _gaps(centres, last) for block in _dyadic(*gap)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.emissions.guarded import quiet, without_nan
 from hidiv.errors import IncompatibleModels, refuse, sentence
 
 if TYPE_CHECKING:
@@ -62,7 +63,12 @@ _PAIRS: dict[tuple[type, type], Pair] = {}
 
 def register(p: type, q: type, how: Pair) -> None:
     """Make the families p and q comparable in this order."""
-    _PAIRS[p, q] = how
+    _PAIRS[p, q] = Pair(
+        kl=without_nan(how.kl, "divergence"),
+        renyi=without_nan(how.renyi, "divergence"),
+        log_ratio=without_nan(how.log_ratio, "ratio of densities"),
+        gaps=quiet(how.gaps, "support"),
+    )
 
 
 def registered() -> list[tuple[type, type]]:

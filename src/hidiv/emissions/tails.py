@@ -105,6 +105,7 @@ def log_counts(
     for k in range(int(np.max(stop - start, initial=-1.0)) + 1):
         inside = start + k <= stop
         value = np.logaddexp(value, np.where(inside, log_p(np.where(inside, start + k, 0.0)), -np.inf))
+    value = np.where((first <= 0) & (last >= top), 0.0, value)  # everything there is
     if few.all():
         return value
 

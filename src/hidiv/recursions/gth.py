@@ -36,11 +36,15 @@ def stationary(transition: Array) -> Array:
     leaving = np.ones(k)
     for last in range(k - 1, 0, -1):
         leaving[last] = work[last, :last].sum()
-        work[:last, :last] += np.outer(work[:last, last] / leaving[last], work[last, :last])
+        work[:last, :last] += np.outer(work[:last, last], work[last, :last] / leaving[last])
     law = np.zeros(k)
     law[0] = 1.0
     for s in range(1, k):
-        law[s] = (law[:s] @ work[:s, s]) / leaving[s]
+        arriving = law[:s] @ work[:s, s]
+        if arriving > leaving[s]:  # kept at most 1, for a state that is hardly left would overflow
+            law[:s] *= leaving[s] / arriving
+            arriving = leaving[s]
+        law[s] = arriving / leaving[s]
     return np.asarray(law / law.sum())
 
 
