@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.weights import add_ends, allowed_states, tables_of
+from hidiv.inference.tables import tables_of
+from hidiv.inference.weights import add_ends, allowed_states
 from hidiv.recursions import influence as recursion
 
 
