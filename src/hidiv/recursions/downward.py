@@ -83,7 +83,7 @@ def entropy(p: Array) -> Array:
     rest = np.where(p > 0.5, others(p), rest)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_p = np.where(p > 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(p))
-    return np.asarray(-np.where(p > 0, p * np.where(p > 0, log_p, 0.0), 0.0).sum(axis=-1))
+    return np.asarray(np.where(p > 0, -p * np.where(p > 0, log_p, 0.0), 0.0).sum(axis=-1) + 0.0)
 
 
 def others(p: Array) -> Array:
