@@ -17,14 +17,14 @@ IntArray = NDArray[np.int64]
 FAR = 4096.0  # a logarithm of this size is rounded by 4.5e-13: differences between states begin to lose digits
 
 
-def far_rows(*tables: Array) -> IntArray:
-    """Rows where the largest logarithm of some table is far from 0 and some state has weight in all of them."""
-    if all(-FAR <= table.min(initial=0.0) and table.max(initial=0.0) <= FAR for table in tables):
+def far_rows(*tables: Array, limit: float = FAR) -> IntArray:
+    """Rows where the largest logarithm of some table is beyond +-limit and some state has weight in all of them."""
+    if all(-limit <= table.min(initial=0.0) and table.max(initial=0.0) <= limit for table in tables):
         return np.zeros(0, dtype=np.int64)
     far, alive = np.zeros(len(tables[0]), dtype=np.bool_), np.ones(tables[0].shape, dtype=np.bool_)
     for table in tables:
         top = np.maximum.reduce(table.T)  # column by column: quicker than along short rows
-        far |= (np.abs(top) > FAR) & (top > -np.inf)
+        far |= (np.abs(top) > limit) & (top > -np.inf)
         alive &= table > -np.inf
     return np.flatnonzero(far & alive.any(axis=1))
 
@@ -69,8 +69,10 @@ def moved(table: Array, where: IntArray, state: IntArray, rows: Array | None = N
     return table, shift
 
 
-def near(model: Model, rows: Rows, table: Array, accurate: bool = True) -> tuple[Array, Array | None]:
-    """The table with far rows relative to their likeliest state, and (R,) what was taken out of each."""
-    where = far_rows(table)
+def near(
+    model: Model, rows: Rows, table: Array, accurate: bool = True, limit: float = FAR
+) -> tuple[Array, Array | None]:
+    """The table with rows beyond +-limit relative to their likeliest state, and (R,) what was taken out of each."""
+    where = far_rows(table, limit=limit)
     state = table[where].argmax(axis=1)
     return moved(table, where, state, relative(model, rows, table, where, state) if accurate and where.size else None)

@@ -25,7 +25,8 @@ def influence(model: Any, evidence: Any, tree: Any = None) -> NDArray[np.float64
     array([0.146, 0.148, 0.354, 0.302])
     """
     model = as_model(model)
-    tables, layout, rows = tables_of(model, evidence, tree)
+    # What tells the states apart is all that counts here, and may be little beside the weights themselves.
+    tables, layout, rows = tables_of(model, evidence, tree, limit=0.0)
     unseen = np.zeros_like(tables.log_weight)
     allowed = allowed_states(model, rows)
     if allowed is not None:

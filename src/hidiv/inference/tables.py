@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.inference.far_rows import near
+from hidiv.inference.far_rows import FAR, near
 from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of, log_weights
 from hidiv.models.groups import check_groups
@@ -16,11 +16,11 @@ from hidiv.recursions.tables import Tables
 
 
 def tables_of(
-    model: Model, evidence: Any, tree: Any, accurate: bool = True
+    model: Model, evidence: Any, tree: Any, accurate: bool = True, limit: float = FAR
 ) -> tuple[Tables, Layout, Rows]:
     """One model's tables on the evidence, and how the nodes use them.
 
-    accurate: differences between states keep their digits far in the tails, for all but a likelihood.
+    accurate: differences between states keep their digits where logarithms are beyond +-limit; a likelihood needs none.
     """
     known, on = evidence_and_tree(evidence, tree)
     check_groups(model, on, "model")
@@ -28,7 +28,7 @@ def tables_of(
     rows = lay_out(known, on, model)
     if model.end is not None:
         rows = with_ends(rows, np.array([on.n_nodes - 1]))
-    weights, shift = near(model, rows, log_weights(model, rows, on), accurate)
+    weights, shift = near(model, rows, log_weights(model, rows, on), accurate, limit)
     return (
         Tables(model.initial, model.transitions, weights, shift),
         layout_of(len(model.transitions), on, rows),

@@ -44,5 +44,6 @@ def local_divergence(log_p: Array, m: Array, log_q: Array) -> tuple[Array, Array
     far = t > 1.0
     log_large = log_sum(np.where(far | ~here, log_q - mean[..., None], -np.inf))
     small = np.where(far, -p * (1.0 + t), p * phi(np.minimum(t, 1.0))).sum(axis=-1)
-    near = np.log1p(small + np.exp(np.minimum(log_large, 600.0)))
-    return mean, np.where(log_large > 600.0, log_large, near)
+    vast = log_large > 600.0
+    near = np.log1p(np.where(vast, 0.0, small + np.exp(np.minimum(log_large, 600.0))))
+    return mean, np.where(vast, log_large, near)
