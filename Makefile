@@ -22,7 +22,7 @@ help:
 	@echo "make test-install  the install itself: with a compiler, without one, with a C++ error"
 	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
 	@echo "make test-adapters models of pomegranate, Pyro (torch), dynamax and TFP (jax), each in an environment of its own"
-	@echo "make test-sanitize the kernels on random inputs, under AddressSanitizer and UBSan"
+	@echo "make test-sanitize the kernels on random inputs, under AddressSanitizer and UBSan; ROUNDS=100 for a short look"
 	@echo "make fuzz          the laws and 100,000 changed files, new ones every time: minutes to hours; FUZZ=200 is shorter"
 	@echo "make clean         remove everything make made"
 
@@ -76,7 +76,12 @@ test-sanitize: install
 	@mkdir -p build
 	@PATH="$$PATH:$(CURDIR)/$(bin)" cmake -S . -B build/fuzz -DHIDIV_FUZZ=ON -DCMAKE_BUILD_TYPE=None >build/fuzz.log
 	@PATH="$$PATH:$(CURDIR)/$(bin)" cmake --build build/fuzz --parallel 2 >>build/fuzz.log || { tail -n 20 build/fuzz.log; exit 1; }
-	@build/fuzz/fuzz
+	@build/fuzz/fuzz $(ROUNDS)
+	@PATH="$$PATH:$(CURDIR)/$(bin)" cmake -S . -B build/asan -DHIDIV_SANITIZE=ON -DCMAKE_BUILD_TYPE=None \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(bin)/python -Dnanobind_DIR="$$($(bin)/python -m nanobind --cmake_dir)" >build/asan.log
+	@PATH="$$PATH:$(CURDIR)/$(bin)" cmake --build build/asan --parallel 2 >>build/asan.log || { tail -n 20 build/asan.log; exit 1; }
+	@LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  $(bin)/python tests/sanitize/fuzz.py --kernels build/asan --rounds $(or $(ROUNDS),1000)
 
 clean:
 	rm -rf .venv .venv-peers .venv-with-torch .venv-with-jax build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures

@@ -18,6 +18,7 @@ from hidiv.divergences.subject import subject
 from hidiv.divergences.visits import by_group
 from hidiv.emissions.known import residual, weight_ratio
 from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.inference.far_rows import far_rows, moved, relative
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of, log_weights, symbol_sets
@@ -127,13 +128,37 @@ def pair_tables(
         rows = replace(rows, row_of=None)
         with np.errstate(invalid="ignore"):
             ratio = np.where(weights_p == weights_q, 0.0, weights_q - weights_p)
+    with np.errstate(invalid="ignore"):
+        apart = weights_q - weights_p
+    ratio = np.where(np.isnan(ratio) & np.isfinite(apart), apart, ratio)  # where a law's own formula is out of range
+    shift_p = shift_q = None
+    far = far_rows(weights_p, weights_q)
+    if far.size:
+        state = np.where(weights_q[far] > -np.inf, weights_p[far], -np.inf).argmax(axis=1)
+        near_p, near_q = (
+            relative(model, rows, weights, far, state) if evidence_q is None else None
+            for model, weights in ((p, weights_p), (q, weights_q))
+        )
+        weights_p, shift_p = moved(weights_p, far, state, near_p)
+        weights_q, shift_q = moved(weights_q, far, state, near_q)
+        ratio[far] = _relative_ratio(ratio[far], weights_p[far], weights_q[far], state)
     groups = max(len(p.transitions), len(q.transitions))
     transitions_p, transitions_q = by_group(p.transitions, groups), by_group(q.transitions, groups)
     pair = PairTables(
-        Tables(p.initial, transitions_p, weights_p), Tables(q.initial, transitions_q, weights_q),
+        Tables(p.initial, transitions_p, weights_p, shift_p), Tables(q.initial, transitions_q, weights_q, shift_q),
         log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), ratio, left,
     )  # fmt: skip
     return pair, layout_of(groups, on_tree, rows), on_tree
+
+
+def _relative_ratio(ratio: Array, near_p: Array, near_q: Array, state: IntArray) -> Array:
+    """(r, K): log-ratios less that of `state`, by whichever difference rounds less."""
+    base = np.take_along_axis(ratio, state[:, None], axis=1)
+    with np.errstate(invalid="ignore"):
+        from_ratios, from_weights = ratio - base, near_q - near_p
+        better = np.abs(ratio) + np.abs(base) <= np.abs(near_p) + np.abs(near_q)
+    here = np.isfinite(from_weights)  # where a law vanishes the ratio says which
+    return np.where(here, np.where(better & np.isfinite(from_ratios), from_ratios, from_weights), ratio)
 
 
 def _by_rows(p: Model, q: Model, rows: Rows, compare: Any) -> Array:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
-from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.weights import tables_of
+from hidiv.inference.likelihood import refuse_impossible, representable
+from hidiv.inference.tables import tables_of
 from hidiv.recursions import viterbi as recursion
 
 
@@ -27,4 +27,4 @@ def viterbi(model: Any, evidence: Any, tree: Any = None) -> tuple[NDArray[np.int
     states, log_probability, impossible = recursion.viterbi(tables, layout)
     if impossible is not None:
         refuse_impossible(model, impossible)
-    return states, log_probability
+    return states, representable(log_probability)

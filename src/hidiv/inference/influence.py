@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.weights import add_ends, allowed_states, tables_of
+from hidiv.inference.tables import tables_of
+from hidiv.inference.weights import add_ends, allowed_states
 from hidiv.recursions import influence as recursion
 
 
@@ -24,7 +25,8 @@ def influence(model: Any, evidence: Any, tree: Any = None) -> NDArray[np.float64
     array([0.146, 0.148, 0.354, 0.302])
     """
     model = as_model(model)
-    tables, layout, rows = tables_of(model, evidence, tree)
+    # What tells the states apart is all that counts here, and may be little beside the weights themselves.
+    tables, layout, rows = tables_of(model, evidence, tree, limit=0.0)
     unseen = np.zeros_like(tables.log_weight)
     allowed = allowed_states(model, rows)
     if allowed is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, NoReturn
 
 from hidiv.adapters.as_model import as_model
-from hidiv.errors import ImpossibleEvidence, sentence
-from hidiv.inference.weights import tables_of
+from hidiv.errors import ImpossibleEvidence, InvalidEvidence, refuse, sentence
+from hidiv.inference.tables import tables_of
 from hidiv.models.model import Model
 from hidiv.recursions import upward
 
@@ -21,11 +22,23 @@ def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
     -1.961658506
     """
     model = as_model(model)
-    tables, layout, _ = tables_of(model, evidence, tree)
+    tables, layout, _ = tables_of(model, evidence, tree, accurate=False)
     value, impossible = upward.log_likelihood(tables, layout)
     if impossible is not None:
         refuse_impossible(model, impossible)
-    return value
+    return representable(value)
+
+
+def representable(log_probability: float) -> float:
+    """A log-probability of possible evidence, refused where it is too low for a number."""
+    if not isfinite(log_probability):
+        refuse(
+            InvalidEvidence,
+            "evidence",
+            "its log-probability is below -1.8e308, the lowest number there is",
+            remedy="rescale the values and the model",
+        )
+    return log_probability
 
 
 def refuse_impossible(model: Model, node: int, who: str = "", place: str = "") -> NoReturn:

@@ -11,7 +11,7 @@ from hidiv.adapters.as_model import as_model
 from hidiv.arguments import Seed, generator, whole
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.weights import tables_of
+from hidiv.inference.tables import tables_of
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
-from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.weights import tables_of
+from hidiv.inference.likelihood import refuse_impossible, representable
+from hidiv.inference.tables import tables_of
 from hidiv.recursions import downward
 from hidiv.values import hashable, same
 
@@ -50,7 +50,7 @@ def smooth(model: Any, evidence: Any, tree: Any = None) -> Smoothed:
     if found.impossible is not None:
         refuse_impossible(model, found.impossible)
     assert found.pairs is not None
-    return Smoothed(found.marginals, found.pairs, found.log_likelihood)
+    return Smoothed(found.marginals, found.pairs, representable(found.log_likelihood))
 
 
 def entropy_profile(model: Any, evidence: Any, tree: Any = None) -> Array:

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.categorical import Categorical
 from hidiv.errors import IncompatibleModels, InvalidEvidence, refuse
-from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
-from hidiv.models.groups import check_groups
+from hidiv.inference.rows import Rows
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.layout import Layout
-from hidiv.recursions.tables import Tables
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
@@ -23,21 +21,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
-
-
-def tables_of(model: Model, evidence: Any, tree: Any) -> tuple[Tables, Layout, Rows]:
-    """One model's tables on the evidence, and how the nodes use them."""
-    known, on = evidence_and_tree(evidence, tree)
-    check_groups(model, on, "model")
-    check_end(model, on)
-    rows = lay_out(known, on, model)
-    if model.end is not None:
-        rows = with_ends(rows, np.array([on.n_nodes - 1]))
-    return (
-        Tables(model.initial, model.transitions, log_weights(model, rows, on)),
-        layout_of(len(model.transitions), on, rows),
-        rows,
-    )
 
 
 def layout_of(transition_groups: int, tree: Tree, rows: Rows) -> Layout:
@@ -62,6 +45,16 @@ def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
     if allowed is not None:
         table = np.where(allowed, table, -np.inf)
     add_ends(table, rows, model)
+    if not (table.min(initial=0.0) >= -np.inf and table.max(initial=0.0) < np.inf):
+        row = int(np.argmax(~(table < np.inf).all(axis=1)))
+        node = row if rows.row_of is None else int(np.argmax(rows.row_of == row))
+        refuse(
+            InvalidEvidence,
+            f"node {node}",
+            f"the probability of its value under {model.title} is beyond what numbers hold",
+            ", ".join(f"{value:g}" for value in rows.x[row]),
+            "rescale the values and the model",
+        )
     return table
 
 

@@ -143,12 +143,15 @@ private:
         for (int64_t a = 0; a + 1 < k_; ++a) {
             sum += belief_[size_t(a)];
             rest -= belief_[size_t(a)] > 0;
-            const double y = rest > 0 ? std::min(sum, 1.0) : 1.0;
+            const double y = !(rest > 0) || sum > 1.0 ? 1.0
+                             : sum > 0.0              ? sum
+                                                      : 0.0;  // a place, whatever the numbers are
             int64_t tick = hints_[size_t(int64_t(y * double(4 * cells_)))];
             while (tick < cells_ - 1 && ticks_[tick + 1] <= y) ++tick;
             while (tick > 0 && ticks_[tick] > y) --tick;
             cell_[size_t(a)] = int32_t(tick);
-            share_[size_t(a)] = std::min(1.0, (y - ticks_[tick]) / (ticks_[tick + 1] - ticks_[tick]));
+            const double share = (y - ticks_[tick]) / (ticks_[tick + 1] - ticks_[tick]);
+            share_[size_t(a)] = share > 1.0 ? 1.0 : share > 0.0 ? share : 0.0;
             order_[size_t(a)] = int32_t(a);
         }
         const int64_t axes = k_ - 1;

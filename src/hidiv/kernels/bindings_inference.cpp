@@ -1,4 +1,5 @@
-// The posterior divergence and the one-model recursions: arrays checked, kernels run without the lock.
+// The posterior divergence and the one-model recursions: arrays checked, kernels run without the lock. None where the
+// numbers are out of a kernel's range; its twin answers then.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
@@ -115,20 +116,21 @@ OneModel check_model(int64_t n, const PlaceArrays &nodes, const LawArrays &law) 
     return {int64_t(states), int64_t(transitions), int64_t(rows), checked, places};
 }
 
-nb::tuple posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q, const LawArrays &ratio,
-                    const std::optional<Rows> &residual, bool by_node, int64_t threads) {
+nb::object posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
+                     const LawArrays &ratio, const std::optional<Rows> &residual, bool by_node, int64_t threads) {
     const LawPair pair = check_pair(p, q, ratio, residual);
     const Places places = check_places(n, nodes, pair.transitions, pair.rows);
     Out<double> profile({size_t(n)}, by_node ? unset : nullptr);
     Divergence result;
-    run([&] { return any_posterior(pair, places, threads, result, profile.data()); });
+    if (run([&] { return any_posterior(pair, places, threads, result, profile.data()); }) == Status::beyond)
+        return nb::none();
     return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, profile.array(),
                           nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]),
                           result.impossible_p, result.impossible_q);
 }
 
-nb::tuple posterior_sequences(const Indices &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
-                              const LawArrays &ratio, const std::optional<Rows> &residual, int64_t threads) {
+nb::object posterior_sequences(const Indices &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
+                               const LawArrays &ratio, const std::optional<Rows> &residual, int64_t threads) {
     const LawPair pair = check_pair(p, q, ratio, residual);
     require(start.shape(0) > 0, "start must not be empty");
     const size_t sequences = start.shape(0) - 1;
@@ -145,23 +147,23 @@ nb::tuple posterior_sequences(const Indices &start, const PlaceArrays &nodes, co
     for (size_t i = 0; i < sequences; ++i) {
         const Divergence &each = results[i];
         const double numbers[3] = {each.value, each.log_likelihood_p, each.log_likelihood_q};
-        const int64_t where[5] = {each.infinite[0], each.infinite[1], each.infinite[2], each.impossible_p,
-                                  each.impossible_q};
+        const int64_t where[5] = {each.infinite[0], each.infinite[1], each.infinite[2],
+                                  each.beyond ? -2 : each.impossible_p, each.impossible_q};
         std::copy(numbers, numbers + 3, values.data() + 3 * i);
         std::copy(where, where + 5, places_found.data() + 5 * i);
     }
     return nb::make_tuple(values.array(), places_found.array());
 }
 
-nb::tuple likelihood_value(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
+nb::object likelihood_value(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
     const OneModel model = check_model(n, nodes, law);
     double value = 0.0;
     int64_t impossible = -1;
-    run([&] { return log_likelihood(model, value, impossible); });
+    if (run([&] { return log_likelihood(model, value, impossible); }) == Status::beyond) return nb::none();
     return nb::make_tuple(value, impossible);
 }
 
-nb::tuple expected(const Indices &start, const PlaceArrays &nodes, const LawArrays &law, int64_t threads) {
+nb::object expected(const Indices &start, const PlaceArrays &nodes, const LawArrays &law, int64_t threads) {
     require(start.shape(0) > 1, "start must hold at least one tree");
     const size_t trees = start.shape(0) - 1;
     const int64_t *first = start.data();
@@ -174,56 +176,62 @@ nb::tuple expected(const Indices &start, const PlaceArrays &nodes, const LawArra
     const Places places = check_places(first[trees], nodes, int64_t(transitions), int64_t(rows), first);
     const OneModel model{int64_t(states), int64_t(transitions), int64_t(rows), checked, places};
     Out<double> values({trees}), initial({states}), edges({transitions, states, states}), by_row({rows, states});
-    run([&] {
+    const Status status = run([&] {
         return expected_counts(model, first, int64_t(trees), threads, values.data(), initial.data(), edges.data(),
                                by_row.data());
     });
+    if (status == Status::beyond) return nb::none();
     return nb::make_tuple(values.array(), initial.array(), edges.array(), by_row.array());
 }
 
-nb::tuple smoothed(int64_t n, const PlaceArrays &nodes, const LawArrays &law, bool with_pairs) {
+nb::object smoothed(int64_t n, const PlaceArrays &nodes, const LawArrays &law, bool with_pairs) {
     const OneModel model = check_model(n, nodes, law);
     const size_t states = size_t(model.states);
     Out<double> marginals({size_t(n), states}), pairs({size_t(n), states, states}, with_pairs ? unset : nullptr);
     double value = 0.0;
     int64_t impossible = -1;
-    run([&] { return smooth(model, value, marginals.data(), pairs.data(), impossible); });
+    if (run([&] { return smooth(model, value, marginals.data(), pairs.data(), impossible); }) == Status::beyond)
+        return nb::none();
     return nb::make_tuple(value, marginals.array(), pairs.array(), impossible);
 }
 
-nb::tuple entropies(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
+nb::object entropies(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
     const OneModel model = check_model(n, nodes, law);
     Out<double> profile({size_t(n)});
     int64_t impossible = -1;
-    run([&] { return entropy_profile(model, profile.data(), impossible); });
+    if (run([&] { return entropy_profile(model, profile.data(), impossible); }) == Status::beyond) return nb::none();
     return nb::make_tuple(profile.array(), impossible);
 }
 
-nb::tuple best_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
+nb::object best_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law) {
     const OneModel model = check_model(n, nodes, law);
     Out<int64_t> path({size_t(n)});
     double value = 0.0;
     int64_t impossible = -1;
-    run([&] { return viterbi(model, path.data(), value, impossible); });
+    if (run([&] { return viterbi(model, path.data(), value, impossible); }) == Status::beyond) return nb::none();
     return nb::make_tuple(path.array(), value, impossible);
 }
 
-nb::tuple influences(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &unseen) {
+nb::object influences(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &unseen) {
     const OneModel model = check_model(n, nodes, law);
     require(int64_t(unseen.shape(0)) == model.rows && int64_t(unseen.shape(1)) == model.states,
             "unseen must have shape (R, K)");
     Out<double> values({size_t(n)});
     int64_t impossible = -1;
-    run([&] { return influence(model, unseen.data(), values.data(), impossible); });
+    if (run([&] { return influence(model, unseen.data(), values.data(), impossible); }) == Status::beyond)
+        return nb::none();
     return nb::make_tuple(values.array(), impossible);
 }
 
-nb::tuple drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &uniform) {
+nb::object drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &law, const Rows &uniform) {
     const OneModel model = check_model(n, nodes, law);
     require(int64_t(uniform.shape(1)) == n, "uniform must have shape (size, n)");
     Out<int64_t> drawn({uniform.shape(0), size_t(n)});
     int64_t impossible = -1;
-    run([&] { return sample_states(model, uniform.data(), int64_t(uniform.shape(0)), drawn.data(), impossible); });
+    if (run([&] {
+            return sample_states(model, uniform.data(), int64_t(uniform.shape(0)), drawn.data(), impossible);
+        }) == Status::beyond)
+        return nb::none();
     return nb::make_tuple(drawn.array(), impossible);
 }
 

@@ -187,6 +187,8 @@ Status expected_counts(const OneModel &m, const int64_t *start, int64_t trees, i
         return Status::done;
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 

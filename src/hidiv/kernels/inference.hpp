@@ -44,6 +44,7 @@ struct Divergence {
     int64_t infinite[3];   // node, parent state, state; node -1 when finite
     int64_t impossible_p;  // first node in upward order where the evidence fails, or -1
     int64_t impossible_q;
+    bool beyond = false;  // out of the kernel's range: the numpy twin is to answer
 };
 
 }  // namespace hidiv

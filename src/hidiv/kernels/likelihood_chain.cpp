@@ -58,6 +58,8 @@ Status likelihood_chain(const OneModel &m, double &value, bool &declined) {
         return Status::done;
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 

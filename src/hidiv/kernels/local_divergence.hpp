@@ -18,7 +18,7 @@ inline double phi(double t) {
 }
 
 // loc = log1p( sum_s p(s) phi(m(s) - mbar) + out e^-mbar ), p the normalised masses, m = log(q/p) where p has mass and
-// out q's mass elsewhere, over the mass of p.
+// out q's mass elsewhere, over the mass of p. q's mass is read too where it is far above p's.
 class LocalDivergence {
 public:
     explicit LocalDivergence(int64_t states) : mass_(size_t(states)), mass_q_(mass_), m_(size_t(states)), share_(m_) {}
@@ -40,8 +40,9 @@ public:
         for (size_t s = 0; s < mass_.size(); ++s) {
             if (mass_[s].m != 0.0) {
                 const double t = m_[s] - mean_;
-                // p e^t apart: p may underflow where e^t overflows.
-                if (t > 1.0) large = large + mass_[s] / total_ * wide_exp(t);
+                // p e^t is q's mass: p may underflow where e^t overflows, and the two together would round a small sum
+                // of large exponents.
+                if (t > 1.0) large = large + mass_q_[s] / total_ * wide_exp(-mean_);
                 spread += t > 1.0 ? -share_[s] * (1.0 + t) : share_[s] * phi(t);
             } else if (mass_q_[s].m != 0.0) {
                 large = large + mass_q_[s] / total_ * wide_exp(-mean_);

@@ -69,6 +69,7 @@ Upward upward(const Law &law, int64_t states, int64_t transitions, const Places 
         Number *own = out.own.data() + u * states, *mass = out.mass.data() + u * states;
         double top = -HUGE_VAL;
         for (int64_t s = 0; s < states; ++s) top = std::max(top, log_weight[s]);
+        if (top > -HUGE_VAL && !(fabs(top) < 0x1p59)) throw Beyond();
         const double k = top > -HUGE_VAL ? nearbyint(top * 1.4426950408889634) : 0.0;
         bool good = true;
         int64_t largest = INT64_MIN;
@@ -81,7 +82,7 @@ Upward upward(const Law &law, int64_t states, int64_t transitions, const Places 
         }
         if (largest == INT64_MIN) largest = 0;
         for (int64_t s = 0; s < states; ++s) own[s] = scaled(own[s], -largest);
-        exponent += int64_t(k) + largest;
+        add_exponent(exponent, int64_t(k) + largest);
         const double *transition = u ? law.transition + places.transition(u) * states * states : law.initial;
         for (int64_t r = 0; r < (u ? states : 1); ++r) {
             Number sum(0.0);

@@ -45,6 +45,8 @@ Status with_messages(const OneModel &m, int64_t &impossible, Work work) {
         return work(messages);
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 
@@ -88,7 +90,7 @@ Status downward(const OneModel &m, const Messages<Number> &x, double *marginals,
         // The rows sum to one but for rounding: over a million nodes that would add up.
         double sum = 0.0;
         for (int64_t s = 0; s < states; ++s) sum += own[s];
-        for (int64_t s = 0; s < states; ++s) own[s] /= sum;
+        for (int64_t s = 0; s < states && sum > 0.0; ++s) own[s] /= sum;
         if (u % look == 0 && interrupted()) return Status::interrupted;
     }
     return Status::done;
@@ -148,7 +150,7 @@ Status sample_states(const OneModel &m, const double *uniform, int64_t size, int
                 const double level = uniform[i * n + u] * law[states - 1];
                 int64_t chosen = 0;
                 for (int64_t s = 0; s < states; ++s) chosen += level >= law[s];
-                drawn[i * n + u] = chosen;
+                drawn[i * n + u] = std::min(chosen, states - 1);  // an index, whatever the numbers are
             }
             if (u % 256 == 0 && interrupted()) return Status::interrupted;
         }
@@ -200,6 +202,8 @@ Status viterbi(const OneModel &m, int64_t *path, double &log_probability, int64_
         return Status::done;
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 
@@ -261,6 +265,8 @@ Status influence(const OneModel &m, const double *unseen, double *values, int64_
         return Status::done;
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "wide.hpp"
+
 namespace hidiv {
 
 int64_t usable_threads(int64_t wanted) {
@@ -23,6 +25,8 @@ Status parallel(int64_t count, int64_t threads, const std::function<Status(int64
             try {
                 status = work(piece);
             } catch (const std::bad_alloc &) {
+            } catch (const Beyond &) {
+                status = Status::beyond;
             }
             if (status == Status::done && listening && interrupted()) status = Status::interrupted;
             if (status != Status::done) outcome = int(status);

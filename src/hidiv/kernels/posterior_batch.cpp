@@ -73,7 +73,7 @@ private:
         Lane &lane = lane_[l];
         const int64_t row = places_.row(lane.node) * pair_.states;
         for (int64_t s = 0; s < pair_.states; ++s)
-            if (!isfinite(pair_.p.log_weight[row + s]) || !isfinite(pair_.weight_ratio[row + s]) ||
+            if (!(fabs(pair_.p.log_weight[row + s]) < 0x1p40) || !(fabs(pair_.weight_ratio[row + s]) < 0x1p40) ||
                 (pair_.residual && !isfinite(pair_.residual[row + s])))
                 return give_up(lane, left);
         Inbox inbox(pair_.states);
@@ -102,7 +102,7 @@ private:
         for (int64_t l = 0; l < width_; ++l) {
             Lane &lane = lane_[l];
             if (lane.sequence < 0) continue;
-            if (!good) {
+            if (!good || !(fabs(state_.power[l]) < 0x1p59)) {
                 give_up(lane, left);
                 continue;
             }
@@ -175,8 +175,11 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
                 bool declined = true;
                 if (lanes) {
                     const Alone each(pair, places, start[i], start[i + 1]);
-                    const Status status = semiring_chain(each.pair, each.places, padded, results[i], declined);
-                    if (status != Status::done) return status;
+                    try {
+                        const Status status = semiring_chain(each.pair, each.places, padded, results[i], declined);
+                        if (status != Status::done) return status;
+                    } catch (const Beyond &) {  // left to the others
+                    }
                 }
                 if (declined) todo.push_back(i);
             }
@@ -188,7 +191,8 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
             for (int64_t i : left) {
                 const Alone each(pair, places, start[i], start[i + 1]);
                 const Status status = any_posterior(each.pair, each.places, 1, results[i], nullptr);
-                if (status != Status::done) return status;
+                results[i].beyond = status == Status::beyond;
+                if (status != Status::done && status != Status::beyond) return status;
             }
             return Status::done;
         });

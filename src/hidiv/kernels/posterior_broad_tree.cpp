@@ -118,6 +118,8 @@ Status posterior_broad_tree(const LawPair &pair, const Places &places, Divergenc
         return Status::done;
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 

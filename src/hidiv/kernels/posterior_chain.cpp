@@ -139,6 +139,8 @@ Status posterior_chain(const LawPair &pair, const Places &places, Divergence &re
         return Status::done;
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 

@@ -29,7 +29,8 @@ struct TreeSweep {
         for (int64_t u = first; u >= last; u -= at_once) {
             TreeSums sums{0.0, 0.0, 0.0};
             if (!table().posterior_nodes(tables, rows, nodes, u, std::max(last, u - at_once + 1), sums)) return false;
-            gathered.exponent += int64_t(sums.power);
+            if (!(fabs(sums.power) < 0x1p59)) return false;
+            add_exponent(gathered.exponent, int64_t(sums.power));
             gathered.ratio.add(sums.ratio);
             gathered.value.add(sums.value);
         }
@@ -113,7 +114,7 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
                 if (status != Status::done) return status;
                 for (size_t i = 0; i + 1 < cuts.size(); ++i) {
                     good = good && fine[i];
-                    gathered.exponent += parts[i].exponent;
+                    add_exponent(gathered.exponent, parts[i].exponent);
                     gathered.ratio.add(parts[i].ratio.value());
                     gathered.value.add(parts[i].value.value());
                 }
@@ -142,6 +143,8 @@ Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads
         return Status::done;
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 

@@ -25,9 +25,10 @@ void WideStep::weigh(int64_t u, const Inbox &in, Gathered &gathered, Wide *z) {
         z_q_[s] = here ? z_[s] * wide_exp(ratio_[s]) : wide_exp(pair_.q.log_weight[row + i]) * in.b_q[s];
         if (here) top = std::max(top, z_[s].e);
     }
+    if (top == INT64_MIN) top = 0;
     for (Wide &each : z_) each.e -= each.m == 0.0 ? 0 : top;
     for (Wide &each : z_q_) each.e -= each.m == 0.0 ? 0 : top;
-    gathered.exponent += top;
+    add_exponent(gathered.exponent, top);
     if (z) std::copy(z_.begin(), z_.end(), z);
 }
 
@@ -82,10 +83,10 @@ void WideStep::message(int64_t u, const Inbox &in, Inbox &out, Gathered &gathere
         if (mass) mass[r] = each.mass;
     }
     // Constants leave the message; the inward values that stay are non-negative, so that nothing cancels.
-    const double shift = rows[size_t(best)].ratio;
+    const double shift = best < 0 ? 0.0 : rows[size_t(best)].ratio;
     const Wide shrink = wide_exp(-shift);
     gathered.ratio.add(shift);
-    gathered.value.add(least);
+    if (best >= 0) gathered.value.add(least);
     for (int64_t i = 0; i < states; ++i) {
         const size_t r = size_t(i);
         const bool alive = has(parent_.data(), i);
@@ -140,7 +141,7 @@ void downward(const LawPair &pair, const Places &places, const Profile &kept, do
         // The rows sum to one but for rounding: over a million nodes that would add up.
         double sum = 0.0;
         for (int64_t s = 0; s < states; ++s) sum += own[s];
-        for (int64_t s = 0; s < states; ++s) own[s] /= sum;
+        for (int64_t s = 0; s < states && sum > 0.0; ++s) own[s] /= sum;
     }
 }
 
@@ -202,6 +203,8 @@ Status posterior_wide(const LawPair &pair, const Places &places, Divergence &res
         return finite(pair, places, &reached, result, profile);
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
     }
 }
 

@@ -25,8 +25,9 @@
 
 namespace hidiv {
 
-// refused: the arrays are not what the kernel takes; nothing outside them was read or written.
-enum class Status { done, interrupted, no_memory, refused };
+// refused: the arrays are not what the kernel takes; nothing outside them was read or written. beyond: the numbers are
+// out of the kernel's range (wide.hpp), and its numpy twin is to answer.
+enum class Status { done, interrupted, no_memory, refused, beyond };
 
 // A tree of n nodes, parents before children; every group lies in 0..G-1. inward_rising takes anything, and refuses.
 struct Nodes {

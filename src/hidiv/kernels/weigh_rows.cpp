@@ -10,6 +10,7 @@ namespace {
 constexpr double low = -277.0;  // 2^-400
 constexpr double far = 250.0;
 constexpr double huge = 1e300;
+constexpr double most_log = 0x1p40;  // of a weight's logarithm: exponents are added up as whole numbers
 
 // x - k ln 2 for the power of two nearest to e^top.
 HIDIV_INLINE double power(double top) { return __builtin_nearbyint(top * 0x1.71547652b82fep0); }
@@ -35,7 +36,8 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
             top_q = x[s] + y[s] > top_q ? x[s] + y[s] : top_q;
         }
         // The ratio too: where q gives every state zero all of them are -inf, and no difference shows it.
-        if (!(bottom > -huge && top < huge && out_ratio > -huge && out_ratio < huge)) return weights_zero;
+        if (!(bottom > -huge && top > -most_log && top < most_log && out_ratio > -huge && out_ratio < huge))
+            return weights_zero;
         const double k = power(top);
         for (int64_t s = 0; s < states; ++s) {
             const double apart = y[s] - out_ratio, size = apart < 0 ? -apart : apart;

@@ -8,6 +8,10 @@
 
 namespace hidiv {
 
+// Thrown where even an exponent of 64 bits is too short, or where a number is none: the numpy twin, which keeps
+// logarithms, answers then.
+struct Beyond {};
+
 inline double power_of_two(int64_t e) {  // 2^e for -1022 <= e <= 1023
     const uint64_t bits = uint64_t(e + 1023) << 52;
     double value;
@@ -16,7 +20,8 @@ inline double power_of_two(int64_t e) {  // 2^e for -1022 <= e <= 1023
 }
 
 struct Wide {
-    double m = 0.0;  // 0, or in [1, 2)
+    static constexpr int64_t most = int64_t(1) << 60;  // of |e|: sums of four exponents fit
+    double m = 0.0;                                    // 0, or in [1, 2)
     int64_t e = 0;
 
     Wide() = default;
@@ -37,6 +42,7 @@ struct Wide {
             exponent = int64_t((bits >> 52) & 0x7ff);
         }
         e += exponent - 1023;
+        if (exponent == 0x7ff || e > most || e < -most) throw Beyond();
         bits = (bits & ~(uint64_t(0x7ff) << 52)) | (uint64_t(1023) << 52);
         memcpy(&m, &bits, 8);
     }
@@ -46,7 +52,8 @@ struct Wide {
 };
 
 inline Wide operator*(Wide a, Wide b) { return Wide(a.m * b.m, a.e + b.e); }
-inline Wide operator*(Wide a, double b) { return Wide(a.m * b, a.e); }
+// A subnormal factor would round the product to its own few digits.
+inline Wide operator*(Wide a, double b) { return b > -0x1p-1022 && b < 0x1p-1022 ? a * Wide(b) : Wide(a.m * b, a.e); }
 inline Wide operator/(Wide a, Wide b) { return Wide(a.m / b.m, a.e - b.e); }
 inline Wide operator+(Wide a, Wide b) {
     if (a.m == 0.0) return b;
@@ -69,8 +76,10 @@ inline double Wide::log() const {
 
 inline Wide wide_exp(double x) {
     if (x == -HUGE_VAL) return Wide();
-    const double k = nearbyint(x * 1.4426950408889634);
-    return Wide(::exp((x - k * log2_high) - k * log2_low), int64_t(k));
+    if (!(fabs(x) < 0x1p59)) throw Beyond();
+    const double k = nearbyint(x * 1.4426950408889634), rest = (x - k * log2_high) - k * log2_low;
+    // Beyond 2^50 the rest is rounding, and must not become a factor of any size.
+    return Wide(::exp(rest > 1.0 ? 1.0 : rest < -1.0 ? -1.0 : rest), int64_t(k));
 }
 
 // A running sum with its rounding errors kept.
@@ -81,7 +90,13 @@ struct Sum {
         low += (high - (total - part)) + (x - part);
         high = total;
     }
-    double value() const { return high + low; }
+    double value() const { return low - low == 0.0 ? high + low : high; }  // an infinite sum has no rounding errors
 };
+
+// total += e, as long as it can be counted.
+inline void add_exponent(int64_t &total, int64_t e) {
+    total += e;
+    if (total > Wide::most || total < -Wide::most) throw Beyond();
+}
 
 }  // namespace hidiv

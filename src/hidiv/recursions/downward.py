@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.kernels import kernel
+from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import Layout, Places
 from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import conditional_rows, root_law, upward
@@ -28,10 +28,12 @@ class Marginals:
 def smooth(tables: Tables, layout: Layout, with_pairs: bool = True) -> Marginals:
     """P(S_u = s | E) and P(S_parent = r, S_u = s | E) for every node."""
     value, marginals, pairs, failed = smoothed(layout.n_nodes, layout.places, tables.arrays, with_pairs)
-    return Marginals(value, marginals, pairs) if failed < 0 else Marginals(-np.inf, marginals[:0], None, failed)
+    if failed >= 0:
+        return Marginals(-np.inf, marginals[:0], None, failed)
+    return Marginals(value + tables.taken_out(layout), marginals, pairs)
 
 
-@kernel
+@ranged_kernel
 def smoothed(n_nodes: int, places: Places, law: Law, with_pairs: bool) -> tuple[float, Array, Array | None, int]:
     """(log-likelihood, marginals (n, K), pairs (n, K, K) or None, failing node or -1)."""
     tables, layout = Tables(*law), Layout(n_nodes, *places)
@@ -56,7 +58,7 @@ def entropy_profile(tables: Tables, layout: Layout) -> tuple[Array, int | None]:
     return profile, None if failed < 0 else failed
 
 
-@kernel
+@ranged_kernel
 def entropies(n_nodes: int, places: Places, law: Law) -> tuple[Array, int]:
     """(profile (n,), failing node or -1)."""
     tables, layout = Tables(*law), Layout(n_nodes, *places)
@@ -81,7 +83,7 @@ def entropy(p: Array) -> Array:
     rest = np.where(p > 0.5, others(p), rest)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_p = np.where(p > 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(p))
-    return np.asarray(-np.where(p > 0, p * np.where(p > 0, log_p, 0.0), 0.0).sum(axis=-1))
+    return np.asarray(np.where(p > 0, -p * np.where(p > 0, log_p, 0.0), 0.0).sum(axis=-1) + 0.0)
 
 
 def others(p: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.kernels import kernel
+from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import IntArray, Places
 from hidiv.recursions.levels import levels
 from hidiv.recursions.local import log_sum
@@ -39,7 +39,7 @@ def expect(tables: Tables, places: Places, start: IntArray, threads: int = 0) ->
     return Counts(*expected_counts(start, places, tables.arrays, threads))
 
 
-@kernel
+@ranged_kernel
 def expected_counts(start: IntArray, places: Places, law: Law, threads: int = 0) -> tuple[Array, Array, Array, Array]:
     """(log-likelihoods (m,), initial (K,), transition (G, K, K), rows (R, K)); parents None for chains."""
     initial, transition, log_weight = law

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.kernels import kernel
+from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.local import local_divergence, log_sum
 from hidiv.recursions.tables import Law, Tables
@@ -20,7 +20,7 @@ def influence(tables: Tables, layout: Layout, unseen: Array) -> tuple[Array, int
     return (values, None) if failed < 0 else (values[:0], failed)
 
 
-@kernel
+@ranged_kernel
 def influences(n_nodes: int, places: Places, law: Law, unseen: Array) -> tuple[Array, int]:
     """(influence of every node (n,), failing node or -1)."""
     tables, layout = Tables(*law), Layout(n_nodes, *places)
@@ -39,8 +39,7 @@ def influences(n_nodes: int, places: Places, law: Law, unseen: Array) -> tuple[A
 def node_divergence(log_g: Array, log_h: Array, ratio: Array) -> Array:
     """(n,): KL of two laws given by unnormalised logs (n, K); ratio = log_h - log_g where log_g is finite."""
     total = log_sum(log_g)[:, None]
-    outside = np.where(log_g > -np.inf, -np.inf, log_h - total)
-    return local_divergence(log_g - total, ratio, outside)[1]
+    return local_divergence(log_g - total, ratio, log_h - total)[1]
 
 
 def up_without_weight(tables: Tables, layout: Layout, up: Upward) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -40,6 +41,20 @@ def kernel(twin: Function) -> Function:
     """Decorates a numpy twin: its name then stands for the compiled kernel where that one is chosen."""
     twins[twin.__name__] = twin
     return twin if _module is None else cast(Function, getattr(_module, twin.__name__))
+
+
+def ranged_kernel(twin: Function) -> Function:
+    """`kernel` for one that gives None where the numbers are out of its range: the twin, in logarithms, answers then."""
+    quick = kernel(twin)
+    if quick is twin:
+        return twin
+
+    @wraps(twin)
+    def either(*arguments: Any, **options: Any) -> Any:
+        found = quick(*arguments, **options)
+        return twin(*arguments, **options) if found is None else found
+
+    return cast(Function, either)
 
 
 def description() -> str:

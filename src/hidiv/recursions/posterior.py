@@ -4,14 +4,13 @@ never the difference of two likelihoods (definitions (2.2))."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.kernels import kernel
+from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
-from hidiv.recursions.local import local_divergence, log_sum
+from hidiv.recursions.local import exact_sum, local_divergence, log_sum
 from hidiv.recursions.support import Bools, first_gap, posterior_support, upward_support
 from hidiv.recursions.tables import Law, PairTables, Tables
 from hidiv.recursions.upward import log_of
@@ -69,8 +68,8 @@ def compare_rows(
     p = np.exp(log_p)
     m = np.where(here, row_ratio, 0.0) + np.where(here, ratio[:, None, :], 0.0)
     term_q = log_row_q + log_z_q[:, None, :]
-    outside = np.where(here | ~alive[:, :, None], -np.inf, term_q - np.where(alive, log_mass, 0.0)[:, :, None])
-    mean, local = local_divergence(log_p, m, outside)
+    log_q = np.where(alive[:, :, None], term_q - np.where(alive, log_mass, 0.0)[:, :, None], -np.inf)
+    mean, local = local_divergence(log_p, m, log_q)
     ratio_up = np.where(alive, mean + local, 0.0)
     own = np.where(alive, local + (p * residual[:, None, :]).sum(axis=2), 0.0)
     total = np.where(alive, own + (p * inward[:, None, :]).sum(axis=2), 0.0)
@@ -91,10 +90,10 @@ def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Poster
         return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
     if gap[0] >= 0:
         return Posterior(np.inf, np.nan, np.nan, infinite=gap)
-    return Posterior(value, log_p, log_q, profile)
+    return Posterior(value, log_p + pair.p.taken_out(layout), log_q + pair.q.taken_out(layout), profile)
 
 
-@kernel
+@ranged_kernel
 def posterior_value(
     n_nodes: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, by_node: bool, threads: int = 0
 ) -> Found:
@@ -172,9 +171,9 @@ def finite_posterior(pair: PairTables, layout: Layout, reached: Bools, kept: dic
     top = rows_of(
         root, first_p[None, None], first_q[None, None], pair.initial_ratio[None, None], np.ones((1, 1), dtype=bool)
     )
-    log_likelihood = fsum(np.concatenate([*scales, top.log_mass[0]]))
-    log_ratio = fsum(np.concatenate([*ratios, top.log_ratio[0]]))
-    value = fsum(np.concatenate([*values, top.inward[0]]))
+    log_likelihood = exact_sum(np.concatenate([*scales, top.log_mass[0]]))
+    log_ratio = exact_sum(np.concatenate([*ratios, top.log_ratio[0]]))
+    value = exact_sum(np.concatenate([*values, top.inward[0]]))
     return Posterior(value, log_likelihood, log_likelihood + log_ratio)
 
 

@@ -15,6 +15,8 @@ from hidiv.recursions.tables import Law, PairTables
 
 Array = NDArray[np.float64]
 
+BEYOND = -2  # the compiled kernel's word, in place of p's failing node, for a sequence out of its range
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -50,7 +52,14 @@ def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: 
     threads: 0 for all processors; the numbers are the same, bit for bit, whatever it is.
     """
     places, laws = layout.places, (pair.p.arrays, pair.q.arrays, pair.ratios)
-    return Batch(*posterior_sequences(start, places, *laws, pair.residual, threads))
+    numbers, found = posterior_sequences(start, places, *laws, pair.residual, threads)
+    for i in np.flatnonzero(found[:, 3] == BEYOND):
+        numbers[i], found[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual)
+    rows = layout.rows(np.arange(layout.n_nodes))
+    for side, tables in ((1, pair.p), (2, pair.q)):
+        if tables.shift is not None:
+            numbers[:, side] += np.add.reduceat(tables.shift[rows], start[:-1])
+    return Batch(numbers, found)
 
 
 @kernel
@@ -58,14 +67,20 @@ def posterior_sequences(
     start: IntArray, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, threads: int = 0
 ) -> tuple[Array, IntArray]:
     """(m, 3): value, both log-likelihoods; (m, 5): infinite place, failing nodes of p and q, -1 where there is none."""
-    parent, transition_of, row_of = places
-    if parent is not None:
+    if places[0] is not None:
         raise ValueError("sequences are chains and have no parents")
     values, found = np.full((len(start) - 1, 3), np.nan), np.full((len(start) - 1, 5), -1, dtype=np.int64)
-    rows = np.arange(start[-1]) if row_of is None else row_of
     for i, (first, end) in enumerate(itertools.pairwise(start)):
-        part = None, None if transition_of is None else transition_of[first:end], rows[first:end]
-        *numbers, _, place, failed_p, failed_q = posterior_value(int(end - first), part, p, q, ratio, residual, False)
-        values[i] = numbers
-        found[i] = *place, failed_p, failed_q
+        values[i], found[i] = _one_sequence(first, end, places, p, q, ratio, residual)
     return values, found
+
+
+def _one_sequence(
+    first: int, end: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None
+) -> tuple[list[float], list[int]]:
+    """One line of each of the two tables."""
+    _, transition_of, row_of = places
+    rows = np.arange(first, end) if row_of is None else row_of[first:end]
+    part = None, None if transition_of is None else transition_of[first:end], rows
+    *numbers, _, place, failed_p, failed_q = posterior_value(int(end - first), part, p, q, ratio, residual, False)
+    return numbers, [*place, failed_p, failed_q]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.kernels import kernel
+from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import IntArray, Layout, Places
 from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import conditional_rows, root_law, upward
@@ -19,7 +19,7 @@ def sample_states(tables: Tables, layout: Layout, uniform: Array) -> tuple[IntAr
     return (states, None) if failed < 0 else (states[:0], failed)
 
 
-@kernel
+@ranged_kernel
 def drawn_states(n_nodes: int, places: Places, law: Law, uniform: Array) -> tuple[IntArray, int]:
     """(states (size, n), failing node or -1)."""
     tables, layout = Tables(*law), Layout(n_nodes, *places)
@@ -40,4 +40,4 @@ def drawn_states(n_nodes: int, places: Places, law: Law, uniform: Array) -> tupl
 def pick(cumulative: Array, uniform: Array) -> IntArray:
     """The first state whose cumulative probability passes the uniform; states of probability zero are never picked."""
     passed = uniform[..., None] * cumulative[..., -1:] >= cumulative
-    return np.asarray(passed.sum(axis=-1, dtype=np.int64))
+    return np.minimum(passed.sum(axis=-1, dtype=np.int64), cumulative.shape[-1] - 1)

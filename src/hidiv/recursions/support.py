@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.layout import Layout
+from hidiv.recursions.layout import IntArray, Layout
 from hidiv.recursions.tables import PairTables, Tables
 
 Bools = NDArray[np.bool_]
@@ -47,21 +47,30 @@ def first_gap(pair: PairTables, layout: Layout, reached: Bools) -> tuple[int, in
     """The first (node, parent state, state) that p reaches and q forbids by a zero of its own, or whose residual is
     infinite; parent state -1 at the root; None when the divergence is finite."""
     k = pair.p.n_states
-    closed = pair.q.log_weight == -np.inf
-    if pair.residual is not None:
-        closed |= pair.residual == np.inf
-    root = np.zeros(1, dtype=np.int64)
-    bad = reached[0] & (closed[layout.rows(root)[0]] | (pair.q.initial == 0))
+    bad = gaps(pair, layout, reached, np.zeros(1, dtype=np.int64))[0, 0]
     if bad.any():
         return 0, -1, int(np.argmax(bad))
     found: tuple[int, int, int] | None = None
     for nodes in layout.downward(k * k):
-        which = layout.transitions(nodes)
-        shut = (pair.q.transition[which] == 0) | closed[layout.rows(nodes)][:, None, :]
-        shut &= (pair.p.transition[which] > 0) & reached[nodes][:, None, :]
-        shut &= reached[layout.parents(nodes)][:, :, None]
+        shut = gaps(pair, layout, reached, nodes)
         for i in np.flatnonzero(shut.any(axis=(1, 2))):
             r, s = np.argwhere(shut[i])[0]
             place = (int(nodes[i]), int(r), int(s))
             found = place if found is None or place < found else found
     return found
+
+
+def gaps(pair: PairTables, layout: Layout, reached: Bools, nodes: IntArray) -> Bools:
+    """(L, K, K), (1, 1, K) for the root alone: whether p goes from r to s there and q cannot, or the residual is
+    infinite."""
+    rows = layout.rows(nodes)
+    closed = pair.q.log_weight[rows] == -np.inf
+    if pair.residual is not None:
+        closed |= pair.residual[rows] == np.inf
+    if nodes[0] == 0:
+        return np.asarray((reached[:1] & (closed | (pair.q.initial == 0)))[:, None])
+    which = layout.transitions(nodes)
+    shut = (pair.q.transition[which] == 0) | closed[:, None, :]
+    shut &= (pair.p.transition[which] > 0) & reached[nodes][:, None, :]
+    shut &= reached[layout.parents(nodes)][:, :, None]
+    return np.asarray(shut)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.recursions.layout import Layout
+
 Array = NDArray[np.float64]
 Law = tuple[
     Array, Array, Array
@@ -15,11 +17,15 @@ Law = tuple[
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """initial (K,), transition (G, K, K), log_weight (R, K); a layout says which of them a node uses."""
+    """initial (K,), transition (G, K, K), log_weight (R, K); a layout says which of them a node uses.
+
+    shift (R,) or None: what was taken out of the rows of log_weight; only log-likelihoods need it back.
+    """
 
     initial: Array
     transition: Array
     log_weight: Array
+    shift: Array | None = None
 
     @property
     def n_states(self) -> int:
@@ -28,6 +34,12 @@ class Tables:
     @property
     def arrays(self) -> Law:
         return packed(self.initial, self.transition, self.log_weight)
+
+    def taken_out(self, layout: Layout) -> float:
+        """What all nodes together have lost to `shift`; -inf where no number holds it."""
+        if self.shift is None:
+            return 0.0
+        return float(self.shift[layout.rows(np.arange(layout.n_nodes))].sum(dtype=np.longdouble))
 
 
 @dataclass(frozen=True, eq=False)

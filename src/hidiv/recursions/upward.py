@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.kernels import kernel
+from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import IntArray, Layout, Places, add_to_parents
-from hidiv.recursions.local import log_sum
-from hidiv.recursions.support import upward_support
+from hidiv.recursions.local import exact_sum, log_sum
+from hidiv.recursions.support import posterior_support, upward_support
 from hidiv.recursions.tables import Law, Tables
 
 Array = NDArray[np.float64]
@@ -41,10 +40,10 @@ def log_of(values: Array) -> Array:
 def log_likelihood(tables: Tables, layout: Layout) -> tuple[float, int | None]:
     """log P(E), and the first node in upward order where the evidence fails (log P is -inf then) or None."""
     value, failed = likelihood_value(layout.n_nodes, layout.places, tables.arrays)
-    return (value, None) if failed < 0 else (-np.inf, failed)
+    return (value + tables.taken_out(layout), None) if failed < 0 else (-np.inf, failed)
 
 
-@kernel
+@ranged_kernel
 def likelihood_value(n_nodes: int, places: Places, law: Law) -> tuple[float, int]:
     """(log P(E), failing node or -1)."""
     up = upward(Tables(*law), Layout(n_nodes, *places))
@@ -54,9 +53,10 @@ def likelihood_value(n_nodes: int, places: Places, law: Law) -> tuple[float, int
 def upward(tables: Tables, layout: Layout) -> Upward:
     """Messages of every node; nothing underflows, since all of it is in logarithms."""
     n, k = layout.n_nodes, tables.n_states
-    _, failed = upward_support(tables, layout)
+    support, failed = upward_support(tables, layout)
     if failed is not None:
         return Upward(-np.inf, np.zeros((0, k)), np.zeros((0, k)), failed)
+    reached = posterior_support(tables, layout, support)
     log_transition = log_of(tables.transition)
     # Extended precision where there is one: a star adds up a hundred thousand logarithms.
     message = np.zeros((n, k), dtype=np.longdouble)
@@ -64,9 +64,13 @@ def upward(tables: Tables, layout: Layout) -> Upward:
     scales: list[Array] = []
 
     def own_of(nodes: IntArray) -> Array:
-        top = message[nodes].max(axis=1, keepdims=True)
-        scales.append(top.ravel())
-        return np.asarray(tables.log_weight[layout.rows(nodes)] + (message[nodes] - top).astype(np.float64))
+        # Weights and messages are shifted apart, by the states that count: a sum would round the lesser of the two.
+        weight, told = tables.log_weight[layout.rows(nodes)], message[nodes]
+        tops = [np.where(reached[nodes], each, -np.inf).max(axis=1, keepdims=True) for each in (weight, told)]
+        own = (weight - tops[0]) + (told - tops[1])
+        tops.append(np.where(reached[nodes], own, -np.inf).max(axis=1, keepdims=True))
+        scales.extend(top.ravel() for top in tops)
+        return np.asarray((own - tops[2]).astype(np.float64))
 
     for nodes in layout.upward(k * k):
         log_own[nodes] = own = own_of(nodes)
@@ -75,7 +79,7 @@ def upward(tables: Tables, layout: Layout) -> Upward:
     root = np.zeros(1, dtype=np.int64)
     log_own[0] = own_of(root)[0]
     log_mass[0] = log_sum(log_of(tables.initial) + log_own[0])
-    return Upward(fsum(np.append(np.concatenate(scales), log_mass[0, 0])), log_own, log_mass)
+    return Upward(exact_sum(np.append(np.concatenate(scales), log_mass[0, 0])), log_own, log_mass)
 
 
 def conditional_rows(tables: Tables, layout: Layout, up: Upward, nodes: IntArray) -> Array:

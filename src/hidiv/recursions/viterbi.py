@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.recursions.kernels import kernel
+from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import IntArray, Layout, Places, add_to_parents
 from hidiv.recursions.support import upward_support
 from hidiv.recursions.tables import Law, Tables
@@ -17,10 +17,10 @@ Array = NDArray[np.float64]
 def viterbi(tables: Tables, layout: Layout) -> tuple[IntArray, float, int | None]:
     """(states (n,), log P(states, E), impossible node or None); among equals the lowest state wins."""
     states, value, failed = best_states(layout.n_nodes, layout.places, tables.arrays)
-    return (states, value, None) if failed < 0 else (states[:0], -np.inf, failed)
+    return (states, value + tables.taken_out(layout), None) if failed < 0 else (states[:0], -np.inf, failed)
 
 
-@kernel
+@ranged_kernel
 def best_states(n_nodes: int, places: Places, law: Law) -> tuple[IntArray, float, int]:
     """(states (n,), log P(states, E), failing node or -1)."""
     tables, layout = Tables(*law), Layout(n_nodes, *places)

@@ -1,0 +1,78 @@
+"""Evidence far in the tails: weights of the states relative to each other, which logarithms far below 0 cannot hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.known import weight_ratio
+from hidiv.inference.rows import Rows
+from hidiv.inference.weights import by_family, symbol_sets
+from hidiv.models.model import Model
+from hidiv.recursions.terms import log_ratio
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FAR = 4096.0  # a logarithm of this size is rounded by 4.5e-13: differences between states begin to lose digits
+
+
+def far_rows(*tables: Array, limit: float = FAR) -> IntArray:
+    """Rows where the largest logarithm of some table is beyond +-limit and some state has weight in all of them."""
+    if all(-limit <= table.min(initial=0.0) and table.max(initial=0.0) <= limit for table in tables):
+        return np.zeros(0, dtype=np.int64)
+    far, alive = np.zeros(len(tables[0]), dtype=np.bool_), np.ones(tables[0].shape, dtype=np.bool_)
+    for table in tables:
+        top = np.maximum.reduce(table.T)  # column by column: quicker than along short rows
+        far |= (np.abs(top) > limit) & (top > -np.inf)
+        alive &= table > -np.inf
+    return np.flatnonzero(far & alive.any(axis=1))
+
+
+def relative(model: Model, rows: Rows, table: Array, where: IntArray, state: IntArray) -> Array:
+    """(r, K): log w(s) - log w(state) of the rows `where`, state (r,), computed from the laws' differences.
+
+    `table` (R, K) holds the logarithms themselves; their differences stand in where the laws' are no numbers.
+    """
+    own = table[where]
+    with np.errstate(invalid="ignore"):
+        plain = own - np.take_along_axis(own, state[:, None], axis=1)
+    found = np.zeros_like(plain)
+    for family, of_family in by_family(model, rows):
+        mine = np.isin(where, np.arange(rows.n_rows)[of_family])
+        for reference in np.unique(state[mine]):
+            index = np.flatnonzero(mine & (state == reference))
+            at = where[index]
+            lower, upper = (None if bound is None else bound[at] for bound in (rows.lower, rows.upper))
+            if family.n_features:
+                first = family.take(np.full(model.n_states, reference))
+                inside = symbol_sets(family, rows, at)
+                found[index] = weight_ratio(first, family, rows.x[at], lower, upper, inside)
+    if model.end is not None:
+        ended = where >= rows.n_rows - rows.n_ended
+        found[ended] += log_ratio(model.end[state[ended]][:, None], model.end[None])
+    return np.where(own == -np.inf, -np.inf, np.where(np.isfinite(found), found, plain))
+
+
+def moved(table: Array, where: IntArray, state: IntArray, rows: Array | None = None) -> tuple[Array, Array | None]:
+    """The table with these rows relative to the state given for each, and (R,) what was taken out; None for nothing.
+
+    rows (r, K): the relative logarithms, if they are known better than by subtraction.
+    """
+    if not where.size:
+        return table, None
+    own = table[where]
+    base = np.take_along_axis(own, state[:, None], axis=1)
+    table, shift = table.copy(), np.zeros(len(table))
+    table[where] = own - base if rows is None else rows
+    shift[where] = base[:, 0]
+    return table, shift
+
+
+def near(
+    model: Model, rows: Rows, table: Array, accurate: bool = True, limit: float = FAR
+) -> tuple[Array, Array | None]:
+    """The table with rows beyond +-limit relative to their likeliest state, and (R,) what was taken out of each."""
+    where = far_rows(table, limit=limit)
+    state = table[where].argmax(axis=1)
+    return moved(table, where, state, relative(model, rows, table, where, state) if accurate and where.size else None)
