@@ -14,12 +14,11 @@ import numpy as np
 from hidiv.adapters.as_model import as_model
 from hidiv.arguments import generator, whole
 from hidiv.fitting.bootstrap_result import BootstrapResult, summary
-from hidiv.fitting.draft import draft_of
-from hidiv.fitting.em import Options, begin, climb
-from hidiv.fitting.expectation import problem_of
-from hidiv.fitting.fit import read_options, refit
-from hidiv.fitting.forest import Forest, forest_of, joined
+from hidiv.fitting.em import Options
+from hidiv.fitting.fit import read_options
+from hidiv.fitting.forest import Forest, forest_of
 from hidiv.fitting.measures import Measure, measures
+from hidiv.fitting.one_law import apart, apart_by_chance, climbed, one_law
 from hidiv.fitting.result import FitResult
 from hidiv.fitting.shapes import check_fixed
 from hidiv.fitting.simulation import redrawn
@@ -79,9 +78,8 @@ def bootstrap_divergence(
     value = float(closely(first, second))
     statistic = both = None
     if null:
-        together = joined(known_p, known_q)
-        both = min((refit(model, together, options) for model in (first, second)), key=lambda found: found.bic).model
-        statistic = float(quickly(*_from_one(both, known_p, known_q, options)))
+        both = one_law(first, second, known_p, known_q, options)
+        statistic = float(quickly(*apart(both, known_p, known_q, options)))
     seeds = generator(seed).spawn(2 * replicates)
     work = partial(_replicate, known_p=known_p, known_q=known_q, options=replace(options, threads=1), measure=quickly)
     jobs: list[tuple[tuple[Model, ...], np.random.Generator]] = []
@@ -94,7 +92,14 @@ def bootstrap_divergence(
     chance = None if both is None else np.array([value for value in values[1::2] if value is not None])
     if len(drawn) < 2:
         raise KeyboardInterrupt
+    if closely is not quickly:
+        drawn = drawn * _scale(value, float(quickly(first, second)))
     return summary(value, drawn, chance, statistic)
+
+
+def _scale(closely: float, quickly: float) -> float:
+    """What turns quick values into close ones: draws with one seed are off by much the same share for all pairs."""
+    return closely / quickly if 0.0 < quickly < np.inf and 0.0 < closely < np.inf else 1.0
 
 
 def _all(work: Callable[[Any], float], jobs: Sequence[Any], executor: Executor | None) -> list[float | None]:
@@ -124,18 +129,7 @@ def _replicate(
 ) -> float:
     """The divergence of two models fitted to evidence drawn anew, from two models or both from one."""
     models, rng = job
-    drawn = [redrawn(model, known, rng) for model, known in zip((models[0], models[-1]), (known_p, known_q), strict=True)]
     if len(models) == 1:
-        return float(measure(*_from_one(models[0], *drawn, options)))
-    return float(measure(*(_climbed(model, known, options) for model, known in zip(models, drawn, strict=True))))
-
-
-def _from_one(model: Model, known_p: Forest, known_q: Forest, options: Options) -> tuple[Model, Model]:
-    """A model of each data set, both climbed from the model of the two together: what the p-value compares."""
-    start = _climbed(model, joined(known_p, known_q), options)
-    return _climbed(start, known_p, options), _climbed(start, known_q, options)
-
-
-def _climbed(model: Model, known: Forest, options: Options) -> Model:
-    problem = problem_of(known, model)
-    return climb(begin(draft_of(model), problem, options), problem, options, None, True).model.finished(model)
+        return float(measure(*apart_by_chance(models[0], known_p, known_q, options, rng)))
+    drawn = (redrawn(model, known, rng) for model, known in zip(models, (known_p, known_q), strict=True))
+    return float(measure(*(climbed(model, known, options) for model, known in zip(models, drawn, strict=True))))
