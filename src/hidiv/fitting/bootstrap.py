@@ -48,7 +48,7 @@ def bootstrap_divergence(
     fixed: str | Iterable[str] = (),
     executor: Executor | None = None,
 ) -> BootstrapResult:
-    """The standard error of D(p || q) between two models fitted to data of their own, and whether it is more than chance.
+    """The standard error of D(p || q) between two models fitted to data of their own, and whether chance gives as much.
 
     p and q are the fitted models (or FitResults), the evidence and the trees what they were fitted to. Each replicate
     draws evidence of the same shape from p and from q, fits both again from there, and takes the divergence.

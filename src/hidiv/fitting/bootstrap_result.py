@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 LEVEL = 0.95
+ROUNDING = 1e-12  # 1 / 20 is not above 1 - .95
 ELSEWHERE = 0.1  # relative difference of value and statistic that is worth a word
 
 
@@ -45,28 +46,26 @@ class BootstrapResult:
         """How far the replicates lie above the value, on average."""
         return 0.0 if isinf(self.value) else float(self.replicates.mean() - self.value)
 
-    @property
-    def smallest_p(self) -> float | None:
-        """The smallest p-value that so many replicates allow."""
-        return None if self.null is None else 1.0 / (1 + len(self.null))
-
     def __repr__(self) -> str:
         said = (
             f"divergence {self.value:.4g} nats, standard error {self.std_error:.2g}, "
             f"{LEVEL:.0%} interval [{self.lower:.4g}, {self.upper:.4g}] by {len(self.replicates)} replicates"
         )
-        if self.p_value is not None:
-            said += f"; p-value {self.p_value:.2g}: {self._verdict()}"
+        if self.p_value is not None and self.null is not None:
+            said += f"; p-value {self.p_value:.2g}: {_verdict(self.p_value, len(self.null))}"
         return said + "".join(f"\n  {note}" for note in self.notes)
 
-    def _verdict(self) -> str:
-        assert self.p_value is not None and self.null is not None and self.smallest_p is not None
-        least = f"the smallest that {len(self.null)} replicates allow"
-        if self.smallest_p > 1.0 - LEVEL:
-            return least if self.p_value == self.smallest_p else f"{least} is {self.smallest_p:.2g}, too few to tell"
-        if self.p_value > 1.0 - LEVEL:
-            return "no more than chance gives"
-        return "more than chance gives" + (f", {least}" if self.p_value == self.smallest_p else "")
+
+def _verdict(p_value: float, replicates: int) -> str:
+    """What a p-value means, and what it could have been at the least."""
+    smallest = 1.0 / (1 + replicates)
+    least = f"the smallest that {replicates} replicates allow"
+    if smallest > 1.0 - LEVEL + ROUNDING:
+        few = f"{least} is {smallest:.2g}" if p_value > smallest else least
+        return f"{few}, too few to tell"
+    if p_value > 1.0 - LEVEL + ROUNDING:
+        return "no more than chance gives"
+    return "more than chance gives" + (f", {least}" if p_value == smallest else "")
 
 
 def summary(value: float, drawn: Array, chance: Array | None, statistic: float | None) -> BootstrapResult:

@@ -47,14 +47,15 @@ def fit(
     from `start`.
 
     `evidence` is one item or a list, `tree` None for chains, one tree for all of them, or a list; `lengths` cuts
-    stacked sequences. `emission` is a family's name, class or a template object (or a list of them, one a group).
-    `group` None takes the groups the trees were given, "level" groups by level, "none" not at all; labels from 0 for
-    each node (for all trees, or a list of them for each tree) may be given instead. `grouped` says which parts have
-    parameters by group. `end` fits the probabilities of stopping too, also from a start without them. Parameters and parts named in `fixed` (initial,
-    transition, emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many observations
-    more for every state, against collapse. From two starts on, climbs from beside the best tops follow. A climb is at
-    its end when an iteration gains at most tol times the log-likelihood, the best one when all that is still to be
-    expected is at most tol (unless `polish` is False). Evidence that no start can produce is an error.
+    stacked sequences. Text and categories are symbols for emission="categorical", and the model keeps their names.
+    `emission` is a family's name, class or a template object (or a list of them, one a group). `group` None takes the
+    groups the trees were given, "level" groups by level, "none" not at all; labels from 0 for each node (for all trees,
+    or a list of them for each tree) may be given instead. `grouped` says which parts have parameters by group. `end`
+    fits the probabilities of stopping too, also from a start without them. Parameters and parts named in `fixed`
+    (initial, transition, emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many
+    observations more for every state, against collapse. From two starts on, climbs from beside the best tops follow. A
+    climb is at its end when an iteration gains at most tol times the log-likelihood, the best one when all that is
+    still to be expected is at most tol (unless `polish` is False). Evidence that no start can produce is an error.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 4.0], std=[1.0, 1.0]))
@@ -65,7 +66,7 @@ def fit(
     """
     if start is None and n_states is None and isinstance(tree, int | np.integer):
         refuse(
-            InvalidModel, "n_states", f"is needed without a start; {tree} was taken for the tree, a chain of {tree} nodes",
+            InvalidModel, "n_states", f"is needed; {tree} was taken for the tree, a chain of {tree} nodes",
             remedy=f"write fit(evidence, None, {tree}) or n_states={tree} for the number of states",
         )  # fmt: skip
     forest = forest_of(evidence, tree, lengths, group)

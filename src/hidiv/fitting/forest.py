@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidEvidence, InvalidTree, refuse
 from hidiv.inference.rows import evidence_and_tree
-from hidiv.models.evidence import Evidence
+from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.symbols import SymbolNames, translated, united
 from hidiv.models.tree import Tree
 
@@ -101,12 +101,9 @@ def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[An
 
         if tree is not None:
             refuse(InvalidTree, "tree", "must be None with lengths, which cut the evidence into chains", tree)
-        if isinstance(evidence, Evidence):
-            refuse(
-                InvalidEvidence, "evidence", "must be an array with lengths", remedy="give a list of evidence instead"
-            )
-        values, start = stacked(evidence, lengths)
-        return [(part, None) for part in np.split(values, start[1:-1])]
+        known = as_evidence(evidence)
+        _, start = stacked(known.x, lengths)
+        return [(_chosen(known, np.arange(a, b)), None) for a, b in itertools.pairwise(start.tolist())]
     trees = list(tree) if isinstance(tree, list | tuple) else None
     if trees is None and not _is_list(evidence):
         return [(evidence, tree)]

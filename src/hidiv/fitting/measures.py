@@ -1,4 +1,4 @@
-"""How far apart two fitted models are, as a bootstrap asks it hundreds of times: quick, and the same for the same pair."""
+"""How far apart two models are, as a bootstrap asks it hundreds of times: quick, and the same for the same pair."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def measures(divergence: str | Measure, on: Any, known: Forest, model: Model) ->
     if callable(divergence):
         return divergence, divergence
     if divergence not in ("observed", "aligned", "joint"):
-        refuse(HidivError, "divergence", 'must be "observed", "aligned", "joint" or a function of two models', divergence)
+        refuse(
+            HidivError, "divergence", 'must be "observed", "aligned", "joint" or a function of two models', divergence
+        )
     tree = on
     if tree is None:
         tree = UNTIL_END if model.end is not None else first_tree(known)

@@ -56,5 +56,5 @@ def of_family(family: Family, fixed: frozenset[str], zeros_stay: bool = False) -
 
 def _of_rows(rows: Array, zeros_stay: bool) -> int:
     """Free entries of rows that sum to one."""
-    entries = int(np.count_nonzero(rows)) if zeros_stay else rows.size
-    return entries - rows.size // rows.shape[-1]
+    entries = int(np.count_nonzero(rows)) if zeros_stay else int(rows.size)
+    return entries - int(np.prod(rows.shape[:-1]))

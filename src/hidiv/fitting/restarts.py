@@ -223,8 +223,8 @@ def finished(
         notes.append(f"not converged after {len(run.history) - 1} iterations")
     model = run.model.finished(shape)
     return FitResult(
-        model, run.log_likelihood, tuple(run.history), run.converged, count_parameters(shape, options.fixed, zeros_stay),
-        _observed(problem.forest), tuple(notes), starts,
+        model, run.log_likelihood, tuple(run.history), run.converged,
+        count_parameters(shape, options.fixed, zeros_stay), _observed(problem.forest), tuple(notes), starts,
     )  # fmt: skip
 
 

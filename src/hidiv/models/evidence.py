@@ -115,6 +115,13 @@ class Evidence:
         evidence._set(x, *ends, None, None, symbol_sets, state_sets, True, None, None)
         return evidence
 
+    @classmethod
+    def named(cls, x: Array, symbol_names: SymbolNames | None, column_names: tuple[str, ...] | None) -> Evidence:
+        """Values (n, F) whose numbers are symbols with these names, column by column; NaN is not seen."""
+        evidence = cls.__new__(cls)
+        evidence._set(x, None, None, None, None, {}, {}, False, symbol_names, column_names)
+        return evidence
+
     def _set(self, *fields: Any) -> None:
         for key, value in zip(self.__dataclass_fields__, fields, strict=True):
             object.__setattr__(self, key, frozen(value.view()) if isinstance(value, np.ndarray) else value)

@@ -24,8 +24,9 @@ def text_columns(place: str, value: Any) -> tuple[Array, SymbolNames | None, tup
 
     Text gets numbers in alphabetical order, categories keep their own order; a column is one or the other throughout.
     """
-    labelled = _headed(value)
-    if labelled is None:
+    headed = _headed(value)
+    labelled: list[tuple[Any, Any]] = headed or []
+    if headed is None:
         try:
             array = np.asarray(value, dtype=object)
         except ValueError:
@@ -35,7 +36,7 @@ def text_columns(place: str, value: Any) -> tuple[Array, SymbolNames | None, tup
         labelled = [(None, array)] if array.ndim == 1 else list(enumerate(array.T))
     read = [_column(place if label is None else f"{place}, column {label!r}", column) for label, column in labelled]
     alphabets = tuple(alphabet for _, alphabet in read)
-    headings = tuple(str(label) for label, _ in labelled) if _headed(value) and labelled[0][0] is not None else None
+    headings = tuple(str(label) for label, _ in labelled) if headed and labelled[0][0] is not None else None
     x = np.column_stack([codes for codes, _ in read])
     return x, alphabets if any(alphabet is not None for alphabet in alphabets) else None, headings
 
@@ -61,13 +62,15 @@ def translated(x: Array, own: SymbolNames, wanted: SymbolNames | None, whose: st
             continue
         if names is None:
             remedy = "give the model symbol_names, or evidence in numbers from 0"
-            refuse(InvalidEvidence, "x", f"holds text in column {f}, and {whose} has no names for symbols", remedy=remedy)
+            refuse(
+                InvalidEvidence, "x", f"holds text in column {f}, and the {whose} has no symbol_names", remedy=remedy
+            )
         place = {name: float(i) for i, name in enumerate(names)}
         seen = ~np.isnan(found[:, f])
         for code in np.unique(found[seen, f]).astype(int).tolist():
             if alphabet[code] not in place:
-                rule = f"column {f} holds a symbol that {whose} does not know"
-                refuse(InvalidEvidence, "x", rule, alphabet[code], "known are " + listed(names))
+                rule = f"{alphabet[code]!r} in column {f} is not a symbol of the {whose}"
+                refuse(InvalidEvidence, "x", rule, remedy="its symbols are " + listed(names))
         table = np.array([place.get(name, np.nan) for name in alphabet])
         found[seen, f] = table[found[seen, f].astype(int)]
     return found
@@ -162,13 +165,12 @@ def _column(place: str, column: Any) -> tuple[Array, Alphabet | None]:
 
 
 def _text(place: str, entries: list[Any]) -> tuple[Array, Alphabet]:
+    """Texts as symbols; a number among them may be a slip of the pen, and is refused."""
+    text = [entry for entry in entries if isinstance(entry, str) and not _is_number(entry)]
     for node, entry in enumerate(entries):
         if entry is not None and (not isinstance(entry, str) or _is_number(entry)):
-            rule = f"must hold numbers only, or text only for symbols; node {node} breaks it"
-            first = next(each for each in entries if isinstance(each, str) and not _is_number(each)) if any(
-                isinstance(each, str) and not _is_number(each) for each in entries
-            ) else None  # fmt: skip
-            refuse(InvalidEvidence, place, rule, entry if first is None else f"{first!r} and {entry!r}")
+            both = f"{text[0]!r} and {entry!r}" if text else repr(entry)
+            refuse(InvalidEvidence, place, f"must hold numbers only, or text only for symbols (see node {node})", both)
     return encoded(entries)
 
 
@@ -181,7 +183,9 @@ def _is_number(text: str) -> bool:
 
 
 def _is_missing(entry: Any) -> bool:
-    return entry is None or type(entry).__name__ in ("NAType", "NaTType") or (isinstance(entry, float) and entry != entry)
+    return (
+        entry is None or type(entry).__name__ in ("NAType", "NaTType") or (isinstance(entry, float) and entry != entry)
+    )
 
 
 def _kind(value: Any) -> str:
