@@ -230,6 +230,6 @@ def test_zeros_of_a_start_are_no_parameters():
     assert hd.fit([x] * 3, start=path, pseudo_count=1.0).n_parameters == 2 + 6 + 6
     assert hd.fit([x] * 3, None, 3, "categorical", n_init=1, seed=0).n_parameters == 2 + 6 + 6
     bits = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], hd.Bernoulli([[0.0, 0.5], [0.5, 1.0]]))
-    assert hd.fit([[0, 1], [1, 1], [0, 0]], start=bits, max_iter=3).n_parameters == 1 + 2 + 2
+    assert hd.fit(np.array([[0, 1], [1, 1], [0, 0]]), start=bits, max_iter=3).n_parameters == 1 + 2 + 2
     ended = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.0]], hd.Poisson([0.0, 3.0]), end=[0.0, 0.5])
     assert hd.fit([[0, 0, 3], [2, 0, 4]], start=ended, max_iter=3).n_parameters == 1 + (1 + 1) + 1
