@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hidiv as hd
@@ -56,3 +57,46 @@ def test_refused(data: str, tmp_path: Path) -> None:
     assert "known are" in refusal("fit", "--data", data, "--states", "2", "--emission", "normal", "-o", out)
     assert "--lengths" in refusal("fit", "--data", data, "--states", "2", "--lengths", "a", "-o", out)
     assert not Path(out).exists()
+
+
+def table(tmp_path: Path, text: str) -> tuple[str, ...]:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    return ("fit", "--data", str(path), "--n-init", "1", "--seed", "0", "-o", str(tmp_path / "A.json"))
+
+
+def test_says_which_columns_it_used(tmp_path: Path) -> None:
+    """The index that pandas writes and the states of `hidiv sample` are no observations."""
+    frame = pd.DataFrame({"height": [1.5, 2.5, 9.5, 8.5], "state": [0, 0, 1, 1], "width": [1.0, 2.0, 1.0, 2.0]})
+    words = table(tmp_path, frame.to_csv())
+    said = hidiv(*words, "--states", "1")
+    assert said.stdout.startswith(
+        "columns: height, width; left out: the first one, without a name (an index of the rows); "
+        "left out: state (no observation)\n"
+    )
+    assert hd.load(words[-1]).n_features == 2
+    dated = frame.set_axis(["mon", "tue", "wed", "thu"])
+    assert hidiv(*table(tmp_path, dated.to_csv()), "--states", "1").stdout == said.stdout
+    told = json.loads(hidiv(*table(tmp_path, frame.to_csv(index=False)), "--states", "1", "--json").stdout)
+    assert told["columns"] == ["height", "width"]
+    kept = hidiv(*table(tmp_path, ",x\n5,1\n7,2\n2,2\n"), "--states", "1")
+    assert kept.stdout.startswith("columns: column 1, x\n")  # it counts nothing, so it may be anything
+
+
+def test_text_is_symbols_with_names(tmp_path: Path) -> None:
+    words = table(tmp_path, "base\n" + "\n".join("GATTACA") + "\n\nNA\n")
+    said = hidiv(*words, "--states", "2", "--emission", "categorical")
+    assert said.returncode == 0, said.stderr
+    assert hd.load(words[-1]).symbol_names == (("A", "C", "G", "T"),)
+    assert hidiv("influence", words[-1], "--data", words[2]).returncode == 0
+    assert hidiv("posterior", words[-1], words[-1], "--data", words[2]).returncode == 0
+    bare = table(tmp_path, "\n".join("GATTACAG") + "\n")  # G comes again, so that it is no heading
+    assert hidiv(*bare, "--states", "1", "--emission", "categorical").stdout.startswith("columns: column 1\n")
+    assert hd.load(bare[-1]).emission.probs.tolist() == [[3 / 8, 1 / 8, 2 / 8, 2 / 8]]
+
+
+def test_columns_that_are_refused_are_named(tmp_path: Path) -> None:
+    words = table(tmp_path, "base,x\nG,1\nA,2\n")
+    assert "column 'base': holds text (A, G) and gaussian takes numbers" in refusal(*words, "--states", "1")
+    words = table(tmp_path, "x,y\n1,1\n2,1\n3o,2\n")
+    assert "column 'x', line 4: values are numbers" in refusal(*words, "--states", "1")

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from benchmarks.bootstrap_size import interval, rejected
 from hidiv.errors import HidivError
+from hidiv.fitting.bootstrap_result import standard_error, summary
 from hidiv.fitting.forest import forest_of
+from hidiv.fitting.measures import drawn_observed, many
 from hidiv.fitting.simulation import redrawn
 
 P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 8.0]))
@@ -22,14 +25,14 @@ def test_one_state_has_a_known_error():
     x, y = np.random.default_rng(0).normal(size=n), 1.0 + np.random.default_rng(1).normal(size=m)
     x, y = [[each] for each in x], [[each] for each in y]  # many trees of one node
     p, q = (hd.fit(each, None, 1, law, fixed="std", n_init=1).model for each in (x, y))
-    found = hd.bootstrap_divergence(p, q, x, y, on=1, replicates=100, seed=2, fixed="std")
+    found = hd.bootstrap_divergence(p, q, x, y, divergence="joint", on=1, replicates=100, seed=2, fixed="std")
     apart = p.emission.mean[0] - q.emission.mean[0]
     assert abs(found.value - apart**2 / 2) < 1e-12
     # A standard deviation of 100 draws is known to 7 percent.
     assert abs(found.std_error / (abs(apart) * np.sqrt(1 / n + 1 / m)) - 1) < 0.2
     assert found.lower < found.value < found.upper
     assert found.p_value == 1 / 101
-    assert "more than chance" in repr(found)
+    assert repr(found).endswith("more than chance gives, the smallest that 100 replicates allow")
 
 
 def test_no_difference_is_told():
@@ -84,6 +87,115 @@ def test_states_are_drawn_as_the_model_says():
     model = hd.Model([1.0, 0.0], [[0.0, 1.0], [1.0, 0.0]], hd.Poisson([0.0, 50.0]))
     x = redrawn(model, forest, np.random.default_rng(0)).evidence.x[:, 0]
     assert ((x > 0) == [0, 1, 0, 1, 0, 1, 1, 0, 0, 0, 0]).all()
+
+
+def separate_fits() -> tuple[list[np.ndarray], ...]:
+    """Two samples of one law, and fits that number their states the other way round."""
+    x, y = (list(hd.sample(P, 20, size=8, seed=seed)[1]) for seed in (11, 12))
+    p, q = (hd.fit(each, start=P, tol=1e-4).model for each in (x, y))
+    return p, q.relabel([1, 0]), x, y
+
+
+@pytest.mark.parametrize("divergence", ["observed", "aligned", "joint"])
+def test_the_numbering_of_states_is_no_difference(divergence):
+    p, q, x, y = separate_fits()
+    found = hd.bootstrap_divergence(p, q, x, y, divergence=divergence, replicates=19, seed=0, tol=1e-4)
+    assert found.p_value > 0.05
+    exact = {"observed": hd.observed_kl, "aligned": hd.align, "joint": hd.joint_kl}[divergence](p, q, 20)
+    assert abs(found.value / exact.value - 1) < 0.02
+    if divergence == "joint":
+        assert found.value > 20 * found.statistic  # as labelled, states are mistaken for each other
+        assert "the p-value is that of" in repr(found)
+    else:
+        assert abs(found.statistic / found.value - 1) < 0.2
+
+
+def test_observed_is_the_default_and_takes_any_numbers_of_states():
+    p, q, x, y = separate_fits()
+    settings = {"replicates": 3, "seed": 0, "max_iter": 3}
+    default = hd.bootstrap_divergence(p, q, x, y, **settings)
+    named = hd.bootstrap_divergence(p, q, x, y, divergence="observed", **settings)
+    assert np.array_equal(default.replicates, named.replicates)
+    one = hd.fit(y, None, 1, "poisson", n_init=1)
+    found = hd.bootstrap_divergence(p, one, x, y, **settings)
+    assert found.value > 0
+    assert np.isfinite(found.replicates).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_quick_observed_divergences(seed, monkeypatch):
+    """Against every word listed: draws of both models, right for near and far pairs and whatever they exclude."""
+    monkeypatch.setattr("hidiv.fitting.measures.SEED", seed)
+    a = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]))
+    near = hd.Model([0.4, 0.6], [[0.85, 0.15], [0.25, 0.75]], hd.Categorical([[0.65, 0.2, 0.15], [0.1, 0.35, 0.55]]))
+    far = hd.Model([0.4, 0.6], [[0.5, 0.5], [0.5, 0.5]], hd.Categorical([[0.1, 0.1, 0.8], [0.1, 0.8, 0.1]]))
+    fewer = hd.Model([1.0, 0.0], [[0.5, 0.5], [0.0, 1.0]], hd.Categorical([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]))
+    for tree in (hd.Tree.chain(5), hd.Tree([-1, 0, 0, 1, 1])):
+        shape = many(tree, 1)
+        for p, q in ((a, near), (a, far), (far, a), (fewer, a)):
+            exact = hd.observed_kl(p, q, tree, method="exact").value
+            assert abs(drawn_observed(p, q, tree, shape) / exact - 1) < 0.25  # four standard errors of 1000 draws
+        assert drawn_observed(a, fewer, tree, shape) == np.inf
+        assert abs(drawn_observed(a, a.relabel([1, 0]), tree, shape)) < 1e-14
+
+
+@pytest.mark.parametrize(("degrees", "apart"), [(1, 0.0), (4, 0.0), (12, 0.0), (4, 10.0), (4, 400.0)])
+def test_standard_error_near_zero_and_far_from_it(degrees, apart):
+    """A divergence of fits is a chi-square off centre: its spread is known, that of replicates is larger near 0."""
+    rng = np.random.default_rng(degrees)
+    values = 0.1 * rng.noncentral_chisquare(degrees, apart, size=200)
+    truth = 0.1 * np.sqrt(2 * degrees + 4 * apart)
+    drawn = [0.1 * rng.noncentral_chisquare(degrees, value / 0.1, size=400) for value in values]
+    found = [standard_error(value, each) for value, each in zip(values, drawn, strict=True)]
+    assert 0.85 < np.median(found) / truth < 1.15
+    if not apart:
+        assert np.median([each.std() for each in drawn]) / truth > 1.2  # what replicates themselves say
+
+
+def test_rejections_where_one_law_made_both():
+    """The small form of benchmarks/bootstrap_size.py: as many as an exact test rejects in 95 of 100 studies."""
+    law = hd.Model([0.5, 0.5], [[0.8, 0.2], [0.3, 0.7]], hd.Categorical([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]))
+    nulls = 40
+    told = [rejected(law, 8, 4, seed) for seed in range(nulls)]
+    for name in ("observed", "aligned"):
+        assert interval(nulls)[0] <= sum(each[name] for each in told) <= interval(nulls)[1], name
+
+
+def test_one_sample_shows_what_the_other_never_did():
+    x, y = [[0, 1, 0, 1, 1, 0], [0, 0, 1, 0]], [[0, 2, 1, 2, 0, 2], [2, 2, 0, 1]]
+    p, q = (hd.Model([1.0], [[1.0]], hd.Categorical([probs])) for probs in ([0.6, 0.4, 0.0], [0.3, 0.2, 0.5]))
+    found = hd.bootstrap_divergence(p, q, x, y, replicates=4, seed=0)
+    assert np.isfinite(found.value)
+    assert found.p_value is not None
+    turned = hd.bootstrap_divergence(q, p, y, x, replicates=4, seed=0)
+    assert turned.value == np.inf
+    assert turned.p_value is not None
+
+
+def test_few_replicates_and_values_outside_their_interval_have_a_word():
+    p, q, x, y = separate_fits()
+    few = hd.bootstrap_divergence(p, q, x, y, replicates=4, seed=0, max_iter=5)
+    assert "the smallest that 4 replicates allow" in repr(few)
+    assert "chance gives" not in repr(few)
+    above = summary(1.0, np.array([1.5, 1.6, 1.8]), np.array([2.0]), 1.0)
+    assert above.upper < above.value
+    assert above.notes == (
+        "the value lies above its interval: fitting anew adds about 0.6, and the interval is that of the divergence "
+        "without it",
+    )
+    assert "p-value 1: the smallest that 1 replicates allow is 0.5, too few to tell" in repr(above)
+    assert summary(1.0, np.array([0.5, 1.6]), None, None).notes == ()
+    endless = summary(np.inf, np.array([1.0, np.inf]), np.array([1.0]), np.inf)
+    assert (endless.lower, endless.upper, endless.std_error, endless.bias) == (0.0, np.inf, np.inf, 0.0)
+    assert "nan" not in repr(endless)
+
+
+def test_models_without_observations_have_no_observed_divergence():
+    silent = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Silent(2))
+    known = hd.Evidence(allowed=np.eye(2, dtype=bool)[[0, 0, 1, 1, 0]])
+    with pytest.raises(HidivError, match="joint"):
+        hd.bootstrap_divergence(silent, silent, known, known)
+    assert hd.bootstrap_divergence(silent, silent, known, known, divergence="joint", replicates=2, seed=0).value == 0
 
 
 @pytest.mark.parametrize("bad", [{"replicates": 1}, {"divergence": "nearest"}])

@@ -198,3 +198,38 @@ def test_an_impossible_start_is_named():
     start = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], hd.Categorical([[1.0, 0.0], [1.0, 0.0]]))
     with pytest.raises(HidivError, match=r"evidence\[1\]"):
         hd.fit([[0, 0], [0, 1]], start=start)
+
+
+def test_a_start_without_ends_is_given_them():
+    law = hd.Model([0.6, 0.4], [[0.7, 0.1], [0.2, 0.7]], hd.Poisson([1.0, 8.0]), end=[0.2, 0.1])
+    x = [hd.sample(law, hd.UNTIL_END, seed=seed)[1] for seed in range(30)]
+    endless = hd.Model([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], hd.Poisson([2.0, 6.0]), name="start")
+    found = hd.fit(x, start=endless, end=True)
+    assert found.model.end is not None
+    assert found.model.name == "start"
+    ended = hd.Model([0.5, 0.5], [[0.64, 0.16], [0.16, 0.64]], hd.Poisson([2.0, 6.0]), end=[0.2, 0.2])
+    assert abs(found.log_likelihood - hd.fit(x, start=ended).log_likelihood) < 1e-4
+    assert hd.fit(x, start=endless).model.end is None
+    with pytest.raises(HidivError, match="end"):
+        hd.fit(x, start=endless, end=True, fixed="transition")
+    with pytest.raises(HidivError, match="end"):
+        hd.fit([1, 2, 3], hd.Tree([-1, 0, 0]), start=endless, end=True)
+
+
+def test_zeros_of_a_start_are_no_parameters():
+    """From left to right over three states: what is 0 stays 0, and BIC does not pay for it."""
+    path = hd.Model(
+        [1.0, 0.0, 0.0], [[0.8, 0.2, 0.0], [0.0, 0.8, 0.2], [0.0, 0.0, 1.0]],
+        hd.Categorical([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.0, 0.0, 1.0]]),
+    )  # fmt: skip
+    x = [0, 1, 0, 2, 1, 2, 2, 2]
+    found = hd.fit([x] * 3, start=path)
+    assert found.n_parameters == 0 + (1 + 1 + 0) + (1 + 2 + 0)
+    assert found.bic == -2 * found.log_likelihood + 5 * np.log(24)
+    # Added observations make all of it possible again; and a search begins without zeros.
+    assert hd.fit([x] * 3, start=path, pseudo_count=1.0).n_parameters == 2 + 6 + 6
+    assert hd.fit([x] * 3, None, 3, "categorical", n_init=1, seed=0).n_parameters == 2 + 6 + 6
+    bits = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], hd.Bernoulli([[0.0, 0.5], [0.5, 1.0]]))
+    assert hd.fit(np.array([[0, 1], [1, 1], [0, 0]]), start=bits, max_iter=3).n_parameters == 1 + 2 + 2
+    ended = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.0]], hd.Poisson([0.0, 3.0]), end=[0.0, 0.5])
+    assert hd.fit([[0, 0, 3], [2, 0, 4]], start=ended, max_iter=3).n_parameters == 1 + (1 + 1) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hidiv.cli.inputs import data_option, json_option, read_data, read_model, read_tree, tree_option
+from hidiv.cli.inputs import data_option, json_option, read_model, read_tree, read_values_of, tree_option
 from hidiv.cli.tables import print_json
 
 
@@ -75,9 +75,9 @@ def fit(
         if not all(part.isdecimal() for part in parts):
             refuse(HidivError, f"--lengths {lengths}", "are whole numbers with commas between them")
         cut = [int(part) for part in parts]
-    values = read_data(data)
+    values = read_values_of(data)
     found = fitted(
-        values if values.shape[1] > 1 else values[:, 0],
+        values.evidence,
         None if tree_text is None else read_tree(tree_text),
         states,
         emission,
@@ -93,8 +93,9 @@ def fit(
     )
     save(found.model, out)
     if as_json:
-        print_json(found.to_dict())
+        print_json(found.to_dict() | {"columns": list(values.used)})
         return
+    click.echo(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
     click.echo(f"{found.model!r} -> {out}")
     click.echo(f"log-likelihood {found.log_likelihood:.6f}, BIC {found.bic:.3f}, {found.n_parameters} parameters")
     click.echo(f"{found.n_iter} iterations, {'converged' if found.converged else 'not converged'}")

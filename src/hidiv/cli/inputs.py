@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hidiv.files.csv_values import Values
+    from hidiv.models.evidence import Evidence
     from hidiv.models.model import Model
     from hidiv.models.tree import Tree
     from hidiv.models.until_end import UntilEnd
@@ -111,8 +113,14 @@ def read_tree_or_none(text: str | None) -> Tree | None:
     return None if text is None else read_tree(text)
 
 
-def read_data(path: str) -> NDArray[np.float64]:
-    """Observations (n, F) from a CSV file, or standard input for '-'."""
+def read_data(path: str) -> NDArray[np.float64] | Evidence:
+    """Observations (n, F) from a CSV file, or standard input for '-': numbers, or evidence that names its symbols."""
+    known = read_values_of(path).evidence
+    return known.x if known.symbol_names is None else known
+
+
+def read_values_of(path: str) -> Values:
+    """The same with the names of the columns."""
     from hidiv.files.csv_values import read_values, values_from_text
 
     return values_from_text(standard_input("the data"), "standard input") if path == "-" else read_values(path)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hidiv.emissions.registry import NESTED, has_kl
 from hidiv.errors import IncompatibleModels, refuse
+from hidiv.models.symbols import listed
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
@@ -64,6 +65,7 @@ def _said(family: Family) -> str:
 
 def check_length(p: Model, q: Model, until_end: bool) -> None:
     """Models with `end` live on chains of random length, models without on a tree."""
+    _check_symbols(p, q)
     if (p.end is None) != (q.end is None):
         with_end, without = ("p", "q") if p.end is not None else ("q", "p")
         refuse(
@@ -86,3 +88,12 @@ def check_length(p: Model, q: Model, until_end: bool) -> None:
             "models with end probabilities choose their own length",
             remedy="use tree=hd.UNTIL_END",
         )
+
+
+def _check_symbols(p: Model, q: Model) -> None:
+    """Symbols that have names in both models must have the same ones: numbers alone would pair the wrong symbols."""
+    for one, two in zip(p.symbol_names or (), q.symbol_names or (), strict=False):
+        if one is not None and two is not None and one != two:
+            rule = f"p has the symbols {listed(one)} and q has {listed(two)}"
+            remedy = "fit both with the same categories, in one order"
+            refuse(IncompatibleModels, "symbol_names", rule, remedy=remedy)

@@ -1,9 +1,10 @@
-"""Observations in CSV: one row a node, one column a feature, empty for what is missing."""
+"""Observations in CSV: one row a node, one column a feature, numbers or symbols, empty for what is missing."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hidiv.errors import InvalidFile, refuse
@@ -13,13 +14,32 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hidiv.models.evidence import Evidence
+
 CSV_LIMIT = 2**30  # bytes
 MISSING = {"", "na", "nan", "null", "none"}
+UNNAMED = {"", "Unnamed: 0"}  # how pandas heads the index it writes, and reads it back
 NOT_OBSERVED = {"node", "state"}  # columns of `hidiv sample` that are no observations
 
 
-def read_values(path: Path) -> NDArray[np.float64]:
-    """(n, F) values of a CSV file, NaN where a field is empty; a first row that is not numbers is the header."""
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The observations of a file, and which of its columns they are."""
+
+    evidence: Evidence
+    used: tuple[str, ...]  # headings, or "column 1" and so on
+    left_out: tuple[str, ...]  # headings with the reason
+
+    def __len__(self) -> int:
+        return self.evidence.n_nodes
+
+
+def read_values(path: Path) -> Values:
+    """Values (n, F) of a CSV file, NaN where a field is empty; a column without a number in it holds symbols.
+
+    A first row that is not numbers is the header. Columns of it named node or state, and a first column without a name
+    that counts the rows (the index that pandas writes), are no observations.
+    """
     place = checked_path(path)
     with opened(place) as file:
         data = read_limited(file, place, CSV_LIMIT)
@@ -30,31 +50,78 @@ def read_values(path: Path) -> NDArray[np.float64]:
     return values_from_text(text, place)
 
 
-def values_from_text(text: str, place: str) -> NDArray[np.float64]:
+def values_from_text(text: str, place: str) -> Values:
     """The same from text that has been read already."""
     import numpy as np
+
+    from hidiv.models.evidence import Evidence
 
     try:
         lines = [row or [""] for row in csv.reader(text.splitlines(), strict=True)]
     except csv.Error as error:
         refuse(InvalidFile, place, "is not CSV", str(error))
-    header = next((row for row in lines[:1] if any(_is_name(field) for field in row)), None)
+    header = next((row for row in lines[:1] if _is_header(row, lines[1:])), None)
     first = 0 if header is None else 1
-    keep = [i for i, name in enumerate(header or []) if name.strip().lower() not in NOT_OBSERVED]
     if len(lines) == first:
         refuse(InvalidFile, place, "holds no values")
     width = len(lines[first] if header is None else header)
-    rows = []
     for number, row in enumerate(lines[first:], first + 1):
         if len(row) != width and row != [""]:
             refuse(InvalidFile, f"{place}, line {number}", f"must have {width} fields like the first line", len(row))
-        fields = row if len(row) == width else [""] * width
-        rows.append(
-            [_number(f"{place}, line {number}", fields[i]) for i in (keep if header is not None else range(width))]
-        )
-    if not rows[0]:
+    rows = [row if len(row) == width else [""] * width for row in lines[first:]]
+    titles = [f"column {i + 1}" for i in range(width)] if header is None else [name.strip() for name in header]
+    columns, used, left_out = [], [], []
+    for i, title in enumerate(titles):
+        fields = [row[i].strip() for row in rows]
+        reason = None if header is None else _no_observation(i, title, fields, width)
+        if reason is not None:
+            left_out.append(f"{title or 'the first one, without a name'} ({reason})")
+            continue
+        columns.append(_column(f"{place}, {title if header is None else f'column {title!r}'}", fields, first + 1))
+        used.append(title or f"column {i + 1}")
+    if not columns:
         refuse(InvalidFile, place, "holds no column of observations", ", ".join(header or []))
-    return np.array(rows, dtype=np.float64)
+    names = tuple(alphabet for _, alphabet in columns)
+    known = Evidence.named(
+        np.column_stack([numbers for numbers, _ in columns]),
+        names if any(alphabet is not None for alphabet in names) else None,
+        None if header is None else tuple(used),
+    )
+    return Values(known, tuple(used), tuple(left_out))
+
+
+def _is_header(row: list[str], below: list[list[str]]) -> bool:
+    """Whether the first row has names of columns: some text that is no symbol of its own column."""
+    texts = [i for i, field in enumerate(row) if _is_name(field)]
+    return bool(texts) and not any(len(other) > i and other[i] == row[i] for other in below for i in texts)
+
+
+def _no_observation(i: int, title: str, fields: list[str], width: int) -> str | None:
+    """Why a column of a file with a header holds no observations, if it does not."""
+    if title.lower() in NOT_OBSERVED:
+        return "no observation"
+    if i == 0 and width > 1 and title in UNNAMED:
+        counts = any(fields == [str(first + u) for u in range(len(fields))] for first in (0, 1))
+        if counts or any(_is_name(field) for field in fields):
+            return "an index of the rows"
+    return None
+
+
+def _column(place: str, fields: list[str], line: int) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """One column as numbers, and the names behind them where none of its fields is a number."""
+    import numpy as np
+
+    from hidiv.models.symbols import encoded
+
+    entries = [None if field.lower() in MISSING else field for field in fields]
+    texts = [u for u, entry in enumerate(entries) if entry is not None and _is_name(entry)]
+    if not texts:
+        return np.array([np.nan if entry is None else float(entry) for entry in entries]), None
+    if len(texts) < sum(entry is not None for entry in entries):
+        at = texts[0]
+        rule = "values are numbers, or empty where missing; a column of symbols has no numbers in it"
+        refuse(InvalidFile, f"{place}, line {line + at}", rule, entries[at])
+    return encoded(entries)
 
 
 def values_to_text(columns: Iterable[tuple[str, Any]]) -> str:
@@ -72,15 +139,6 @@ def _is_name(field: str) -> bool:
     except ValueError:
         return field.strip().lower() not in MISSING
     return False
-
-
-def _number(place: str, field: str) -> float:
-    if field.strip().lower() in MISSING:
-        return float("nan")
-    try:
-        return float(field)
-    except ValueError:
-        refuse(InvalidFile, place, "values are numbers, or empty where missing", field)
 
 
 def _field(value: float | int) -> str:

@@ -32,7 +32,7 @@ class Draft:
         return Model(
             self.initial,
             [t if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)],
-            self.emissions, name=like.name, state_names=like.state_names, end=self.end,
+            self.emissions, name=like.name, state_names=like.state_names, end=self.end, symbol_names=like.symbol_names,
         )  # fmt: skip
 
 

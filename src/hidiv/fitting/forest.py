@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidEvidence, InvalidTree, refuse
 from hidiv.inference.rows import evidence_and_tree
-from hidiv.models.evidence import Evidence
+from hidiv.models.evidence import Evidence, as_evidence
+from hidiv.models.symbols import SymbolNames, translated, united
 from hidiv.models.tree import Tree
 
 Array = NDArray[np.float64]
@@ -100,12 +101,9 @@ def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[An
 
         if tree is not None:
             refuse(InvalidTree, "tree", "must be None with lengths, which cut the evidence into chains", tree)
-        if isinstance(evidence, Evidence):
-            refuse(
-                InvalidEvidence, "evidence", "must be an array with lengths", remedy="give a list of evidence instead"
-            )
-        values, start = stacked(evidence, lengths)
-        return [(part, None) for part in np.split(values, start[1:-1])]
+        known = as_evidence(evidence)
+        _, start = stacked(known.x, lengths)
+        return [(_chosen(known, np.arange(a, b)), None) for a, b in itertools.pairwise(start.tolist())]
     trees = list(tree) if isinstance(tree, list | tuple) else None
     if trees is None and not _is_list(evidence):
         return [(evidence, tree)]
@@ -163,6 +161,7 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
     """One evidence about all nodes; what a list leaves out is unrestricted."""
     if len(known) == 1 and known[0].n_nodes == trees[0].n_nodes:
         return known[0]
+    names, xs = _named(known)
     widths = {each.n_features for each in known if each.has_numbers}
     if len(widths) > 1:
         refuse(InvalidEvidence, "evidence", "must have the same number of columns everywhere", sorted(widths))
@@ -171,7 +170,7 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
     first = np.concatenate([[0], np.cumsum(sizes)]).tolist()
 
     def joined(name: str, fill: Any) -> Any:
-        parts = [getattr(each, name) for each in known]
+        parts: list[Any] = xs if name == "x" else [getattr(each, name) for each in known]
         if all(part is None for part in parts):
             return None
         columns = width if name in ("x", "lower", "upper") else next(p.shape[1] for p in parts if p is not None)
@@ -199,9 +198,24 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
     both = Evidence.__new__(Evidence)
     both._set(
         joined("x", np.nan), joined("lower", -np.inf), joined("upper", np.inf), joined("allowed", True),
-        joined("symbols", True), sets("symbol_sets"), sets("state_sets"), False,
+        joined("symbols", True), sets("symbol_sets"), sets("state_sets"), False, names, known[0].column_names,
     )  # fmt: skip
     return both
+
+
+def _named(known: Sequence[Evidence]) -> tuple[SymbolNames | None, list[Any]]:
+    """One set of names for the symbols of all, and the values of each in numbers that follow it."""
+    names = united([each.symbol_names for each in known])
+    if names is None:
+        return None, [each.x for each in known]
+    for i, each in enumerate(known):
+        own = each.symbol_names or (None,) * each.n_features
+        if each.has_numbers and any((a is None) != (b is None) for a, b in zip(own, names, strict=False)):
+            refuse(InvalidEvidence, f"evidence[{i}]", "must hold text in the columns where the others hold text")
+    return names, [
+        each.x if each.symbol_names is None else translated(each.x, each.symbol_names, names, "evidence")
+        for each in known
+    ]
 
 
 def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
@@ -215,7 +229,7 @@ def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
         {i: sets[u] for i, u in enumerate(index.tolist()) if u in sets}
         for sets in (evidence.symbol_sets, evidence.state_sets)
     )
-    some._set(*tables, *listed, False)
+    some._set(*tables, *listed, False, evidence.symbol_names, evidence.column_names)
     return some
 
 

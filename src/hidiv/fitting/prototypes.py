@@ -83,6 +83,7 @@ def _categorical(cls: Any, n_states: int, evidence: Evidence) -> Family:
     if evidence.symbols is not None:
         sizes.append(evidence.symbols.shape[1])
     sizes += [max(members, default=0) + 1 for members in evidence.symbol_sets.values()]
+    sizes += [len(names) for names in evidence.symbol_names or () if names is not None]
     if not sizes:
         refuse(
             InvalidModel, "emission", "categorical cannot be fitted to evidence without symbols", remedy="use silent"

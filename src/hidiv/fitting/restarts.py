@@ -211,15 +211,20 @@ def _stopping(run: Run, board: Board) -> Run:
     return run
 
 
-def finished(run: Run, problem: Problem, shape: Model, options: Options, starts: tuple[float, ...]) -> FitResult:
-    """The result of a climb, with what a user should know of it."""
+def finished(
+    run: Run, problem: Problem, shape: Model, options: Options, starts: tuple[float, ...], zeros_stay: bool = False
+) -> FitResult:
+    """The result of a climb, with what a user should know of it.
+
+    zeros_stay: `shape` is where the climb began, and what is zero there could not become anything else.
+    """
     notes = [*run.notes, *notes_on(run, problem, options.fixed)]
     if not run.converged:
         notes.append(f"not converged after {len(run.history) - 1} iterations")
     model = run.model.finished(shape)
     return FitResult(
-        model, run.log_likelihood, tuple(run.history), run.converged, count_parameters(model, options.fixed),
-        _observed(problem.forest), tuple(notes), starts,
+        model, run.log_likelihood, tuple(run.history), run.converged,
+        count_parameters(shape, options.fixed, zeros_stay), _observed(problem.forest), tuple(notes), starts,
     )  # fmt: skip
 
 

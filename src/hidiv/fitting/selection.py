@@ -169,5 +169,5 @@ def without(forest: Forest, nodes: IntArray) -> Forest:
     gone = set(nodes.tolist())
     sets = [{u: s for u, s in each.items() if u not in gone} for each in (known.symbol_sets, known.state_sets)]
     rest = Evidence.__new__(Evidence)
-    rest._set(*parts, *sets, False)
+    rest._set(*parts, *sets, False, known.symbol_names, known.column_names)
     return Forest(forest.start, forest.parent, forest.group, rest, forest)

@@ -10,10 +10,11 @@ import numpy as np
 from hidiv.arguments import whole
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import NESTED
-from hidiv.errors import HidivError, IncompatibleModels, InvalidModel, refuse
+from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, refuse
 from hidiv.fitting.forest import Forest
 from hidiv.fitting.prototypes import prototype
 from hidiv.models.model import Model
+from hidiv.models.symbols import alphabet_sizes, listed
 
 PARTS = ("transition", "emission")
 
@@ -43,15 +44,48 @@ def shape_of(forest: Forest, n_states: Any, emission: Any, grouped: str | Iterab
     families: list[Family] = [
         prototype(each, k, forest.evidence) for each in (emission if several else [emission] * count)
     ]
+    _check_text(forest, families)
     stop = None
     if end:
-        if forest.parent is not None or of_transition > 1:
-            refuse(IncompatibleModels, "end", "needs chains without groups of transitions")
+        check_end(forest, of_transition)
         stop = np.full(k, 0.5)
         transition = [flat * 0.5]
     if all(t is None for t in transition):  # every tree is a root alone
         transition = [flat]
-    return Model(np.full(k, 1.0 / k), transition, families, end=stop)
+    return Model(np.full(k, 1.0 / k), transition, families, end=stop, symbol_names=forest.evidence.symbol_names)
+
+
+def _check_text(forest: Forest, families: list[Family]) -> None:
+    """Refuse text where a family takes numbers."""
+    known = forest.evidence
+    for family in families:
+        sizes = alphabet_sizes(family)
+        for f, names in enumerate(known.symbol_names or ()):
+            if names is None or (f < len(sizes) and sizes[f] is not None):
+                continue
+            title = repr(known.column_names[f]) if known.column_names else str(f)
+            others = "leave the column out, or give a hd.Product with a hd.Categorical for it"
+            remedy = 'use emission="categorical"' if known.n_features == 1 else others
+            rule = f"holds text ({listed(names)}) and {family.name} takes numbers"
+            refuse(InvalidEvidence, f"evidence, column {title}", rule, remedy=remedy)
+
+
+def check_end(forest: Forest, groups: int) -> None:
+    """Refuse ends where they make no sense."""
+    if forest.parent is not None or groups > 1:
+        refuse(IncompatibleModels, "end", "needs chains without groups of transitions")
+
+
+def with_end(model: Model, forest: Forest, fixed: frozenset[str]) -> Model:
+    """A start that stops too: after every state as often as chains of this length do."""
+    check_end(forest, len(model.transitions))
+    if "transition" in fixed:
+        refuse(HidivError, "end", "cannot be fitted while transition is fixed", remedy="give a start that has an end")
+    stop = np.full(model.n_states, min(0.5, forest.n_trees / forest.n_nodes))
+    return Model(
+        model.initial, model.transitions[0] * (1.0 - stop)[:, None], model.emissions, name=model.name,
+        state_names=model.state_names, end=stop, symbol_names=model.symbol_names,
+    )  # fmt: skip
 
 
 def check_start(model: Model, forest: Forest, n_states: int | None) -> None:

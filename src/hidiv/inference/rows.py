@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hidiv.errors import InvalidEvidence, refuse
 from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.model import Model
+from hidiv.models.symbols import translated
 from hidiv.models.tree import Tree, as_tree
 
 Array = NDArray[np.float64]
@@ -76,6 +77,8 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> Rows:
 def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
     """(n, F) values for the model's observations; evidence that holds no number fits any model."""
     x = evidence.x
+    if evidence.symbol_names is not None and x.shape[1] == model.n_features:
+        x = translated(x, evidence.symbol_names, model.symbol_names, model.title)
     if x.shape[1] != model.n_features and evidence.has_numbers:
         refuse(
             InvalidEvidence,

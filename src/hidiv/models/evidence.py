@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidEvidence, refuse, shown
 from hidiv.models.checks import frozen
+from hidiv.models.symbols import SymbolNames, has_headings, text_columns
 from hidiv.values import Value
 
 Array = NDArray[np.float64]
@@ -22,8 +23,9 @@ Sets = Mapping[int, tuple[int, ...]]
 class Evidence(Value):
     """Node by node: X_u = x, X_u in a set of symbols, X_u in an interval, or nothing; and which states are allowed.
 
-    `x` (n,) or (n, F), NaN or masked entries are not seen; `missing` (n,) hides whole nodes; `allowed` (n, K) states;
-    `symbols` (n, M) sets of symbols; `lower`, `upper` (n,) or (n, F) closed intervals, infinite = unbounded.
+    `x` (n,) or (n, F), NaN or masked entries are not seen; text, categories and tables of pandas are symbols, whose
+    names are kept in `symbol_names`. `missing` (n,) hides whole nodes; `allowed` (n, K) states; `symbols` (n, M) sets
+    of symbols; `lower`, `upper` (n,) or (n, F) closed intervals, infinite = unbounded.
 
     >>> Evidence([0, 2, float("nan")], allowed=[[True, True], [True, False], [True, True]])
     evidence on 3 nodes, 2 with a value
@@ -37,6 +39,8 @@ class Evidence(Value):
     symbol_sets: Sets  # as listed, for nodes that have one; checked against the model at use
     state_sets: Sets
     is_listed: bool  # from a list: nodes of the tree beyond it are unrestricted
+    symbol_names: SymbolNames | None  # of the numbers in x, column by column; None where x came as numbers
+    column_names: tuple[str, ...] | None  # of a table
 
     def __init__(
         self,
@@ -48,7 +52,7 @@ class Evidence(Value):
         lower: ArrayLike | None = None,
         upper: ArrayLike | None = None,
     ) -> None:
-        values = None if x is None else _numbers("x", x)
+        values, names, headings = (None, None, None) if x is None else _values(x)
         low, high = (
             None if bound is None else _bounds(place, bound) for place, bound in (("lower", lower), ("upper", upper))
         )
@@ -78,7 +82,7 @@ class Evidence(Value):
                     "has a value and a set of symbols",
                     remedy="give one of the two",
                 )
-        self._set(values, low, high, states, sets, {}, {}, False)
+        self._set(values, low, high, states, sets, {}, {}, False, names, headings)
 
     @classmethod
     def from_list(cls, nodes: Sequence[Any]) -> Evidence:
@@ -108,7 +112,15 @@ class Evidence(Value):
         )
         evidence = cls.__new__(cls)
         bounded = any(key == "between" for _, key, _ in rows)
-        evidence._set(x, low if bounded else None, high if bounded else None, None, None, symbol_sets, state_sets, True)
+        ends = (low, high) if bounded else (None, None)
+        evidence._set(x, *ends, None, None, symbol_sets, state_sets, True, None, None)
+        return evidence
+
+    @classmethod
+    def named(cls, x: Array, symbol_names: SymbolNames | None, column_names: tuple[str, ...] | None) -> Evidence:
+        """Values (n, F) whose numbers are symbols with these names, column by column; NaN is not seen."""
+        evidence = cls.__new__(cls)
+        evidence._set(x, None, None, None, None, {}, {}, False, symbol_names, column_names)
         return evidence
 
     def _set(self, *fields: Any) -> None:
@@ -130,6 +142,9 @@ class Evidence(Value):
         """Whether any value is seen or any interval given."""
         return self.lower is not None or not bool(np.isnan(self.x).all())
 
+    def __len__(self) -> int:
+        return self.n_nodes
+
     def __repr__(self) -> str:
         seen = int((~np.isnan(self.x)).any(axis=1).sum())
         return f"evidence on {self.n_nodes} nodes, {seen} with a value"
@@ -141,9 +156,32 @@ def as_evidence(evidence: Any) -> Evidence:
         return evidence
     if type(evidence) is np.ndarray and evidence.dtype.kind in "iu" and evidence.ndim == 1 and evidence.size:
         known = Evidence.__new__(Evidence)
-        known._set(evidence[:, None], None, None, None, None, {}, {}, False)
+        known._set(evidence[:, None], None, None, None, None, {}, {}, False, None, None)
         return known
     return Evidence(evidence)
+
+
+def _values(x: Any) -> tuple[Array, SymbolNames | None, tuple[str, ...] | None]:
+    """(n, F) numbers, the names of those that are symbols, and the headings of a table."""
+    if not has_headings(x):
+        try:
+            return _numbers("x", x), None, None
+        except InvalidEvidence:
+            if np.ma.isMaskedArray(x) or not _has_text(x):
+                raise
+    values, names, headings = text_columns("x", x)
+    if not len(values):
+        refuse(InvalidEvidence, "x", "must have shape (n,) or (n, F) with n at least 1", values.shape)
+    return values, names, headings
+
+
+def _has_text(x: Any) -> bool:
+    """Whether an array or a list (of lists) has text among its entries."""
+    try:
+        array = np.asarray(x, dtype=object)
+    except ValueError:
+        return False
+    return array.ndim in (1, 2) and any(isinstance(entry, str) for entry in array.ravel().tolist())
 
 
 def _numbers(place: str, value: ArrayLike) -> Array:

@@ -13,6 +13,7 @@ from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.emissions.family import Family
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
+from hidiv.models.symbols import SymbolNames, read_symbol_names
 from hidiv.recursions.gth import cesaro_law
 from hidiv.values import Value
 
@@ -25,7 +26,8 @@ class Model(Value):
     """A hidden Markov chain or tree model; frozen, checked at construction.
 
     `initial` (K,) or "stationary"; `transition` (K, K), (G, K, K) or a list of G matrices and None;
-    `emission` one family or a list of G; `end` (K,) probability of stopping after a state.
+    `emission` one family or a list of G; `end` (K,) probability of stopping after a state. `symbol_names` are those of
+    the symbols 0, 1, ... that categories emit: a list, or for several columns one a column (None for numbers).
 
     >>> import hidiv as hd
     >>> hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]), name="rain")
@@ -39,6 +41,7 @@ class Model(Value):
     end: Array | None  # (K,)
     name: str | None
     state_names: tuple[str, ...] | None
+    symbol_names: SymbolNames | None  # one entry a column
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class Model(Value):
         name: str | None = None,
         state_names: Sequence[str] | None = None,
         end: ArrayLike | None = None,
+        symbol_names: Sequence[Any] | None = None,
     ) -> None:
         transitions, present, end_law = read_transition(transition, end)
         n_states = int(transitions.shape[-1])
@@ -68,6 +72,7 @@ class Model(Value):
             "end": end_law,
             "name": None if name is None else read_names("name", [name], 1)[0],
             "state_names": None if state_names is None else read_names("state_names", state_names, n_states),
+            "symbol_names": None if symbol_names is None else read_symbol_names(symbol_names, emissions),
         }
         for key, value in fields.items():
             object.__setattr__(self, key, value)
@@ -123,6 +128,7 @@ class Model(Value):
             name=self.name,
             state_names=None if self.state_names is None else [self.state_names[i] for i in order],
             end=None if self.end is None else self.end[order],
+            symbol_names=self.symbol_names,
         )
 
     def renamed(self, name: str | None) -> Model:
@@ -139,6 +145,9 @@ class Model(Value):
             described["name"] = self.name
         if self.state_names is not None:
             described["state_names"] = list(self.state_names)
+        if self.symbol_names is not None:
+            columns = [None if names is None else list(names) for names in self.symbol_names]
+            described["symbol_names"] = columns[0] if len(columns) == 1 else columns
         described["initial"] = self.initial.tolist()
         transition = self.transition
         described["transition"] = (
@@ -159,7 +168,7 @@ class Model(Value):
             InvalidModel,
             described,
             ("initial", "transition", "emission"),
-            ("format", "version", "name", "state_names", "end"),
+            ("format", "version", "name", "state_names", "symbol_names", "end"),
         )
         check_format(InvalidModel, described, "hidiv.model")
         emission = described["emission"]
@@ -170,6 +179,7 @@ class Model(Value):
         return cls(
             described["initial"], described["transition"], families,
             name=described.get("name"), state_names=described.get("state_names"), end=described.get("end"),
+            symbol_names=described.get("symbol_names"),
         )  # fmt: skip
 
     @property

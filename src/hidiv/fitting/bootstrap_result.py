@@ -1,0 +1,122 @@
+"""What a bootstrap of a divergence gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isinf, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.values import Value
+
+Array = NDArray[np.float64]
+
+LEVEL = 0.95
+ROUNDING = 1e-12  # 1 / 20 is not above 1 - .95
+ELSEWHERE = 0.1  # relative difference of value and statistic that is worth a word
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BootstrapResult(Value):
+    """A divergence with its standard error, an interval, and how often chance alone gives as much.
+
+    `value` is D(p || q) of the fitted models; `replicates` (B,) the same after drawing both data sets anew and fitting
+    again. Noise adds to a divergence, so they lie above the value by a `bias` on average, as the value lies above the
+    truth: `lower` and `upper` are the value less what the 97.5 and the 2.5 percent quantiles of the replicates exceed
+    it by, and not below 0 (the basic bootstrap interval). `std_error` is the spread of the value over data sets like
+    these: the standard deviation of the replicates, less what they spread more because they start from models that
+    lie apart by noise too.
+    `null` (B,) has both data sets drawn from one model fitted to all of the data, `statistic` is the divergence of the
+    data themselves when they are fitted the way those are, and `p_value` the share of `null` that reaches it,
+    (1 + count) / (1 + B); all three None when that was not asked for. Infinite replicates count as such. `notes` say
+    where the numbers need a word.
+    """
+
+    value: float
+    std_error: float
+    lower: float
+    upper: float
+    replicates: Array
+    null: Array | None
+    p_value: float | None
+    statistic: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bias(self) -> float:
+        """How far the replicates lie above the value, on average."""
+        return 0.0 if isinf(self.value) else float(self.replicates.mean() - self.value)
+
+    def __repr__(self) -> str:
+        said = (
+            f"divergence {self.value:.4g} nats, standard error {self.std_error:.2g}, "
+            f"{LEVEL:.0%} interval [{self.lower:.4g}, {self.upper:.4g}] by {len(self.replicates)} replicates"
+        )
+        if self.p_value is not None and self.null is not None:
+            said += f"; p-value {self.p_value:.2g}: {_verdict(self.p_value, len(self.null))}"
+        return said + "".join(f"\n  {note}" for note in self.notes)
+
+
+def _verdict(p_value: float, replicates: int) -> str:
+    """What a p-value means, and what it could have been at the least."""
+    smallest = 1.0 / (1 + replicates)
+    least = f"the smallest that {replicates} replicates allow"
+    if smallest > 1.0 - LEVEL + ROUNDING:
+        few = f"{least} is {smallest:.2g}" if p_value > smallest else least
+        return f"{few}, too few to tell"
+    if p_value > 1.0 - LEVEL + ROUNDING:
+        return "no more than chance gives"
+    return "more than chance gives" + (f", {least}" if p_value == smallest else "")
+
+
+def summary(value: float, drawn: Array, chance: Array | None, statistic: float | None) -> BootstrapResult:
+    """The result of replicates."""
+    low, high = (float(np.quantile(drawn, part, method="lower" if part < 0.5 else "higher")) for part in (0.025, 0.975))
+    if isinf(value):
+        lower, upper = 0.0, np.inf
+    else:
+        lower, upper = max(0.0, 2.0 * value - high), max(0.0, 2.0 * value - low)
+    share = None
+    if chance is not None and statistic is not None:
+        share = float((1 + (chance >= statistic).sum()) / (1 + len(chance)))
+    notes = _notes(value, drawn, lower, upper, statistic)
+    return BootstrapResult(value, standard_error(value, drawn), lower, upper, drawn, chance, share, statistic, notes)
+
+
+def standard_error(value: float, drawn: Array) -> float:
+    """The spread of the value over data sets, from replicates drawn around it.
+
+    Near its least value a divergence is a square: c times a chi-square with d degrees of freedom, off centre by l. Its
+    mean is c (d + l) and its variance 2 c^2 (d + 2 l). Replicates have c l = value in place of the true c l, which the
+    value exceeds by c d on average; their mean exceeds the value by c d and tells it. So the variance of the replicates
+    is scaled by d + 2 l at l = value / c - d, and at l = 0 at least, over that at l = value / c.
+    """
+    if not np.isfinite(drawn).all() or isinf(value):
+        return np.inf
+    bias, twice = max(0.0, float(drawn.mean()) - value), 2.0 * value
+    share = max(twice - bias, bias) / (twice + bias) if twice + bias > 0.0 else 1.0
+    return float(drawn.std(ddof=1)) * sqrt(share)
+
+
+def _notes(value: float, drawn: Array, lower: float, upper: float, statistic: float | None) -> tuple[str, ...]:
+    notes = []
+    endless = int(np.isinf(drawn).sum())
+    if endless:
+        notes.append(f"{endless} of {len(drawn)} replicates are infinite")
+    if isinf(value):
+        notes.append("an infinite value has no interval")
+    elif not lower <= value <= upper:
+        off = float(np.median(drawn)) - value
+        side = "above" if value > upper else "below"
+        how = "adds" if off > 0 else "takes"
+        notes.append(
+            f"the value lies {side} its interval: fitting anew {how} about {abs(off):.2g}, and the interval is that of "
+            "the divergence without it"
+        )
+    if statistic is not None and not abs(statistic - value) <= ELSEWHERE * value and statistic != value:
+        notes.append(
+            f"the p-value is that of {statistic:.4g}, the divergence when both fits begin at the model of all of the "
+            "data, as those of the replicates do"
+        )
+    return tuple(notes)

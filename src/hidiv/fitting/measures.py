@@ -1,0 +1,118 @@
+"""How far apart two models are, as a bootstrap asks it hundreds of times: quick, and the same for the same pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.align import align
+from hidiv.divergences.joint import joint_kl
+from hidiv.divergences.observed.kl import observed_kl
+from hidiv.divergences.observed.word_support import forbidden
+from hidiv.errors import HidivError, refuse
+from hidiv.fitting.draft import draft_of
+from hidiv.fitting.expectation import expectation, problem_of
+from hidiv.fitting.forest import Forest
+from hidiv.fitting.simulation import redrawn
+from hidiv.models.evidence import Evidence
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree, as_tree
+from hidiv.models.until_end import UNTIL_END, UntilEnd
+
+Array = NDArray[np.float64]
+Measure = Callable[[Any, Any], float]
+
+FAR = -500.0  # log-ratio below which a draw counts 2 to the last digit
+SEED = 0  # of every observed divergence: what draws add by chance is then much the same for all pairs
+NODES = 20_000  # drawn for one observed divergence, or so
+FEWEST, MOST = 200, 1000  # trees drawn
+LARGEST = 10**6  # nodes of a tree that is drawn; larger ones are regular and have other ways
+RTOL = 1e-2  # of the value itself, which takes as long as a few replicates
+SECONDS = 5.0
+
+
+def measures(divergence: str | Measure, on: Any, known: Forest, model: Model) -> tuple[Measure, Measure]:
+    """Two functions of two models: for the value, and for replicates; picklable, so that processes can have them.
+
+    They are one and the same but for "observed", whose value is estimated more closely than the replicates.
+    """
+    if callable(divergence):
+        return divergence, divergence
+    if divergence not in ("observed", "aligned", "joint"):
+        refuse(
+            HidivError, "divergence", 'must be "observed", "aligned", "joint" or a function of two models', divergence
+        )
+    tree = on
+    if tree is None:
+        tree = UNTIL_END if model.end is not None else first_tree(known)
+    if divergence == "observed":
+        if not model.n_features:
+            remedy = 'give divergence="joint" or "aligned"'
+            refuse(HidivError, "divergence", "models without observations have no observed divergence", remedy=remedy)
+        where = tree if isinstance(tree, UntilEnd) else as_tree(tree)
+        closely = partial(_observed, tree=where)
+        if isinstance(where, Tree) and where.n_nodes > LARGEST:
+            return closely, closely
+        return closely, partial(drawn_observed, tree=where, shape=many(where, model.n_features))
+    one = partial(_joint if divergence == "joint" else _aligned, tree=tree)
+    return one, one
+
+
+def first_tree(known: Forest) -> Tree:
+    """The first tree of a forest."""
+    n = int(known.start[1])
+    group = None if known.group is None else known.group[:n]
+    return Tree.chain(n, group) if known.parent is None else Tree(known.parent[:n], group)
+
+
+def _joint(p: Model, q: Model, tree: Any) -> float:
+    return float(joint_kl(p, q, tree))
+
+
+def _aligned(p: Model, q: Model, tree: Any) -> float:
+    return float(align(p, q, tree).value)
+
+
+def _observed(p: Model, q: Model, tree: Any) -> float:
+    return float(observed_kl(p, q, tree, rtol=RTOL, seed=SEED, max_seconds=SECONDS))
+
+
+def drawn_observed(p: Model, q: Model, tree: Tree | UntilEnd, shape: Forest) -> float:
+    """The observed divergence from draws of both models, one of each for every tree of `shape` (`many`).
+
+    With r = log p/q and m the mean law of the two, D is the mean over m of (p r - p + q) / m: never negative, small of
+    the second order where the models are near, without heavy tails, and right whatever either of them excludes.
+    """
+    if isinstance(tree, Tree) and forbidden(p, q, tree) is not None:
+        return np.inf
+    rng = np.random.default_rng(SEED)
+    ratio = np.concatenate([_log_ratio(p, q, redrawn(model, shape, rng)) for model in (p, q)])
+    near = np.maximum(ratio, FAR)
+    tilt = np.tanh(0.5 * near)  # (p - q) / (p + q)
+    return float(((near - 2.0 * tilt) + tilt * near).mean())
+
+
+def _log_ratio(p: Model, q: Model, drawn: Forest) -> Array:
+    """(m,): log p/q of every tree."""
+    one, two = (expectation(draft_of(model), problem_of(drawn, model), 1).log_likelihoods for model in (p, q))
+    return np.asarray(one - two)
+
+
+def many(tree: Tree | UntilEnd, columns: int) -> Forest:
+    """Many trees of one shape, seen everywhere; chains that end have lengths of their own."""
+    if isinstance(tree, UntilEnd):
+        count, n = MOST // 2, 1
+    else:
+        n = tree.n_nodes
+        count = int(np.clip(NODES // n, FEWEST, MOST)) // 2
+    start = n * np.arange(count + 1)
+    parent = group = None
+    if isinstance(tree, Tree) and not tree.is_chain:
+        parent = np.where(tree.parent < 0, -1, tree.parent + start[:-1, None]).ravel()
+    if isinstance(tree, Tree) and tree.group is not None:
+        group = np.tile(tree.group, count)
+    return Forest(start, parent, group, Evidence(np.zeros((n * count, columns))))

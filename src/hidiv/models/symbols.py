@@ -1,0 +1,192 @@
+"""Symbols by their names: text and categories as numbers from 0, with the names kept beside them, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.family import Family
+from hidiv.emissions.registry import NESTED
+from hidiv.errors import InvalidEvidence, InvalidModel, refuse
+
+Array = NDArray[np.float64]
+Alphabet = tuple[str, ...]
+SymbolNames = tuple[Alphabet | None, ...]  # one entry a column, None for a column of numbers
+
+SHOWN = 12  # names that a sentence lists
+
+
+def text_columns(place: str, value: Any) -> tuple[Array, SymbolNames | None, tuple[str, ...] | None]:
+    """(n, F) numbers of a table or an array that holds text or categories, the names behind them, and its headings.
+
+    Text gets numbers in alphabetical order, categories keep their own order; a column is one or the other throughout.
+    """
+    headed = _headed(value)
+    labelled: list[tuple[Any, Any]] = headed or []
+    if headed is None:
+        try:
+            array = np.asarray(value, dtype=object)
+        except ValueError:
+            array = np.empty(0, dtype=object)
+        if array.ndim not in (1, 2) or not array.size:
+            refuse(InvalidEvidence, place, "must be an array of numbers or of symbols, (n,) or (n, F)", _kind(value))
+        labelled = [(None, array)] if array.ndim == 1 else list(enumerate(array.T))
+    read = [_column(place if label is None else f"{place}, column {label!r}", column) for label, column in labelled]
+    alphabets = tuple(alphabet for _, alphabet in read)
+    headings = tuple(str(label) for label, _ in labelled) if headed and labelled[0][0] is not None else None
+    x = np.column_stack([codes for codes, _ in read])
+    return x, alphabets if any(alphabet is not None for alphabet in alphabets) else None, headings
+
+
+def has_headings(value: Any) -> bool:
+    """Whether a value is a table or a column of pandas (or looks like one), categories without a table included."""
+    return _headed(value) is not None
+
+
+def encoded(entries: Sequence[str | None]) -> tuple[Array, Alphabet]:
+    """Numbers from 0 for texts, in alphabetical order, NaN for None; and the texts."""
+    alphabet = tuple(sorted({entry for entry in entries if entry is not None}))
+    number = {name: float(i) for i, name in enumerate(alphabet)}
+    return np.array([np.nan if entry is None else number[entry] for entry in entries]), alphabet
+
+
+def translated(x: Array, own: SymbolNames, wanted: SymbolNames | None, whose: str) -> Array:
+    """The numbers that the same symbols have among the wanted names."""
+    found = np.array(x, dtype=np.float64)
+    for f, alphabet in enumerate(own):
+        names = None if wanted is None or f >= len(wanted) else wanted[f]
+        if alphabet is None or alphabet == names:
+            continue
+        if names is None:
+            remedy = "give the model symbol_names, or evidence in numbers from 0"
+            refuse(
+                InvalidEvidence, "x", f"holds text in column {f}, and the {whose} has no symbol_names", remedy=remedy
+            )
+        place = {name: float(i) for i, name in enumerate(names)}
+        seen = ~np.isnan(found[:, f])
+        for code in np.unique(found[seen, f]).astype(int).tolist():
+            if alphabet[code] not in place:
+                rule = f"{alphabet[code]!r} in column {f} is not a symbol of the {whose}"
+                refuse(InvalidEvidence, "x", rule, remedy="its symbols are " + listed(names))
+        table = np.array([place.get(name, np.nan) for name in alphabet])
+        found[seen, f] = table[found[seen, f].astype(int)]
+    return found
+
+
+def united(each: Sequence[SymbolNames | None]) -> SymbolNames | None:
+    """Names for the symbols of several tables: their own where all have the same, else all of them in order."""
+    given = [names for names in each if names is not None]
+    if not given or len({len(names) for names in given}) > 1:
+        return given[0] if given else None
+    columns = []
+    for alphabets in zip(*given, strict=True):
+        told = [alphabet for alphabet in alphabets if alphabet is not None]
+        same = all(alphabet == told[0] for alphabet in told)
+        columns.append(None if not told else told[0] if same else tuple(sorted(set().union(*told))))
+    return tuple(columns)
+
+
+def alphabet_sizes(family: Family) -> list[int | None]:
+    """How many symbols each column of a family has; None for a column of numbers."""
+    members = family.parameters().get(NESTED.get(family.name, ""), [])
+    if family.name == "product":
+        return [size for member in members for size in alphabet_sizes(member)]
+    if family.name == "mixture":
+        return alphabet_sizes(members[0])
+    if family.name == "categorical":
+        return [int(family.parameters()["probs"].shape[1])]
+    return [2 if family.name == "bernoulli" else None] * family.n_features
+
+
+def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:
+    """A list of names for a model of one column, else one list a column and None for numbers; checked."""
+    shape = "needs the names of all symbols: a list of texts, or for several columns one such list a column (or null)"
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        refuse(InvalidModel, "symbol_names", shape, given)
+    columns = [given] if all(isinstance(name, str) for name in given) else list(given)
+    for family in emissions:
+        sizes = alphabet_sizes(family)
+        if len(columns) != len(sizes):
+            refuse(InvalidModel, "symbol_names", f"needs one entry for each of the {len(sizes)} columns", len(columns))
+        for f, (names, size) in enumerate(zip(columns, sizes, strict=True)):
+            place = "symbol_names" if len(columns) == 1 else f"symbol_names[{f}]"
+            if names is None:
+                continue
+            if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+                refuse(InvalidModel, place, shape, names)
+            if size is None:
+                refuse(InvalidModel, place, f"{family.name} shows numbers, not symbols", list(names)[:SHOWN])
+            if len(names) != size:
+                refuse(InvalidModel, place, f"must name the {size} symbols of {family.name}", len(names))
+            if len(set(names)) != size:
+                refuse(InvalidModel, place, "must all differ", list(names)[:SHOWN])
+    return tuple(None if names is None else tuple(names) for names in columns)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, the first of many."""
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _headed(value: Any) -> list[tuple[Any, Any]] | None:
+    """Columns with their headings where a value is a data frame or a series (or categories by themselves)."""
+    if hasattr(value, "iloc") and hasattr(value, "columns"):
+        return [(label, value.iloc[:, i]) for i, label in enumerate(value.columns)]
+    if hasattr(value, "iloc"):
+        return [(getattr(value, "name", None), value)]
+    return [(None, value)] if hasattr(value, "categories") and hasattr(value, "codes") else None
+
+
+def _column(place: str, column: Any) -> tuple[Array, Alphabet | None]:
+    """One column as numbers, and its names where it holds symbols."""
+    held = getattr(column, "cat", column)
+    if hasattr(held, "categories") and hasattr(held, "codes"):
+        codes = np.asarray(held.codes, dtype=np.float64)
+        names = tuple(str(name) for name in held.categories)
+        if len(set(names)) != len(names):
+            refuse(InvalidEvidence, place, "has categories that read the same", listed(names))
+        return np.where(codes < 0, np.nan, codes), names
+    if np.asarray(column).dtype.kind in "mM":
+        refuse(InvalidEvidence, place, "holds dates or times", remedy="leave the column out, or give numbers")
+    entries = [None if _is_missing(entry) else entry for entry in np.asarray(column, dtype=object).tolist()]
+    try:
+        numbers = np.array([np.nan if entry is None else float(entry) for entry in entries])
+    except (TypeError, ValueError):
+        return _text(place, entries)
+    if place.endswith("column 'Unnamed: 0'") and np.array_equal(numbers, np.arange(len(numbers))):
+        refuse(
+            InvalidEvidence, place, "counts the rows, it is no observation",
+            remedy="read the file with index_col=0, or drop the column",
+        )  # fmt: skip
+    return numbers, None
+
+
+def _text(place: str, entries: list[Any]) -> tuple[Array, Alphabet]:
+    """Texts as symbols; a number among them may be a slip of the pen, and is refused."""
+    text = [entry for entry in entries if isinstance(entry, str) and not _is_number(entry)]
+    for node, entry in enumerate(entries):
+        if entry is not None and (not isinstance(entry, str) or _is_number(entry)):
+            both = f"{text[0]!r} and {entry!r}" if text else repr(entry)
+            refuse(InvalidEvidence, place, f"must hold numbers only, or text only for symbols (see node {node})", both)
+    return encoded(entries)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_missing(entry: Any) -> bool:
+    return (
+        entry is None or type(entry).__name__ in ("NAType", "NaTType") or (isinstance(entry, float) and entry != entry)
+    )
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
