@@ -23,7 +23,7 @@ SETTLED = 20.0  # draws for each unit of kurtosis
 EXACT = 1e-13  # relative spread of what is but rounded
 SURE = 1e-12  # deviations of counts below this mean that nothing else can happen
 NEGLIGIBLE = 1e-3  # share of a standard error
-ALONE = 0.4  # share of a control's sum of squares that one draw may have
+SHARED = 10.0  # draws for each unit of a control's kurtosis: fewer decide it, and its coefficient, alone
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
 
 
@@ -61,8 +61,8 @@ def controlled_mean(draws: Array, controls: Array) -> Mean:
     """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
 
     At most one for three different draws. Left out are those that others before them nearly determine, those whose
-    sample mean shows that these draws miss rare events, and those that one draw makes; the last half of the others as
-    often as it takes to leave draws without a few that decide.
+    sample mean shows that these draws miss rare events, and those that a few draws make; all of them where a few draws
+    decide what is left.
     """
     if len(draws) < FEWEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
@@ -73,18 +73,18 @@ def controlled_mean(draws: Array, controls: Array) -> Mean:
     good = np.isfinite(controls).all(axis=0)
     good[good] = ~off_centre(controls[:, good])
     basis, offset = _orthonormal(controls[:, good][:, : 4 * most], most)
-    centred = (np.abs(offset) * len(draws) <= FAIR) & (np.abs(basis).max(axis=0, initial=0.0) < ALONE**0.5)
-    if not centred.all():
-        basis, offset = basis[:, centred], offset[centred]
-    full = basis.shape[1] * SPARE <= different
-    folds = _Folds(draws, basis, offset)
+    kept = (np.abs(offset) * len(draws) <= FAIR) & (SHARED * (basis**4).sum(axis=0) <= 1.0)
+    if not kept.all():
+        basis, offset = basis[:, kept], offset[kept]
     count = basis.shape[1]
-    while count > 0:
-        found = folds.fitted(count)
+    full = count * SPARE <= different
+    folds = _Folds(draws, basis, offset)
+    # Half of them where they are many for these draws, and no further search: one of many tries looks good by chance.
+    for tried in dict.fromkeys((count, count if full else count // 2)):
+        found = folds.fitted(tried) if tried else None
         if found is not None and found.settled:
-            return found._replace(full=full and count == basis.shape[1])
-        count //= 2
-    return plain_mean(draws, full=not basis.shape[1])
+            return found._replace(full=full)
+    return plain_mean(draws, full=not count)
 
 
 def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
