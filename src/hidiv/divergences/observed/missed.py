@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.comparable import closed
 from hidiv.divergences.observed.cross_fitting import FAIR
+from hidiv.divergences.observed.finite import by_formula
 from hidiv.divergences.observed.points import log_weights
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.models.model import Model
@@ -61,7 +62,7 @@ def event_costs(p: Model, q: Model, jumps: bool) -> Array:
 
 def visit_costs(p: Model, q: Model) -> Array:
     """(K,): nats by which an observation of each state of p tells p from q, q in the state that fits best."""
-    if closed(p, q):
+    if closed(p, q) and by_formula(p, q):
         found = emission_pairs(p, q).min(axis=2)
     else:
         groups = range(max(len(p.emissions), len(q.emissions)))

@@ -17,7 +17,7 @@ from hidiv.divergences.comparable import closed
 from hidiv.divergences.observed.batch import Batch, joined
 from hidiv.divergences.observed.chain_draws import ChainPair
 from hidiv.divergences.observed.cross_fitting import SURE, Mean, controlled_mean, plain_mean, unseen, widened
-from hidiv.divergences.observed.finite import family_symbols, has_symbols
+from hidiv.divergences.observed.finite import by_formula, family_symbols, has_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.missed import missed
 from hidiv.divergences.observed.parallel import Streams, available, in_order
@@ -265,7 +265,7 @@ def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
     parts += [family_symbols(f) for m in (p, q) for f in m.emissions if has_symbols(f)]
     if not any(bool((np.asarray(part) == 0).any()) for part in parts):
         return False, 0.0
-    if not closed(p, q):
+    if not closed(p, q) or not by_formula(p, q):
         return True, 0.0
     worst = emission_pairs(p, q).min(axis=2)
     return True, tree.n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
