@@ -126,7 +126,7 @@ def _mean(path: Path) -> Mean:
     every = path.all()
     batch = _merged(every)
     steps = BATCH * len(every.base) // len(batch.base)
-    found = controlled_mean(batch.base, batch.controls)
+    found = controlled_mean(batch.base, batch.controls, steps)
     size = max(len(found.draws) // GROUPS, 1)
     long = found.draws[len(found.draws) % size :].reshape(-1, size).mean(axis=1)
     if len(long) > 1:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 FOLDS = 5
 SHARE = 3  # at most one control for so many draws
@@ -57,12 +56,13 @@ def kurtosis(draws: Array) -> float:
     return float(square @ square) / len(draws) / second**2 if second**2 > 0 else 3.0
 
 
-def controlled_mean(draws: Array, controls: Array) -> Mean:
+def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
 
     At most one for three different draws. Left out are those that others before them nearly determine, those whose
     sample mean shows that these draws miss rare events, and those that a few draws make; all of them where a few draws
-    decide what is left.
+    decide what is left. The error allows for what the missing events add: as much as the draws show, and no more than
+    one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
     """
     if len(draws) < FEWEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
@@ -70,35 +70,31 @@ def controlled_mean(draws: Array, controls: Array) -> Mean:
         marks = controls @ np.cos(np.arange(controls.shape[1]))  # any mixture tells draws apart
     different = len(np.unique(marks))
     most = different // SHARE
-    good = np.isfinite(controls).all(axis=0)
-    good[good] = ~off_centre(controls[:, good])
-    basis, offset = _orthonormal(controls[:, good][:, : 4 * most], most)
-    kept = (np.abs(offset) * len(draws) <= FAIR) & (SHARED * (basis**4).sum(axis=0) <= 1.0)
-    if not kept.all():
-        basis, offset = basis[:, kept], offset[kept]
-    count = basis.shape[1]
+    controls = controls[:, np.isfinite(controls).all(axis=0)]
+    basis, offset, size = _orthonormal(controls[:, : 4 * most], most)
+    off = np.abs(offset) * len(draws) > FAIR
+    kept = ~off & (SHARED * (basis**4).sum(axis=0) <= 1.0)
+    folds = _Folds(draws, basis[:, kept], offset[kept])
+    count = int(kept.sum())
     full = count * SPARE <= different
-    folds = _Folds(draws, basis, offset)
     # Half of them where they are many for these draws, and no further search: one of many tries looks good by chance.
     for tried in dict.fromkeys((count, count if full else count // 2)):
         found = folds.fitted(tried) if tried else None
         if found is not None and found.settled:
-            return found._replace(full=full)
+            slopes = np.abs((found.draws - found.value) @ basis[:, off])
+            reach = steps * size[off] * (np.ptp(draws) + abs(found.value))
+            found = widened(found, 1.0, float(np.minimum(slopes, reach) @ np.abs(offset[off])), least=False)
+            bare = plain_mean(draws, full=False)
+            return found._replace(full=full) if found.std_error < bare.std_error else bare
     return plain_mean(draws, full=not count)
 
 
 def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
     """Mean of draws (n,) with the first `most` independent controls; coefficients come from the other folds, so that
     the estimate stays unbiased."""
-    basis, offset = _orthonormal(controls[:, : 4 * most], most)
+    basis, offset, _ = _orthonormal(controls[:, : 4 * most], most)
     found = _Folds(draws, basis, offset).fitted(basis.shape[1]) if basis.shape[1] else None
     return plain_mean(draws) if found is None else found
-
-
-def off_centre(controls: Array) -> Flags:
-    """(F,): the controls whose sample mean is off by more standard errors than chance explains."""
-    total = np.abs(controls.sum(axis=0))
-    return np.asarray(total > FAIR * np.sqrt(len(controls) * controls.var(axis=0)))
 
 
 def unseen(controls: Array) -> float:
@@ -160,15 +156,16 @@ class _Folds:
         return Mean(value, spread / sqrt(n), count, left, fair)
 
 
-def _orthonormal(controls: Array, most: int) -> tuple[Array, Array]:
-    """(n, m) orthonormal columns that span the first m independent centred controls, and (m,) their sample means."""
+def _orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
+    """(n, m) orthonormal columns that span the first m independent centred controls; (m,) their sample means, and their
+    lengths before they were made to be one."""
     n = len(controls)
     mean = controls.mean(axis=0)
     centred = controls - mean
     size = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     good = np.isfinite(size) & (size > 1e-12 * (np.abs(mean) * sqrt(n) + np.finfo(float).tiny))
     if not good.any() or most < 1:
-        return np.zeros((n, 0)), np.zeros(0)
+        return np.zeros((n, 0)), np.zeros(0), np.zeros(0)
     if not good.all():
         centred, mean, size = centred[:, good], mean[good], size[good]
     if centred.shape[1] >= n:
@@ -182,7 +179,7 @@ def _orthonormal(controls: Array, most: int) -> tuple[Array, Array]:
     else:
         keep, products = _from_products(centred.T @ centred, most)
         back = np.linalg.inv(products)
-    return centred[:, keep] @ back, (mean[keep] / size[keep]) @ back
+    return centred[:, keep] @ back, (mean[keep] / size[keep]) @ back, size[keep] / np.abs(np.diagonal(back))
 
 
 def _from_products(gram: Array, most: int) -> tuple[NDArray[np.intp], Array]:

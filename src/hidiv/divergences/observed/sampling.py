@@ -75,7 +75,7 @@ class Draws:
             try:
                 pair = ChainPair.of(p, q, tree)
                 said = "KL(p(x_t | past) || q(x_t | past)) summed"
-                dear = 0.25 * (p.n_states + q.n_states)
+                dear = 1.0 + 0.2 * (p.n_states + q.n_states - 2)
                 return cls(pair.draw, about, said, at_once, None, *_rare(p, q, tree), lambda: pair.expected, dear)
             except NotApplicable:
                 pass
