@@ -17,13 +17,19 @@ FAINT = 1e-250  # observations whose rescaled weight falls below this are weighe
 
 
 class Weights(NamedTuple):
-    """value (N, K, n): e_t(s, x_t) exp(-scale), scale (N, n) or None for 0; the largest state is about 1."""
+    """value (N, K, n): e_t(s, x_t) exp(-scale), scale (N, n) or None for 0; the largest state is about 1.
+
+    log (N, K, n): log e_t(s, x_t), where the weights come from logarithms: those keep what underflows in `value`.
+    """
 
     value: Array
     scale: Array | None
+    log: Array | None = None
 
     def logs(self) -> Array:
         """(N, K, n): log e_t(s, x_t)."""
+        if self.log is not None:
+            return self.log
         with np.errstate(divide="ignore"):
             found = np.log(self.value)
         return found if self.scale is None else found + self.scale[:, None, :]

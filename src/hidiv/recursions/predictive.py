@@ -72,6 +72,7 @@ class Wanted(NamedTuple):
 
     products: bool = True
     following: Following | None = None
+    cubes: bool = True
 
 
 class Following(NamedTuple):
@@ -128,7 +129,7 @@ def step_ahead(points: Points, past: Past, wanted: Wanted) -> Step:
             for two, m in places[: a + 1]:
                 mean = means[one + two][:, k * (len(p), len(q))[two] + m]
                 products.append(after[one][:, k] * after[two][:, m] - mean * before[one][:, k] * before[two][:, m])
-        if len(places) <= FEW:
+        if wanted.cubes and len(places) <= FEW:
             ahead = [p_before[:, None, k] * p[k][:, None] * over_p for k in range(len(p))]
             ahead += [q_before[:, None, k] * q[k][:, None] * over_q for k in range(len(q))]
             cubes = _cubes(ahead, [*np.moveaxis(after[0], 1, 0), *np.moveaxis(after[1], 1, 0)], weight * at_p)

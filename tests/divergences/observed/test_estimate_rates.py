@@ -58,7 +58,7 @@ def test_same_seed_same_path():
 
 def test_batches_are_merged_and_their_correlation_is_seen():
     draws = np.arange(5000.0)
-    merged = _merged(Batch(draws, draws, draws[:, None]))
+    merged = _merged(Batch(draws, draws, draws[:, None], draws[:, None]))
     assert len(merged.base) == 625
     assert merged.base.mean() == draws.mean()
     assert _carry(draws) > 0.99

@@ -65,7 +65,7 @@ def test_an_interrupt_keeps_what_was_drawn(before):
         return
     found = stopped_estimate(stopped, 0, 0, 1, None, None, workers=1)
     assert "an interrupt" in found.notes[0]
-    assert found.n_samples == {1: 128, 3: 384}[before]
+    assert found.n_samples == {1: 64, 3: 640}[before]
     assert abs(found.value - 9.4) < 0.1
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hidiv.arguments import Seed
 from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.cross_fitting import SURE, Mean, controlled_mean, plain_mean, unseen, widened
+from hidiv.divergences.observed.missed import missed
 from hidiv.divergences.observed.parallel import Streams
 from hidiv.divergences.observed.paths import BATCH, BLOCK, Path, classes_of, paths_of
 from hidiv.divergences.observed.word_support import forbidden
@@ -26,6 +27,8 @@ Array = NDArray[np.float64]
 STEPS = 10**6  # of a path, when nothing else is said
 FEWEST = 128  # batches before a standard error is trusted
 BATCHES = 1024  # more are merged two by two: longer ones are nearer to independent
+GROUPS = 64  # longer batches, by which the standard error is told
+CARRIED = 2.0  # standard errors from which on a correlation of neighbours is no chance
 WARM = 1024  # steps for the filters to forget their start
 
 
@@ -98,7 +101,7 @@ def _summed_up(p: Model, q: Model, paths: list[Path], steps: int, stopped: str) 
     of = "log p(x_t | past)/q(x_t | past)" if paths[0].space is None else "KL(p(x_t | past) || q(x_t | past))"
     notes = [
         f"{of} along {len(paths)} path{'s' if len(paths) > 1 else ''}, {means[0].controls} controls, "
-        f"{len(means[0].draws)} batches, ended by {stopped}",
+        f"{len(means[0].draws)} long batches, ended by {stopped}",
         "without controls {:.10g} (standard error {:.2g})".format(*_weighted(paths, bare)),
     ]
     if error > 0:
@@ -115,14 +118,25 @@ def _summed_up(p: Model, q: Model, paths: list[Path], steps: int, stopped: str) 
 
 
 def _mean(path: Path) -> Mean:
-    """Mean over batches; the standard error allows for what neighbouring batches have in common."""
-    batch = _merged(path.all())
-    found = controlled_mean(batch.base, batch.controls)
+    """Mean over batches; the standard error is that of longer ones, whose ends have less in common.
+
+    What is left when the controls are taken out is often a difference of two ends: neighbours then cancel, and the
+    spread of short batches says far too much.
+    """
+    every = path.all()
+    batch = _merged(every)
+    steps = BATCH * len(every.base) // len(batch.base)
+    found = controlled_mean(batch.base, batch.controls, steps)
+    size = max(len(found.draws) // GROUPS, 1)
+    long = found.draws[len(found.draws) % size :].reshape(-1, size).mean(axis=1)
+    if len(long) > 1:
+        carry = _carry(long)
+        carry = carry if carry > CARRIED / sqrt(len(long)) else 0.0
+        error = float(long.std(ddof=1)) / sqrt(len(long)) * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9)))
+        found = found._replace(std_error=error if found.settled else max(error, found.std_error), draws=long)
+    found = widened(found, 1.0, missed(batch.events, *path.expected, steps), least=False)
     chance = unseen(batch.controls)
-    if chance > SURE:
-        found = widened(found, chance, float(np.abs(batch.plain).max()))
-    carry = max(_carry(found.draws), 0.0)
-    return found._replace(std_error=found.std_error * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9))))
+    return widened(found, chance, float(np.abs(batch.plain).max())) if chance > SURE else found
 
 
 def _carry(draws: Array) -> float:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.chain_counts import Counts, counts_of
 from hidiv.divergences.observed.finite import family_symbols
+from hidiv.divergences.observed.missed import drawn_counts, event_costs
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import points
 from hidiv.divergences.observed.tree_counts import ROUNDING
@@ -109,10 +110,17 @@ class ChainPair:
 
         lean: without those that take longest, products of filter probabilities.
         """
-        x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
-        x = x.reshape(size, self.tree.n_nodes, -1)
-        found = self._by_kernel(x, lean) if self.is_plain else None
-        return self._by_node(x, lean) if found is None else found
+        states = draw_states(self.p, self.tree, size, rng)
+        x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+        events = drawn_counts(states, None, self.p.n_states)
+        found = self._by_kernel(x, events, lean) if self.is_plain else None
+        return self._by_node(x, events, lean) if found is None else found
+
+    @cached_property
+    def expected(self) -> tuple[Array, Array]:
+        """Means of the first states and transitions that are drawn, and what one more of each may add."""
+        means = np.concatenate([self.counts.initial, self.counts.pairs.ravel()])
+        return means, event_costs(self.p, self.q, jumps=False)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -120,15 +128,15 @@ class ChainPair:
         alike = len(self.spaces) == 1 and len(self.moves[0]) == len(self.moves[1]) == 1
         return alike and not self.close and len(self.spaces[0].weight) > 0
 
-    def _by_node(self, x: Array, lean: bool) -> Batch:
+    def _by_node(self, x: Array, events: Array, lean: bool) -> Batch:
         past, one, two, weights_p, weights_q = self.past(x)
         wanted = Wanted(not lean, None if lean else self.following)
         base, sums = node_sums(self.spaces, self.space_of, past, wanted, LAST)
         plain = (one.log_prob - two.log_prob).sum(axis=0)
         counted = self.counts.along(one, x, weights_p, weights_q)
-        return Batch(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T)
+        return Batch(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
 
-    def _by_kernel(self, x: Array, lean: bool) -> Batch | None:
+    def _by_kernel(self, x: Array, events: Array, lean: bool) -> Batch | None:
         """All sums in one go; None where probabilities are too small for it."""
         space, models = self.spaces[0], (self.p, self.q)
         counted = bool(self.counts.emissions)
@@ -160,7 +168,7 @@ class ChainPair:
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
             shown = self.counts.emissions[0][2].ravel()
             mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
-        return Batch(found[:, 0] + shift, found[:, 1], controls)
+        return Batch(found[:, 0] + shift, found[:, 1], controls, events)
 
     @cached_property
     def symbol_rows(self) -> list[Array]:

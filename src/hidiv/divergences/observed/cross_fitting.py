@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 FOLDS = 5
-SHARE = 10  # at most one control for so many draws
+SHARE = 3  # at most one control for so many draws
+SPARE = 4  # draws for each control from which on the error falls as that of any mean
+FEWEST = 30  # draws from which on coefficients are fitted at all
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
 BLURRED = 1e-6  # the same where only products of controls are known
 MANY = 10**8  # multiplications from which on a factorisation of all draws takes too long
 FAIR = 5.0  # standard errors that the sample mean of a control may be off
 SETTLED = 20.0  # draws for each unit of kurtosis
 EXACT = 1e-13  # relative spread of what is but rounded
-MISSED = 2.0  # expected events that may be missing by chance
 SURE = 1e-12  # deviations of counts below this mean that nothing else can happen
 NEGLIGIBLE = 1e-3  # share of a standard error
-ALONE = 0.4  # share of a control's sum of squares that one draw may have
+SHARED = 10.0  # draws for each unit of a control's kurtosis: fewer decide it, and its coefficient, alone
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
 
 
@@ -33,18 +34,19 @@ class Mean(NamedTuple):
     controls: int
     draws: Array
     settled: bool = True  # the standard error can be trusted: no rare event seems to be missing among the draws
+    full: bool = True  # more draws would bring no more controls
 
     def half_width(self) -> float:
         """Of the 95 % interval, by Student's law to second order."""
         return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1, 1)))
 
 
-def plain_mean(draws: Array, fair: bool = True) -> Mean:
+def plain_mean(draws: Array, full: bool = True) -> Mean:
     """Without controls; where rare events are missing the spread is taken to be at least the value."""
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.inf
     value = float(draws.mean())
-    fair = fair and len(draws) >= SETTLED * kurtosis(draws)
-    return Mean(value, (spread if fair else max(spread, abs(value))) / sqrt(len(draws)), 0, draws, fair)
+    fair = len(draws) >= SETTLED * kurtosis(draws)
+    return Mean(value, (spread if fair else max(spread, abs(value))) / sqrt(len(draws)), 0, draws, fair, full)
 
 
 def kurtosis(draws: Array) -> float:
@@ -54,21 +56,45 @@ def kurtosis(draws: Array) -> float:
     return float(square @ square) / len(draws) / second**2 if second**2 > 0 else 3.0
 
 
-def controlled_mean(draws: Array, controls: Array) -> Mean:
+def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
 
-    At most one for ten different draws; one that those before it nearly determine is dropped, and the last half as
-    often as it takes to leave no sign of rare events that these draws miss.
+    At most one for three different draws. Left out are those that others before them nearly determine, those whose
+    sample mean shows that these draws miss rare events, and those that a few draws make; all of them where a few draws
+    decide what is left. The error allows for what the missing events add: as much as the draws show, and no more than
+    one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
     """
-    different = len(np.unique(controls @ np.cos(np.arange(controls.shape[1]))))  # any mixture tells draws apart
-    fair = _complete(controls) if different > 1 else bool(np.abs(controls).max(initial=0.0) < SURE)
-    most = different // SHARE if fair and draws.std() > 0 else 0
-    while most > 0:
-        found = cross_fitted(draws, controls, most)
-        if found.settled:
-            return found
-        most = min(most, found.controls or most) // 2
-    return plain_mean(draws, fair)
+    if len(draws) < FEWEST or not draws.std() > 0:
+        return plain_mean(draws, full=len(draws) >= FEWEST)
+    with np.errstate(invalid="ignore", over="ignore"):
+        marks = controls @ np.cos(np.arange(controls.shape[1]))  # any mixture tells draws apart
+    different = len(np.unique(marks))
+    most = different // SHARE
+    controls = controls[:, np.isfinite(controls).all(axis=0)]
+    basis, offset, size = _orthonormal(controls[:, : 4 * most], most)
+    off = np.abs(offset) * len(draws) > FAIR
+    kept = ~off & (SHARED * (basis**4).sum(axis=0) <= 1.0)
+    folds = _Folds(draws, basis[:, kept], offset[kept])
+    count = int(kept.sum())
+    full = count * SPARE <= different
+    # Half of them where they are many for these draws, and no further search: one of many tries looks good by chance.
+    for tried in dict.fromkeys((count, count if full else count // 2)):
+        found = folds.fitted(tried) if tried else None
+        if found is not None and found.settled:
+            slopes = np.abs((found.draws - found.value) @ basis[:, off])
+            reach = steps * size[off] * (np.ptp(draws) + abs(found.value))
+            found = widened(found, 1.0, float(np.minimum(slopes, reach) @ np.abs(offset[off])), least=False)
+            bare = plain_mean(draws, full=False)
+            return found._replace(full=full) if found.std_error < bare.std_error else bare
+    return plain_mean(draws, full=not count)
+
+
+def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
+    """Mean of draws (n,) with the first `most` independent controls; coefficients come from the other folds, so that
+    the estimate stays unbiased."""
+    basis, offset, _ = _orthonormal(controls[:, : 4 * most], most)
+    found = _Folds(draws, basis, offset).fitted(basis.shape[1]) if basis.shape[1] else None
+    return plain_mean(draws) if found is None else found
 
 
 def unseen(controls: Array) -> float:
@@ -94,56 +120,52 @@ def widened(mean: Mean, chance: float, reach: float, least: bool = True) -> Mean
     return mean._replace(std_error=float(np.hypot(mean.std_error, chance * reach)))
 
 
-def _complete(controls: Array) -> bool:
-    """Whether no control is so far from its mean that something must be missing; they are of the size of counts."""
-    total = np.abs(controls.sum(axis=0))
-    return bool(((total <= FAIR * np.sqrt(len(controls) * controls.var(axis=0))) | (total < MISSED)).all())
+class _Folds:
+    """Normal equations of the draws outside each fold, with an intercept; in this basis they are nearly the identity.
 
-
-def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
-    """Mean of draws (n,) with the first `most` independent controls.
-
-    Coefficients come from the other folds, so that the estimate stays unbiased.
+    Those of the first columns alone are a corner of them.
     """
-    n = len(draws)
-    basis, offset = _orthonormal(controls[:, : 4 * most], most)
-    if not basis.shape[1]:
-        return plain_mean(draws)
-    off = draws - draws.mean()
-    ends = -(-np.arange(FOLDS + 1) * n // FOLDS)
-    folds = [slice(ends[f], ends[f + 1]) for f in range(FOLDS)]
-    # Normal equations of the other folds, with an intercept; in this basis they are nearly the identity.
-    rest = n - np.diff(ends)
-    sums = np.stack([basis[mine].sum(axis=0) for mine in folds])
-    grams = np.stack([basis[mine].T @ basis[mine] for mine in folds])
-    grams = grams.sum(axis=0) - grams
-    grams -= sums[:, :, None] * sums[:, None, :] / rest[:, None, None]
-    right = basis.T @ off - np.stack([off[mine] @ basis[mine] for mine in folds])
-    right -= sums * (np.array([off[mine].sum() for mine in folds]) / rest)[:, None]
-    try:
-        slopes = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
-    except np.linalg.LinAlgError:  # a control that only one fold has seen move
-        return plain_mean(draws, False)
-    left = np.concatenate(
-        [draws[mine] - (basis[mine] @ slope + offset @ slope) for mine, slope in zip(folds, slopes, strict=True)]
-    )
-    # A sample mean many standard errors from zero, or one draw that is all there is: rare events are missing.
-    fair = bool(np.abs(offset).max() * n < FAIR and np.abs(basis).max() < ALONE**0.5)
-    spread = float(left.std(ddof=1))
-    # Rounding is no sign of anything.
-    fair = fair and (n >= SETTLED * kurtosis(left) or spread <= EXACT * abs(float(left.mean())))
-    return Mean(float(left.mean()), spread / sqrt(n), basis.shape[1], left, fair)
+
+    def __init__(self, draws: Array, basis: Array, offset: Array) -> None:
+        n = len(draws)
+        self.draws, self.basis, self.offset = draws, basis, offset
+        off = draws - draws.mean()
+        ends = -(-np.arange(FOLDS + 1) * n // FOLDS)
+        self.folds = [slice(ends[f], ends[f + 1]) for f in range(FOLDS)]
+        rest = n - np.diff(ends)
+        sums = np.stack([basis[mine].sum(axis=0) for mine in self.folds])
+        grams = np.stack([basis[mine].T @ basis[mine] for mine in self.folds])
+        grams = grams.sum(axis=0) - grams
+        self.grams = grams - sums[:, :, None] * sums[:, None, :] / rest[:, None, None]
+        right = basis.T @ off - np.stack([off[mine] @ basis[mine] for mine in self.folds])
+        self.right = right - sums * (np.array([off[mine].sum() for mine in self.folds]) / rest)[:, None]
+
+    def fitted(self, count: int) -> Mean | None:
+        """The mean with the first `count` columns; None where only one fold has seen one of them move."""
+        try:
+            slopes = np.linalg.solve(self.grams[:, :count, :count], self.right[:, :count, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            return None
+        parts = zip(self.folds, slopes, strict=True)
+        left = np.concatenate(
+            [self.draws[f] - (self.basis[f, :count] @ slope + self.offset[:count] @ slope) for f, slope in parts]
+        )
+        n, value, spread = len(left), float(left.mean()), float(left.std(ddof=1))
+        # Rounding is no sign of anything.
+        fair = n >= SETTLED * kurtosis(left) or spread <= EXACT * abs(value)
+        return Mean(value, spread / sqrt(n), count, left, fair)
 
 
-def _orthonormal(controls: Array, most: int) -> tuple[Array, Array]:
-    """(n, m) orthonormal columns that span the first m independent centred controls, and (m,) their sample means."""
+def _orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
+    """(n, m) orthonormal columns that span the first m independent centred controls; (m,) their sample means, and their
+    lengths before they were made to be one."""
     n = len(controls)
     mean = controls.mean(axis=0)
     centred = controls - mean
     size = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     good = np.isfinite(size) & (size > 1e-12 * (np.abs(mean) * sqrt(n) + np.finfo(float).tiny))
     if not good.any() or most < 1:
-        return np.zeros((n, 0)), np.zeros(0)
+        return np.zeros((n, 0)), np.zeros(0), np.zeros(0)
     if not good.all():
         centred, mean, size = centred[:, good], mean[good], size[good]
     if centred.shape[1] >= n:
@@ -157,7 +179,7 @@ def _orthonormal(controls: Array, most: int) -> tuple[Array, Array]:
     else:
         keep, products = _from_products(centred.T @ centred, most)
         back = np.linalg.inv(products)
-    return centred[:, keep] @ back, (mean[keep] / size[keep]) @ back
+    return centred[:, keep] @ back, (mean[keep] / size[keep]) @ back, size[keep] / np.abs(np.diagonal(back))
 
 
 def _from_products(gram: Array, most: int) -> tuple[NDArray[np.intp], Array]:

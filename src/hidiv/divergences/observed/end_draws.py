@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.finite import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.missed import drawn_counts, event_costs
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import log_weights, points
 from hidiv.divergences.observed.support import forbidden_word
@@ -85,12 +86,25 @@ class EndPair:
         if self.tables is not None:
             found = chain_sums(laws[0], laws[1], row_of, self.tables, None, None, symbols, not lean, 0, 1)
         if found is None:
-            return self._plain(weights, row_of, shift)
+            return self._plain(weights, row_of, shift, self._events(states))
         first = 2 + 2 * (self.p.n_states + self.q.n_states)
         means, known = self._means(symbols)
         mine = found[:, first : first + len(means)] - means
         controls = np.concatenate([found[:, 2:first], mine[:, known], found[:, first + len(means) :]], axis=1)
-        return Batch(found[:, 0] + shift, found[:, 1], controls)
+        return Batch(found[:, 0] + shift, found[:, 1], controls, self._events(states))
+
+    @cached_property
+    def expected(self) -> tuple[Array, Array]:
+        """Means of the first states and transitions that are drawn, and what one more of each may add."""
+        means = np.append(self.p.initial, (self.visits[:, None] * self.p.transitions[0]).ravel())
+        return means, event_costs(self.p, self.q, jumps=self.tables is None)
+
+    def _events(self, states: IntArray) -> Array:
+        """(n, K + K K): first states and transitions, the end left out."""
+        k = self.p.n_states
+        found = drawn_counts(states, None, k + 1)
+        pairs = found[:, k + 1 :].reshape(len(states), k + 1, k + 1)[:, :k, :k]
+        return np.concatenate([found[:, :k], pairs.reshape(len(states), -1)], axis=1)
 
     def _states(self, size: int, rng: np.random.Generator) -> IntArray:
         """(n, N): states until all chains have ended."""
@@ -119,7 +133,7 @@ class EndPair:
             weights.append(and_end(np.exp(logs - top[:, None])))
         return weights, shift, False
 
-    def _plain(self, weights: list[Array], row_of: IntArray, shift: Array) -> Batch:
+    def _plain(self, weights: list[Array], row_of: IntArray, shift: Array, events: Array) -> Batch:
         """The log-ratio alone."""
         one, two = run_both(
             [c.initial for c in self.chains],
@@ -127,7 +141,7 @@ class EndPair:
             [Weights(np.ascontiguousarray(table[row_of].transpose(1, 2, 0)), None) for table in weights],
         )
         ratio = (one.log_prob - two.log_prob).sum(axis=0) + shift
-        return Batch(ratio, ratio, np.zeros((len(ratio), 0)))
+        return Batch(ratio, ratio, np.zeros((len(ratio), 0)), events)
 
     def _means(self, symbols: bool) -> tuple[Array, NDArray[np.bool_]]:
         """Means of first states, pairs and symbols by state, and which are known: what follows the end goes on."""

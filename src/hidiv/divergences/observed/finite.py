@@ -43,6 +43,11 @@ def symbol_probabilities(model: Model) -> Array:
     return np.stack(tables)
 
 
+def by_formula(*models: Model) -> bool:
+    """Whether divergences of the emissions are formulas: those of mixtures are integrals, which take long."""
+    return not any(f.name == "mixture" and not has_symbols(f) for m in models for f in m.emissions)
+
+
 def has_symbols(family: Family) -> bool:
     """Whether the observations are symbols."""
     if family.name == "mixture":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any, Literal, NoReturn
 
@@ -12,8 +13,9 @@ from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.observed.cheap import ROOM, cheap, joint_above
 from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.enumeration import enumerate_chain
-from hidiv.divergences.observed.finite import finite_chain, tree_law
+from hidiv.divergences.observed.finite import by_formula, finite_chain, tree_law
 from hidiv.divergences.observed.finite_chain import observed_chain
+from hidiv.divergences.observed.in_logarithms import in_logarithms
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.limits import check_limits
 from hidiv.divergences.observed.rates import SECONDS
@@ -75,21 +77,25 @@ def observed_kl(
     check_limits(rtol, atol, max_samples, max_seconds)
     p, q = as_models(p, q)
     if isinstance(tree, UntilEnd):
-        return observed_until_end(p, q, method, rtol, atol, seed, max_samples, max_seconds)
+        return observed_until_end(*in_logarithms(p, q), method, rtol, atol, seed, max_samples, max_seconds)
     check_length(p, q, until_end=False)
     check_observations(p, q)
     on = as_tree(tree)
     check_groups(p, on, "p")
     check_groups(q, on, "q")
+    p, q = in_logarithms(p, q)
     ways: dict[str, Callable[[], Divergence]] = {
         "exact": lambda: _exact(p, q, on),
         "certified": lambda: _certified(p, q, on, rtol, atol, max_seconds),
-        "montecarlo": lambda: stopped_estimate(Draws.on_tree(p, q, on), rtol, atol, seed, max_samples, max_seconds),
+        "montecarlo": lambda: at_most(
+            stopped_estimate(Draws.on_tree(p, q, on), rtol, atol, seed, max_samples, max_seconds),
+            lambda: joint_above(p, q, on) if by_formula(p, q) else inf,
+        ),
         "variational": lambda: _variational(p, q, on),
     }
     if method == "auto":
         seconds = AUTO_SECONDS if max_seconds is None else min(AUTO_SECONDS, max_seconds / 2)
-        ways["certified"] = lambda: sufficient(_certified(p, q, on, rtol, atol, seconds), rtol, atol)
+        ways["certified"] = lambda: sufficient(_soon_certified(p, q, on, rtol, atol, seconds), rtol, atol)
         return _first(p, q, on, ways, rtol)
     if method not in ways:
         refuse(HidivError, "method", 'must be "auto", ' + ", ".join(f'"{name}"' for name in ways), method)
@@ -156,6 +162,12 @@ def _certified(p: Model, q: Model, tree: Tree, rtol: float, atol: float, seconds
     return found
 
 
+def _soon_certified(p: Model, q: Model, tree: Tree, rtol: float, atol: float, seconds: float) -> Divergence:
+    if not by_formula(p, q):
+        raise NotApplicable("bounds for mixtures take integrals, one for each pair of states")
+    return _certified(p, q, tree, rtol, atol, seconds)
+
+
 def _interval(
     p: Model, q: Model, tree: Tree, enough: Callable[[Interval], bool], seconds: float, above: float
 ) -> Interval:
@@ -173,6 +185,21 @@ def _interval(
     if forbidden_configuration(*laws, tree.parent):
         return Interval(inf, inf, {"method": "support of configurations"})
     return capped(observed_listed(*laws, tree.parent, TREE_WIDTH, seconds), above)
+
+
+def at_most(found: Divergence, above: Callable[[], float]) -> Divergence:
+    """An estimate within the joint divergence, which bounds it; the bounds alone where the draws contradict it."""
+    if found.status != "estimate" or found.lower is None or found.upper is None:
+        return found
+    most = above()
+    if not found.upper > most:
+        return found
+    if not found.lower <= most:
+        how = {"method": "smallest joint divergence over relabellings"}
+        said = "the draws hold numbers that no double can weigh; only the ends are certain, the middle is no estimate"
+        return replace(from_interval(Interval(0.0, most, how), found.subject, found.per), notes=[said])
+    notes = [*found.notes, f"cut at {most:.6g}, the smallest joint divergence over relabellings"]
+    return replace(found, value=min(found.value, most), upper=most, notes=notes)
 
 
 def narrow(found: Interval, rtol: float, atol: float) -> bool:

@@ -15,7 +15,7 @@ from hidiv.arguments import Seed, seed_number
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 
-AHEAD = 4  # portions to a worker, so that none is idle while the reader thinks
+AHEAD = 1  # portions to a worker beyond the one it works on
 
 
 def available() -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.batch import Batch, joined
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.missed import event_costs
 from hidiv.divergences.observed.panels import QUICK
 from hidiv.divergences.observed.points import points
 from hidiv.divergences.observed.tree_counts import ROUNDING, emission_means
@@ -21,6 +23,7 @@ from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
 from hidiv.recursions.predictive import Past, Points, Wanted, steps_ahead
 
 Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 BLOCK = 2048  # steps taken at once
 BATCH = 64  # steps of the shortest batch
@@ -48,7 +51,7 @@ class Path:
         row = self.p.initial if self.state is None else self.p.transitions[0][self.state]
         states = draw_states(Model(row, self.p.transitions[0], self.p.emissions[0]), tree, 1, self.rng)
         x = draw_observations(self.p, tree, states, self.rng).reshape(1, length, -1)
-        self.state = int(states[0, -1])
+        came, self.state = self.state, int(states[0, -1])
         weights_p, weights_q = weigh(self.p, tree, x), weigh(self.q, tree, x)
         models = self.p, self.q
         starts = [m.initial for m in models] if self.filters is None else self.filters
@@ -57,7 +60,22 @@ class Path:
             _normalised(f.updated[-1, :, 0] @ m.transitions[0]) for f, m in zip((one, two), models, strict=True)
         ]
         if keep:
-            self.batches.append(self._batch(x, one, two, weights_p, weights_q))
+            assert came is not None
+            found = self._batch(x, one, two, weights_p, weights_q)
+            self.batches.append(found._replace(events=self._events(came, states[0])))
+
+    @cached_property
+    def expected(self) -> tuple[Array, Array]:
+        """Long-run frequencies of the transitions, and what one more of each may add."""
+        pairs = self.p.initial[:, None] * self.p.transitions[0]
+        return pairs.ravel(), event_costs(self.p, self.q, jumps=self.space is None)[self.p.n_states :]
+
+    def _events(self, came: int, states: IntArray) -> Array:
+        """(n, K K): frequencies of the transitions into the steps of each batch."""
+        rows = np.append(came, states[:-1]).reshape(-1, BATCH), states.reshape(-1, BATCH)
+        width = self.p.n_states**2
+        code = rows[0] * self.p.n_states + rows[1] + width * np.arange(len(rows[0]))[:, None]
+        return np.bincount(code.ravel(), minlength=width * len(code)).reshape(len(code), width) / BATCH
 
     def _batch(self, x: Array, one: Filters, two: Filters, weights_p: Weights, weights_q: Weights) -> Batch:
         """Means over batches of steps."""
@@ -70,7 +88,7 @@ class Path:
             before = two.predicted[:, :-1, 0]
             controls = [gain, counts, (gain[:, :, None] * before[:, None, :]).reshape(len(gain), -1)]
         else:
-            steps = [step for _, step in steps_ahead(self.space, flat, Wanted())]
+            steps = [step for _, step in steps_ahead(self.space, flat, Wanted(cubes=False))]
             base = np.concatenate([step.divergence for step in steps], axis=1)[0]
             linear, products = (
                 np.concatenate(parts, axis=2)[:, 0].T
@@ -79,7 +97,7 @@ class Path:
             controls = [linear, counts, products]
         table = np.column_stack([plain, base, *controls])
         means = table.reshape(-1, BATCH, table.shape[1]).mean(axis=1)
-        return Batch(means[:, 0], means[:, 1], means[:, 2:])
+        return Batch(means[:, 0], means[:, 1], means[:, 2:], np.zeros((len(means), 0)))
 
     def _counts(self, x: Array, one: Filters, weights_p: Weights, weights_q: Weights) -> Array:
         """(N, F): posterior probabilities of states, pairs and emissions at every step, less their long-run means."""

@@ -11,10 +11,12 @@ from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.observed.batch_means import rate_estimate
 from hidiv.divergences.observed.cheap import ROOM, joint_rate_above
 from hidiv.divergences.observed.continuous import quadrature
-from hidiv.divergences.observed.finite import finite_chain
+from hidiv.divergences.observed.finite import by_formula, finite_chain
+from hidiv.divergences.observed.in_logarithms import in_logarithms
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.kl import (
     AUTO_SECONDS,
+    at_most,
     from_interval,
     narrow,
     not_applicable,
@@ -70,6 +72,7 @@ def observed_kl_rate(
             "needs models with one group, the same at every step",
             remedy="use hd.observed_kl on a tree",
         )
+    p, q = in_logarithms(p, q)
     if method not in ("auto", "certified", "montecarlo"):
         refuse(HidivError, "method", 'must be "auto", "certified" or "montecarlo"', method)
     notes = []
@@ -88,7 +91,8 @@ def observed_kl_rate(
             notes.append(f"not certified: {reason}")
     if method == "auto" and (found_by_quadrature := quadrature(p, q, None, rtol)) is not None:
         return found_by_quadrature.noted(*notes)
-    return rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds).noted(*notes)
+    estimated = rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds)
+    return at_most(estimated, lambda: joint_rate_above(p, q) if by_formula(p, q) else inf).noted(*notes)
 
 
 def _interval(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,10 @@ from hidiv.arguments import Seed
 from hidiv.divergences.comparable import closed
 from hidiv.divergences.observed.batch import Batch, joined
 from hidiv.divergences.observed.chain_draws import ChainPair
-from hidiv.divergences.observed.cross_fitting import SHARE, SURE, Mean, controlled_mean, plain_mean, unseen, widened
-from hidiv.divergences.observed.finite import family_symbols, has_symbols
+from hidiv.divergences.observed.cross_fitting import SURE, Mean, controlled_mean, plain_mean, unseen, widened
+from hidiv.divergences.observed.finite import by_formula, family_symbols, has_symbols
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.missed import missed
 from hidiv.divergences.observed.parallel import Streams, available, in_order
 from hidiv.divergences.observed.tree_draws import TreePair
 from hidiv.divergences.observed.variational import emission_pairs
@@ -34,6 +36,12 @@ Array = NDArray[np.float64]
 FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws when nothing else is said
 CELLS = 1 << 21  # numbers of one kind held at once by a portion of draws
 RARE = "an event expected {:.1g} times in a draw was never drawn, the standard error allows for one that decides"
+LACKING = "rare states came less often than they should, the standard error allows for {:.2g} that they may add"
+LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
+DEAR = 3.0  # work of posterior counts on a tree, over that of a likelihood
+GROWTH = 1.25  # least growth between two looks
+PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
+PILOT = 1024  # draws of such a trial at most
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
 
@@ -51,6 +59,8 @@ class Draws:
     infinite: str | None = None
     sparse: bool = False  # some probabilities are 0
     reach: float = 0.0  # by how much a rare event may change a draw
+    expected: Callable[[], tuple[Array, Array]] | None = None  # means of the events drawn, and what one more may add
+    dear: float = 1.0  # work of a draw with all controls, over that of one without the dearer ones
 
     @classmethod
     def on_tree(cls, p: Model, q: Model, tree: Tree) -> Draws:
@@ -65,11 +75,13 @@ class Draws:
             try:
                 pair = ChainPair.of(p, q, tree)
                 said = "KL(p(x_t | past) || q(x_t | past)) summed"
-                return cls(pair.draw, about, said, at_once, None, *_rare(p, q, tree))
+                dear = 1.0 + 0.2 * (p.n_states + q.n_states - 2)
+                return cls(pair.draw, about, said, at_once, None, *_rare(p, q, tree), lambda: pair.expected, dear)
             except NotApplicable:
                 pass
         on_nodes = TreePair.of(p, q, tree)
-        return cls(on_nodes.draw, about, on_nodes.base, at_once, None, *_rare(p, q, tree))
+        rare = _rare(p, q, tree)
+        return cls(on_nodes.draw, about, on_nodes.base, at_once, None, *rare, lambda: on_nodes.expected, DEAR)
 
 
 def stopped_estimate(
@@ -87,92 +99,134 @@ def stopped_estimate(
         )  # fmt: skip
     most = MOST if max_samples is None else max_samples
     end = monotonic() + (inf if max_seconds is None else max_seconds)
-    run = _Run(draws, rtol, atol, most)
+    limits = _Limits(rtol, atol, most, end, available() if workers is None else workers)
     streams = Streams(seed)
+    lean, dear = (_Run(draws, limits, streams, without) for without in (True, False))
+    run = lean
     try:
         with Progress("drawing") as progress:
-            # Most are content with the first portion, which does without the dearer controls; the others draw it again.
-            run.add(draws.draw(min(FEWEST, draws.at_once, most), streams(0), True))
-            if run.look(progress) or run.drawn >= most or monotonic() > end:
-                return run.result("the time" if monotonic() > end else None)
-            run.start_again()
-            portions = in_order(
-                lambda portion: draws.draw(portion[1], streams(portion[0]), False),
-                enumerate(_sizes(most, draws.at_once)),
-                available() if workers is None else workers,
-            )
-            with closing(portions):
-                for batch in portions:
-                    run.add(batch)
-                    if run.drawn >= run.check and run.look(progress):
-                        break
-                    if monotonic() > end:
-                        return run.result("the time")
+            # Most are content with the first draws, which do without the dearer controls.
+            done = run.draw_until(min(FEWEST, most)) or run.look(progress)
+            pilot = 0 if done else lean.pilot()
+            if pilot:
+                # The dearer controls are tried on draws that take a small part of the work that is left without them.
+                run = dear
+                done = run.draw_until(pilot) or run.look(progress)
+                if not done and draws.dear * run.needed() > lean.needed():
+                    run = lean
+            while not done and run.drawn < most:
+                done = run.draw_until(run.check) or run.look(progress)
     except KeyboardInterrupt:
-        if not run.kept():
+        run = max((run, lean), key=lambda one: one.drawn >= 2)
+        if run.drawn < 2:
             raise
         return run.result("an interrupt")
     return run.result()
 
 
-class _Run:
-    """What has been drawn so far, and whether it is enough."""
+class _Limits(NamedTuple):
+    """When to stop."""
 
-    def __init__(self, draws: Draws, rtol: float, atol: float, most: int) -> None:
-        self.draws, self.rtol, self.atol, self.most = draws, rtol, atol, most
+    rtol: float
+    atol: float
+    most: int
+    end: float
+    workers: int
+
+
+class _Run:
+    """What has been drawn so far, with all controls or without the dearer ones, and whether it is enough."""
+
+    def __init__(self, draws: Draws, limits: _Limits, streams: Streams, lean: bool) -> None:
+        self.draws, self.limits, self.streams, self.lean = draws, limits, streams, lean
         self.found: list[Batch] = []
-        self.spare: list[Batch] = []
-        self.drawn, self.check = 0, min(2 * FEWEST, most)
+        self.drawn, self.portions, self.check = 0, 0, min(2 * FEWEST, limits.most)
         self.best: Mean | None = None
+        self.error = inf  # of the best mean, with what rare events may add
         self.chance = 0.0  # expected number in a draw of an event that none has shown
+        self.lacking = 0.0  # what rare states that came too seldom may add
         self.stopped = "the number of draws"
 
-    def start_again(self) -> None:
-        """Forget the draws as soon as there are others."""
-        self.spare, self.found, self.drawn, self.best = self.found, [], 0, None
-
-    def kept(self) -> bool:
-        """Whether an interrupt leaves enough to tell of; the forgotten draws are better than none."""
-        if not self.found:
-            self.found, self.drawn = self.spare, sum(len(batch.base) for batch in self.spare)
-        return self.drawn >= 2
-
-    def add(self, batch: Batch) -> None:
-        self.found.append(batch)
-        self.drawn += len(batch.base)
-        self.best = None
+    def draw_until(self, count: int) -> bool:
+        """Draw until there are `count`; True when the time is over. Nothing is drawn that is not used."""
+        size = min(self.draws.at_once, max(LEAST, -(-(count - self.drawn) // PARTS)))
+        sizes = [min(size, count - start) for start in range(self.drawn, count, size)]
+        numbered = list(enumerate(sizes, self.portions))
+        portions = in_order(
+            lambda portion: self.draws.draw(portion[1], self.streams(portion[0]), self.lean),
+            numbered,
+            self.limits.workers,
+        )
+        with closing(portions):
+            for batch in portions:
+                self.found.append(batch)
+                self.drawn += len(batch.base)
+                self.portions += 1
+                self.best = None
+                if monotonic() > self.limits.end and self.drawn >= min(2, self.limits.most):
+                    self.stopped = "the time"
+                    return True
+        return False
 
     def together(self) -> tuple[Batch, Mean]:
         """All draws, and their mean with controls."""
         self.found = [joined(self.found)]
         batch = self.found[0]
         if self.best is None:
-            self.chance = unseen(batch.controls)
-            found = controlled_mean(batch.base, batch.controls)
-            if self.chance > SURE:
-                found = widened(found, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
-            if self.draws.sparse and len(batch.base) > 1:
-                # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
-                found = widened(found, 1.0 / len(batch.base), float(batch.base.std(ddof=1)), least=False)
-            self.best = found
+            self.best = controlled_mean(batch.base, batch.controls)
+            self.error = self._widened(batch, self.best).std_error
         return batch, self.best
 
+    def _widened(self, batch: Batch, found: Mean) -> Mean:
+        """With what rare events may add that these draws do not show."""
+        self.chance = unseen(batch.controls)
+        self.lacking = 0.0
+        if self.draws.expected is not None:
+            means, costs = self.draws.expected()
+            self.lacking = missed(batch.events, means, costs)
+            found = widened(found, 1.0, self.lacking, least=False)
+        if self.chance > SURE:
+            found = widened(found, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
+        if self.draws.sparse and len(batch.base) > 1:
+            # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
+            found = widened(found, 1.0 / len(batch.base), float(batch.base.std(ddof=1)), least=False)
+        return found
+
+    def wanted(self) -> float:
+        """The standard error asked for."""
+        return max(self.limits.atol, self.limits.rtol * abs(self.together()[1].value))
+
+    def needed(self) -> float:
+        """How many draws the wanted error takes, by the error of those there are."""
+        best = self.together()[1]
+        short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
+        return min(1.05 * self.drawn * short**2, float(self.limits.most)) if best.settled else float(self.limits.most)
+
+    def pilot(self) -> int:
+        """How many draws with all controls are worth a try; 0 where going on without is soon done."""
+        needed, dear = self.needed(), self.draws.dear
+        if self.draws.dear <= 1.0 or needed < PAYS * dear * FEWEST:
+            return 0
+        return int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
+
     def look(self, progress: Progress) -> bool:
-        """Whether to stop; looks again at twice as many."""
+        """Whether to stop; and where to look again.
+
+        While more draws allow more controls nobody knows how much those gain, and an event that was missed may change
+        the error: then at most twice as many. Afterwards the error falls as it does.
+        """
         if not all(np.isfinite(batch.plain).all() and np.isfinite(batch.base).all() for batch in self.found):
             return True
         batch, best = self.together()
-        wanted = max(self.atol, self.rtol * abs(best.value))
-        # While more draws allow more controls nobody knows how much those gain; afterwards the error falls as it does.
-        all_used = best.settled and best.controls < self.drawn // SHARE
-        short = min(best.std_error / max(wanted, 1e-300), 1e6) if all_used else 0.0
-        needed = 1.05 * self.drawn * short**2
-        self.check = int(min(max(2 * self.drawn, needed), self.most))
+        wanted, drawn = self.wanted(), self.drawn
+        known = best.full and best.settled and self.error <= 1.1 * best.std_error
+        ahead = max(self.needed(), GROWTH * drawn)
+        self.check = int(min(ahead if known else min(ahead, 2.0 * drawn), self.limits.most))
         progress.show(
-            max(self.drawn / self.most, min(1.0, wanted / max(best.std_error, 1e-300)) ** 2),
-            f"{self.drawn} drawn, {best.value:.6g}",
+            max(drawn / self.limits.most, min(1.0, wanted / max(self.error, 1e-300)) ** 2),
+            f"{drawn} drawn, {best.value:.6g}",
         )
-        if best.std_error <= wanted and best.settled:
+        if self.error <= wanted and best.settled:
             self.stopped = "the wanted standard error"
         elif batch.controls.size > KEPT:
             self.stopped = "the memory for controls"
@@ -192,9 +246,12 @@ class _Run:
         if not np.isfinite(batch.base).all():
             refuse(OutOfRange, "q", "gives what p emits a probability that no double can hold")
         batch, best = self.together()
+        best = best._replace(std_error=self.error)
         half = best.half_width()
         said = f"{self.draws.base}, {best.controls} controls, ended by {stopped or self.stopped}"
         rare = [RARE.format(self.chance)] if self.chance > SURE else []
+        if self.lacking > 0.1 * self.error:
+            rare.append(LACKING.format(self.lacking))
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
             notes=[said, *beside(batch, best), *rare], subject=about,
@@ -208,19 +265,10 @@ def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
     parts += [family_symbols(f) for m in (p, q) for f in m.emissions if has_symbols(f)]
     if not any(bool((np.asarray(part) == 0).any()) for part in parts):
         return False, 0.0
-    if not closed(p, q):
+    if not closed(p, q) or not by_formula(p, q):
         return True, 0.0
     worst = emission_pairs(p, q).min(axis=2)
     return True, tree.n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
-
-
-def _sizes(most: int, at_once: int) -> Iterator[int]:
-    """The portions: small ones first, for those who are soon content."""
-    size = min(FEWEST, at_once)
-    while most > 0:
-        yield min(size, most)
-        most -= size
-        size = min(2 * size, at_once)
 
 
 def beside(batch: Batch, best: Mean) -> list[str]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.finite import family_symbols, has_symbols
+from hidiv.divergences.observed.missed import drawn_counts, event_costs
 from hidiv.divergences.observed.tree_counts import TreeCounts, counts_on
 from hidiv.divergences.observed.weighing import weigh, weigh_ratio
 from hidiv.emissions.registry import has_kl
@@ -81,18 +82,25 @@ class TreePair:
                 return False
         return True
 
+    @cached_property
+    def expected(self) -> tuple[Array, Array]:
+        """Means of the states at the root and transitions that are drawn, and what one more of each may add."""
+        laws = self.counts.laws
+        pairs = np.einsum("ur,urs->rs", laws[self.tree.parent[1:]], self.moves[0][1:])
+        return np.concatenate([laws[0], pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+
     @property
     def base(self) -> str:
         """In words, what is averaged."""
         return "q(x)/p(x) - 1 - log q(x)/p(x)" if self.close else "log p(x)/q(x)"
 
     def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
-        """`size` trees of p: log-ratios, what is averaged, controls.
+        """`size` trees of p: log-ratios, what is averaged, controls; lean: without controls.
 
         For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small.
         """
-        x = draw_observations(self.p, self.tree, draw_states(self.p, self.tree, size, rng), rng)
-        x = x.reshape(size, self.tree.n_nodes, -1)
+        states = draw_states(self.p, self.tree, size, rng)
+        x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
         one = self._upward(self.p, self.moves[0], x)
         two = self._upward(self.q, self.moves[1], x)
         plain = one.logs - two.logs
@@ -100,7 +108,8 @@ class TreePair:
         if self.close:
             excess = self._excess(x)
             plain, base = -np.log1p(excess), h(excess)
-        return Batch(plain, base, self.counts.along(one.own, x))
+        controls = np.zeros((size, 0)) if lean else self.counts.along(one.own, x)
+        return Batch(plain, base, controls, drawn_counts(states, self.tree.parent, self.p.n_states))
 
     def _upward(self, model: Model, moves: Array, x: Array) -> Messages:
         weights = weigh(model, self.tree, x)

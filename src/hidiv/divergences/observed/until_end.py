@@ -8,7 +8,7 @@ from hidiv.arguments import Seed
 from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.observed.cheap import joint_above
 from hidiv.divergences.observed.end_draws import EndPair
-from hidiv.divergences.observed.finite import has_symbols
+from hidiv.divergences.observed.finite import by_formula, has_symbols
 from hidiv.divergences.observed.finite_chain import observed_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.sampling import CELLS, Draws, stopped_estimate
@@ -46,9 +46,9 @@ def observed_until_end(
     def draw_nothing(*_: object) -> None:
         refuse(HidivError, "draw", reason or "")
 
-    draws = Draws(pair.draw if reason is None else draw_nothing, about, base, at_once, reason)  # type: ignore[arg-type]
+    draws = Draws(pair.draw if reason is None else draw_nothing, about, base, at_once, reason, dear=2.0, expected=lambda: pair.expected)  # type: ignore[arg-type]
     found = stopped_estimate(draws, rtol, atol, seed, max_samples, max_seconds)
-    above = joint_above(p, q, UNTIL_END)
+    above = joint_above(p, q, UNTIL_END) if by_formula(p, q) else inf
     if method == "auto" and reason is None:
         most = f"; it is at most {above:.6g}, which is certain" if above < inf else ""
         return found.noted(f"not exact or narrowly certified: the lengths are random{most}")

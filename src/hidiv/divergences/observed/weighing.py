@@ -28,7 +28,7 @@ def weigh(model: Model, tree: Tree, x: Array) -> Weights:
             logs[nodes] = _log_weights(family, x[:, nodes].transpose(1, 0, 2))
     top = logs.max(axis=1)
     scale = np.where(np.isfinite(top), top, 0.0)
-    return Weights(np.exp(logs - scale[:, None, :]), scale)
+    return Weights(np.exp(logs - scale[:, None, :]), scale, logs)
 
 
 def weigh_ratio(p: Model, q: Model, tree: Tree, x: Array) -> Array:

@@ -92,11 +92,16 @@ def supports(p: Family, q: Family) -> tuple[Flags, Flags]:
 
 
 def _counts(p: Family, q: Family) -> tuple[Flags, Flags]:
-    """Supports of laws on 0..trials, of rows with one count in all columns."""
-    tops = [np.asarray(f.parameters().get("trials", [1])).max() for f in (p, q)]
+    """Supports of laws on 0..trials, of rows with one count in all columns.
+
+    A state has 0, its last count, or all up to it: nothing changes between those counts and their neighbours.
+    """
+    tops = np.concatenate([np.ravel(f.parameters().get("trials", [1])) for f in (p, q)]).astype(np.float64)
+    marks = np.unique(np.concatenate([[0.0, 1.0], tops - 1.0, tops, tops + 1.0]))
+    marks = marks[(marks >= 0) & (marks <= tops.max())]
     tables = []
     for family in (p, q):
-        x = np.repeat(np.arange(float(max(tops)) + 1.0)[:, None], family.n_features, axis=1)
+        x = np.repeat(marks[:, None], family.n_features, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = family.log_mass(x, x).min(axis=2)
         tables.append(np.isfinite(logs).T)
