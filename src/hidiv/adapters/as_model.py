@@ -28,7 +28,7 @@ def as_model(obj: object) -> Model:
 
     >>> coin = {"initial": [1.0], "transition": [[1.0]], "emission": {"family": "bernoulli", "probs": [0.5]}}
     >>> as_model(coin)
-    Model: 1 states, bernoulli emission
+    Model: 1 state, bernoulli emission
     """
     if isinstance(obj, Model):
         return obj

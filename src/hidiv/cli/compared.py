@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hidiv.cli.tables import Row, table
+from hidiv.errors import counted
 
 if TYPE_CHECKING:
     from hidiv.divergences.compared import Comparison
@@ -93,7 +94,7 @@ def estimate_rows(beside: Beside, name: str) -> list[Row]:
     if found is None:
         return []
     error = "" if found.std_error is None else f"+- {found.std_error:.2g} standard error, "
-    said = [f"{error}{found.n_samples} draws", found.status, *found.notes]
+    said = [f"{error}{counted(found.n_samples or 0, 'draw')}", found.status, *found.notes]
     return [("  by Monte Carlo", found.value, ", ".join(said))]
 
 

@@ -6,6 +6,7 @@ import click
 
 from hidiv.cli.inputs import data_option, json_option, read_data, read_model, read_tree, tree_option
 from hidiv.cli.tables import print_json
+from hidiv.errors import counted
 
 
 @click.command()
@@ -96,7 +97,9 @@ def fit(
         print_json(found.to_dict())
         return
     click.echo(f"{found.model!r} -> {out}")
-    click.echo(f"log-likelihood {found.log_likelihood:.6f}, BIC {found.bic:.3f}, {found.n_parameters} parameters")
-    click.echo(f"{found.n_iter} iterations, {'converged' if found.converged else 'not converged'}")
+    click.echo(
+        f"log-likelihood {found.log_likelihood:.6f}, BIC {found.bic:.3f}, {counted(found.n_parameters, 'parameter')}"
+    )
+    click.echo(f"{counted(found.n_iter, 'iteration')}, {'converged' if found.converged else 'not converged'}")
     for note in found.notes:
         click.echo(f"note: {note}")

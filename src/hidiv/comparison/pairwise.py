@@ -19,7 +19,7 @@ from hidiv.comparison.observed_pairs import observed_pairs
 from hidiv.comparison.posterior_pairs import posterior_pairs
 from hidiv.comparison.sheets import in_memory, in_store
 from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelves_of
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 
@@ -96,7 +96,7 @@ def pairwise_kl(
     status: Status = "estimate"
     if samples is not None:
         plan = estimated_plan(left, right, _plain_tree(left, right, tree), samples, seed, symmetric, edge)
-        notes = [f"plain Monte Carlo of the log-ratio, {samples} draws from each p"]
+        notes = [f"plain Monte Carlo of the log-ratio, {counted(samples, 'draw')} from each p"]
     else:
         there = _way(left, right, tree, quantity, evidence, level_weights)
         back = None
@@ -129,7 +129,7 @@ def pairwise_kl(
 
 
 def _said_of_direct(count: int) -> list[str]:
-    return [f"{count} pairs too close for the product, computed directly"] if count else []
+    return [f"{counted(count, 'pair')} too close for the product, computed directly"] if count else []
 
 
 def _without_missing(found: PairwiseMatrix, done: NDArray[np.bool_]) -> PairwiseMatrix:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.saved import check_saved
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 
 Array = NDArray[np.float64]
 Quantity = Literal["joint", "posterior", "observed"]
@@ -161,7 +161,7 @@ class Divergence:
     def __repr__(self) -> str:
         said = f"{self.quantity} divergence {self.subject} = {self.value:.12g} {self.measure}, {self.status}"
         if self.std_error is not None:
-            said += f" (standard error {self.std_error:.2g}, {self.n_samples} samples)"
+            said += f" (standard error {self.std_error:.2g}, {counted(self.n_samples or 0, 'sample')})"
         elif self.status == "certified":
             said += f" (between {self.lower:.12g} and {self.upper:.12g})"
         return said + (f"; infinite because {self.infinite[0]}" if self.infinite else "")

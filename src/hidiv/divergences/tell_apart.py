@@ -12,7 +12,7 @@ from hidiv.arguments import Seed, number
 from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.result import Divergence, plain
 from hidiv.divergences.sequential_test import LONGEST, Simulated, run_tests
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 
 PATHS, STEPS = 2000, 2_000_000  # tests run on draws, and steps of all of them together
@@ -135,7 +135,7 @@ def _said(side: Needed) -> str:
         wald += f" ({side.lower:.4g} to {side.upper:.4g})"
     if side.simulated is None:
         return wald if side.reason else f"{wald} by Wald's approximation"
-    mean = f"{side.simulated.mean:.4g} on average over {side.simulated.paths} simulated tests"
+    mean = f"{side.simulated.mean:.4g} on average over {counted(side.simulated.paths, 'simulated test')}"
     if side.corrected:
         return f"{mean}, of which Wald's approximation of {wald} is {abs(side.wald / side.value - 1.0):.0%} off"
     return f"{wald}, {mean}" if side.reason else f"{wald} by Wald's approximation, {mean}"

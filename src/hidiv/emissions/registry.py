@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.errors import IncompatibleModels, refuse, sentence
+from hidiv.errors import IncompatibleModels, counted, refuse, sentence
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
@@ -122,7 +122,7 @@ def pair(p: Family, q: Family) -> Pair:
         raise IncompatibleModels(
             sentence(
                 "emission",
-                f"p has {p.n_features} columns and q has {q.n_features}",
+                f"p has {counted(p.n_features, 'column')} and q has {q.n_features}",
                 remedy="compare models of the same observations",
             )
         )
@@ -130,7 +130,7 @@ def pair(p: Family, q: Family) -> Pair:
         raise IncompatibleModels(
             sentence(
                 "emission",
-                f"p has {p.n_states} states and q has {q.n_states}",
+                f"p has {counted(p.n_states, 'state')} and q has {q.n_states}",
                 remedy="take() the states to compare, or use the observed divergence",
             )
         )

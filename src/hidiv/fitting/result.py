@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
+from hidiv.errors import counted
 from hidiv.models.model import Model
 
 
@@ -55,6 +56,6 @@ class FitResult:
         how = "converged" if self.converged else "not converged"
         said = "".join(f"\n  {note}" for note in self.notes)
         return (
-            f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {self.n_iter} iterations, {how}, "
-            f"BIC {self.bic:.6g}{said}"
+            f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {counted(self.n_iter, 'iteration')}, "
+            f"{how}, BIC {self.bic:.6g}{said}"
         )
