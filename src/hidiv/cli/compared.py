@@ -83,6 +83,8 @@ def _alignment(found: Comparison) -> str:
         said = "as labelled"
     else:
         said = "in the order " + " ".join(str(s) for s in order[:20]) + (" ..." if len(order) > 20 else "")
+    if found.alignment.infinite:
+        said += f", {counted(found.alignment.infinite, 'term')} still infinite"
     if not found.alignment.optimal:
         return f"{said}, the best order found"
     return f"{said}, the best of all orders" + (f", {ties} more as good" if ties else "")
