@@ -124,7 +124,7 @@ def _added(
 
 
 def _bounds(found: list[Divergence], weights: Array) -> tuple[float | None, float | None]:
-    """What holds for every tree adds up; 95 % intervals of estimates, which are independent, do as standard errors do."""
+    """What holds for every tree adds up; 95 % intervals of independent estimates add up as standard errors do."""
     if any(one.lower is None or one.upper is None for one in found):
         return None, None
     sides = []
@@ -165,4 +165,4 @@ def _by_node(found: list[Divergence], order: NDArray[np.int64], size: float) -> 
     profiles = [one.by_node for one in found]
     if any(profile is None for profile in profiles):
         return None
-    return np.concatenate([profiles[k] for k in order]) / size  # type: ignore[misc]
+    return np.concatenate([profiles[k] for k in order]) / size

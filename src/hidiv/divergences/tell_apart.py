@@ -20,10 +20,10 @@ from hidiv.divergences.subject import on as on_tree
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import as_tree
-from hidiv.models.until_end import UntilEnd
+from hidiv.models.until_end import UNTIL_END, UntilEnd
 
 FEWEST, PATHS = 200, 4000  # tests run on draws
-STEPS = 2_000_000  # nodes drawn for all of them together
+STEPS = 1_000_000  # nodes drawn for all of them together
 SHORTER = 500  # observations of a test that stands in for one too long to run
 BLOCK = 32  # draws of a small tree at once
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
@@ -102,7 +102,8 @@ def samples_to_tell_apart(
     """How many observations a sequential test takes to tell p from q, both error rates `error`.
 
     Without a tree they are observations along a chain. With `tree` they are independent draws of that whole tree (or
-    chain, by its length), or of all trees of a list together: models with groups need one. The value is the mean of
+    chain, by its length), or of all trees of a list together, or whole sequences with hd.UNTIL_END (not simulated);
+    models with groups need one. The value is the mean of
     tests run on draws, with its 95 % interval. Beside it stands Wald's approximation, definitions (7.1):
     E_p[n] ~ [(1 - e) log((1 - e)/e) + e log(e/(1 - e))] / D, D the observed rate of p from q, or the observed
     divergence on the tree, and the mirror image under q. A rate of 0 makes it +inf.
@@ -156,7 +157,7 @@ class _Observed:
         shorter = _limit(SHORTER * rate.value)
         tests = self._tests(SHORTER, shorter) if shorter < limit else None
         if tests is None:
-            return Needed(max(wald, 1.0), max(information / high, 1.0), inf, rate, None, wald=max(wald, 1.0))
+            return Needed(max(wald, 1.0), max(information / high, 1.0), inf, rate, None, wald=wald)
         over = float((np.abs(tests.ratio) - shorter).mean())
         start = tests.ratio - rate.value * tests.taken
         about = (1.0 - 2.0 * error) * (limit + over) - float(start.mean())
@@ -188,10 +189,7 @@ def _setting(p: Model, q: Model, tree: Any) -> tuple[Callable[[Model, Model, See
                 )  # fmt: skip
         return _along_a_chain, "observations"
     if isinstance(tree, UntilEnd):
-        refuse(
-            IncompatibleModels, "tree", "tests on sequences that end by themselves are not simulated", "hd.UNTIL_END",
-            "give a tree of known size",
-        )  # fmt: skip
+        return _until_end, "independent sequences"
     trees = as_forest(tree) if is_forest(tree) else as_forest([as_tree(tree)])
     words = (str(trees) if len(trees) > 1 else on_tree(trees.trees[0])).removeprefix("on ")
 
@@ -205,6 +203,12 @@ def _setting(p: Model, q: Model, tree: Any) -> tuple[Callable[[Model, Model, See
         return _Observed(rate, draws, trees.n_nodes, seconds)
 
     return whole, f"independent draws of {words}"
+
+
+def _until_end(true: Model, other: Model, seed: Seed, seconds: float) -> _Observed:
+    """Whole sequences; nothing here draws them, so that Wald's approximation stands alone."""
+    rate = observed_kl(true, other, UNTIL_END, seed=seed, max_seconds=seconds)
+    return _Observed(rate, lambda paths, block: Chains(true, other, paths, generator(seed)), inf, seconds)
 
 
 def _along_a_chain(true: Model, other: Model, seed: Seed, seconds: float) -> _Observed:
