@@ -112,3 +112,18 @@ def test_refusals():
             measured(P, Q, 3, per_tree=True)
     with pytest.raises(HidivError, match="per_tree: is one way to divide and per_node another"):
         hd.joint_kl(P, Q, [3, 4], per_tree=True, per_node=True)
+
+
+def test_compare_adds_up_too():
+    found = hd.compare(P, Q, [3, LISTED])
+    assert found.subject == "D(one || q) on 2 independent trees with 7 nodes together"
+    assert found.joint.value == hd.joint_kl(P, Q, [3, LISTED]).value
+    assert found.joint_per_node.value == pytest.approx(found.joint.value / 7, rel=1e-14)
+    assert found.observed.value == hd.observed_kl(P, Q, [3, LISTED]).value
+    assert found.do_bound.value == pytest.approx(found.joint.value, rel=1e-13)
+    assert found.expected_posterior.value == pytest.approx(found.joint.value - found.observed.value, rel=1e-12)
+    assert found.alignment is None
+    assert found.undefined == {"joint_aligned": "states are aligned on one tree at a time"}
+    assert found.to("bits").to_dict()["joint"]["unit"] == "bits"
+    with pytest.raises(InvalidTree, match="evidence belongs to one tree"):
+        hd.compare(P, Q, [3, 4], evidence=[0, 1, 2])

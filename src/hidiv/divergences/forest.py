@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import hypot, isinf
@@ -43,7 +43,10 @@ class Forest:
         return f"on {counted(len(self.trees), 'independent tree')}{nodes}"
 
 
-def is_forest(tree: Any) -> TypeGuard[list[Any] | tuple[Any, ...] | NDArray[Any] | Forest]:
+Several = Sequence[Tree | int] | NDArray[np.int64] | Forest  # independent trees, as they are handed in
+
+
+def is_forest(tree: Any) -> TypeGuard[Several]:
     """Whether several trees were handed in: a list, a tuple or an array of lengths."""
     return isinstance(tree, list | tuple | Forest) or (isinstance(tree, np.ndarray) and tree.ndim == 1)
 

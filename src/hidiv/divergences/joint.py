@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf, isinf
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length, check_same_states
 from hidiv.divergences.components import component_notes, has_components
-from hidiv.divergences.forest import is_forest, over_forest, tree_alone
+from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
 from hidiv.divergences.local import Local, local_divergences
 from hidiv.divergences.places import first_levels, first_places, infinite_places
 from hidiv.divergences.result import Detail, Divergence, Parts
@@ -37,7 +36,7 @@ BY_NODE_LIMIT = 10**6  # nodes of a chain or regular tree that are listed for a 
 def joint_kl(
     p: Any,
     q: Any,
-    tree: Tree | int | UntilEnd | Sequence[Tree | int],
+    tree: Tree | int | UntilEnd | Several,
     *,
     per_node: bool = False,
     per_tree: bool = False,

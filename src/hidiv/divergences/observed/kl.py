@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf
 from typing import Any, Literal, NoReturn
 
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator
 from hidiv.divergences.comparable import check_length, check_observations
-from hidiv.divergences.forest import is_forest, over_forest, tree_alone
+from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
 from hidiv.divergences.observed.cheap import ROOM, cheap, joint_above
 from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.enumeration import enumerate_chain
@@ -44,7 +44,7 @@ AUTO_SECONDS = 3.0  # that "auto" gives to a certificate before it estimates
 def observed_kl(
     p: Any,
     q: Any,
-    tree: Tree | int | UntilEnd | Sequence[Tree | int],
+    tree: Tree | int | UntilEnd | Several,
     *,
     per_tree: bool = False,
     method: Method = "auto",
