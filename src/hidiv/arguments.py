@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 
 Seed = int | np.random.Generator | None
 
@@ -23,7 +23,7 @@ def whole(
 ) -> int:
     """A whole number from `least`, to `most` where that is said; `of` names what there are `most` of."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
-        upto = "" if most == inf else f" to the {most} {of}"
+        upto = "" if most == inf else f" to the {counted(most, of.removesuffix('s'))}"
         refuse(error, place, f"must be a whole number from {least}{upto}", value)
     return int(value)
 

@@ -60,6 +60,15 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:38] + "..." + text[-39:]  # the end of a path says most
 
 
+def counted(number: float, what: str, many: str = "") -> str:
+    """(1, "node") -> "1 node", (2, "node") -> "2 nodes"; `many` where the plural is not the word and an s.
+
+    >>> counted(1, "state"), counted(0, "state"), counted(2, "family", "families")
+    ('1 state', '0 states', '2 families')
+    """
+    return f"{number} {what}" if number == 1 else f"{number} {many or what + 's'}"
+
+
 def _written(value: object) -> str:
     """The repr, of the number alone where an array holds one; what cannot be written out is named by its type."""
     try:

@@ -128,3 +128,13 @@ def test_a_broken_model_names_the_file_and_the_place(tmp_path: Path) -> None:
     assert "broken.json" in said
     assert "transition[1]" in said
     assert "must sum to 1 within 1e-08" in said
+
+
+def test_several_trees_add_up() -> None:
+    done = hidiv("compare", *CHAINS, "--tree", "chain:3,regular:2x2", "--json")
+    found = json.loads(done.stdout)
+    p, q = (hd.load(path) for path in CHAINS)
+    assert found["joint"]["value"] == hd.joint_kl(p, q, [3, hd.Tree.regular(2, 2)]).value
+    assert found["subject"].endswith("on 2 independent trees with 6 nodes together")
+    assert "needs one tree" in refusal("compare", *CHAINS, "--tree", "chain:3,chain:4", "--montecarlo", "10")
+    assert "whole numbers" in refusal("compare", *CHAINS, "--tree", "chain:3,chain:x")

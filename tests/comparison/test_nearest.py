@@ -104,10 +104,10 @@ def test_what_is_refused():
         ((laplace, laplace, 5, 1), {"index": "faiss"}, IncompatibleModels, "index: needs families with sufficient"),
         (([two], [two, model(rng, k=2, groups=3)], hd.Tree.chain(2, [0, 1]), 1), {"index": "faiss"}, HidivError,
          "index: an index needs models of one shape"),
-        (([two], [two, two], 5, 1), {"index": hd.faiss_index([two], 5)}, HidivError, "index: was made for 1 models"),
+        (([two], [two, two], 5, 1), {"index": hd.faiss_index([two], 5)}, HidivError, "index: was made for 1 model,"),
     ):  # fmt: skip
         with pytest.raises(error) as caught:
             hd.nearest(*arguments, **options)
         assert str(caught.value).startswith(sentence)
-    with pytest.raises(HidivError, match="lists: must be a whole number from 1 to the 1 models, got 3"):
+    with pytest.raises(HidivError, match="lists: must be a whole number from 1 to the 1 model, got 3"):
         hd.faiss_index([two], 5, lists=3)

@@ -1,4 +1,4 @@
-"""samples_to_tell_apart: Wald's approximation from the observed rates, beside sequential tests run on draws."""
+"""samples_to_tell_apart: the mean of sequential tests run on draws, beside Wald's approximation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences import sequential_test
+from hidiv.divergences import sequential_test, tell_apart
 from hidiv.divergences.sequential_test import run_tests
 from hidiv.errors import HidivError, IncompatibleModels
 
@@ -39,14 +39,17 @@ def plain_tests(true, other, error, count, seed):
     return np.mean(lengths), np.std(lengths) / np.sqrt(count), wrong / count
 
 
-@pytest.mark.parametrize("error", [1e-3, 1e-5])
-def test_within_a_tenth_of_a_plain_sequential_test(error):
+@pytest.mark.parametrize("error", [0.2, 0.05, 1e-3])
+def test_the_value_is_that_of_plain_sequential_tests(error):
+    """At every error rate, whose interval holds it; Wald's approximation is 6 to 40 % short of it."""
     found = hd.samples_to_tell_apart(P, Q, error)
     for (true, other), side in zip(((P, Q), (Q, P)), (found.under_p, found.under_q), strict=True):
-        mean, std_error, wrong = plain_tests(true, other, error, 500, 12)
-        assert side.value == pytest.approx(mean, rel=0.1)
-        assert abs(side.simulated.mean - mean) < 4 * np.hypot(std_error, side.simulated.std_error)
-        assert wrong <= side.simulated.wrong + 0.01 <= 0.02
+        mean, std_error, wrong = plain_tests(true, other, error, 300, 12)
+        assert abs(side.value - mean) < 4 * np.hypot(std_error, side.simulated.std_error)
+        assert side.lower < side.value < side.upper < 1.1 * side.lower
+        assert side.value == side.simulated.mean
+        assert side.wald < 0.97 * side.value
+        assert max(wrong, side.simulated.wrong) < error + 0.02
 
 
 RNG = np.random.default_rng(7)
@@ -68,43 +71,100 @@ def random_pair(kind, states):
 PAIRS = [random_pair(kind, states) for kind in ("plain", "sticky", "sharp") for states in (2, 3)]
 
 
+@pytest.mark.parametrize("error", [0.05, 1e-3])
 @pytest.mark.parametrize("pair", PAIRS)
-def test_random_pairs_are_within_a_tenth_too(pair):
-    found = hd.samples_to_tell_apart(*pair, 1e-3, seed=5)
+def test_the_interval_holds_for_random_pairs_too(pair, error):
+    found = hd.samples_to_tell_apart(*pair, error, seed=5)
     for true, other, side in ((*pair, found.under_p), (*pair[::-1], found.under_q)):
-        mean = run_tests(true, other, 1e-3, 2000, 11, 10.0)
-        assert abs(side.value / mean.mean - 1.0) < 0.1 + 2 * mean.std_error / mean.mean
-        assert side.corrected == (side.value != side.wald)
+        mean = run_tests(true, other, error, 2000, 11, 10.0)
+        assert abs(side.value - mean.mean) < 4 * np.hypot(mean.std_error, side.simulated.std_error)
+        assert side.corrected
         assert side.lower <= side.value <= side.upper
 
 
-def test_gaussian_emissions_are_within_a_tenth_too():
-    p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 2.0], std=[1.0, 1.0]))
-    q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Gaussian([0.0, 1.0], std=[1.0, 1.5]))
-    found = hd.samples_to_tell_apart(p, q, 1e-3)
-    for true, other, side in ((p, q, found.under_p), (q, p, found.under_q)):
-        mean = run_tests(true, other, 1e-3, 1000, 3, 10.0)
-        assert abs(side.value / mean.mean - 1.0) < 0.1 + 2 * mean.std_error / mean.mean
-    assert found.under_p.corrected
-    assert "of which Wald's approximation of 81.8 is" in repr(found)
+def test_gaussian_emissions_that_one_observation_tells_apart():
+    """Wald's approximation is far below one observation, which no test can be."""
+    p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 1.0], std=[1.0, 1.0]))
+    q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Gaussian([20.0, 21.0], std=[1.0, 1.5]))
+    found = hd.samples_to_tell_apart(p, q, 0.05, max_seconds=1.0)
+    assert tuple(found) == (1.0, 1.0)
+    assert (found.under_p.lower, found.under_p.upper) == (1.0, 1.0)
+    assert found.under_p.wald < 0.1
 
 
-def test_some_random_pairs_are_corrected_and_some_need_not_be():
-    sides = [side for pair in PAIRS for side in vars(hd.samples_to_tell_apart(*pair, 1e-3, seed=5)).values()]
-    corrected = {side.corrected for side in sides if hasattr(side, "corrected")}
-    assert corrected == {True, False}
-    loose = hd.samples_to_tell_apart(*PAIRS[-1], 0.05)
-    assert not loose.under_p.corrected
-    assert loose.under_p.value == loose.under_p.wald
+def test_tests_too_long_to_run_are_extrapolated_from_shorter_ones(monkeypatch):
+    """The same pair both ways: run in full, and up to a limit that takes 20 observations instead of 160."""
+    near = hd.Model([0.9, 0.1], [[0.8, 0.2], [0.3, 0.7]], hd.Categorical([[0.2, 0.3, 0.5], [0.3, 0.2, 0.5]]))
+    full = hd.samples_to_tell_apart(P, near)
+    monkeypatch.setattr(tell_apart, "STEPS", 5000)
+    monkeypatch.setattr(tell_apart, "SHORTER", 20)
+    short = hd.samples_to_tell_apart(P, near)
+    for one, two in ((full.under_p, short.under_p), (full.under_q, short.under_q)):
+        assert two.extrapolated
+        assert not one.extrapolated
+        assert two.lower < two.value < two.upper
+        assert two.lower < one.upper
+        assert one.lower < two.upper
+    assert "up to a smaller limit" in repr(short)
 
 
-def test_at_larger_errors_the_mean_stands_beside_an_approximation_that_is_short():
-    found = hd.samples_to_tell_apart(P, Q, 0.05)
-    for (true, other), side in zip(((P, Q), (Q, P)), (found.under_p, found.under_q), strict=True):
-        mean, std_error, _ = plain_tests(true, other, 0.05, 1000, 5)
-        assert abs(side.simulated.mean - mean) < 4 * np.hypot(std_error, side.simulated.std_error)
-        assert side.simulated.wrong < 0.05
-        assert 1.15 < side.simulated.mean / side.value < 1.35  # definitions, section 7: 24 % short at 0.05
+def test_what_cannot_be_simulated_has_no_upper_bound():
+    found = hd.samples_to_tell_apart(P, Q, max_seconds=0.0).under_p
+    assert (found.simulated, found.value, found.upper) == (None, found.wald, inf)
+    assert "not simulated" in repr(hd.samples_to_tell_apart(P, Q, tree=hd.Tree.regular(2, 40), max_seconds=0.0))
+
+
+def plain_trees(true, other, trees, error, count, seed):
+    """Sequential tests one draw of all trees at a time: (mean, standard error)."""
+    rng = np.random.default_rng(seed)
+    limit, lengths = log((1 - error) / error), []
+    for _ in range(count):
+        ratio, n = 0.0, 0
+        while abs(ratio) < limit:
+            for tree in trees:
+                _, x = hd.sample(true, tree, seed=rng)
+                ratio += hd.log_likelihood(true, x, tree) - hd.log_likelihood(other, x, tree)
+            n += 1
+        lengths.append(n)
+    return np.mean(lengths), np.std(lengths) / np.sqrt(count)
+
+
+GROUPED = hd.Model([0.5, 0.5], [None, P.transition, [[0.6, 0.4], [0.3, 0.7]]], P.emission)
+
+
+@pytest.mark.parametrize(
+    ("true", "tree"),
+    [(P, hd.Tree([-1, 0, 0, 1])), (GROUPED, hd.Tree.regular(2, 3)), (P, [3, hd.Tree([-1, 0, 0])]), (P, 5)],
+    ids=["listed", "grouped", "list", "chain"],
+)
+def test_trees_are_counted_whole(true, tree):
+    found = hd.samples_to_tell_apart(true, Q, 0.01, tree=tree)
+    trees = tree if isinstance(tree, list) else [tree]
+    for (one, two), side in zip(((true, Q), (Q, true)), (found.under_p, found.under_q), strict=True):
+        mean, std_error = plain_trees(one, two, trees, 0.01, 100, 3)
+        assert abs(side.value - mean) < 4 * np.hypot(std_error, side.simulated.std_error)
+        assert side.rate.value == pytest.approx(sum(hd.observed_kl(one, two, tree).value for tree in trees), rel=1e-9)
+    assert repr(found).startswith("independent draws of ")
+
+
+def test_a_list_of_one_tree_is_that_tree():
+    one, alone = (hd.samples_to_tell_apart(P, Q, tree=tree) for tree in ([4], 4))
+    assert tuple(one) == tuple(alone)
+    assert one.counted == alone.counted == "independent draws of a chain of 4 nodes"
+
+
+def test_models_with_groups_need_a_tree():
+    with pytest.raises(IncompatibleModels, match="p: has groups, and so lives on a tree.*got 3 groups; give tree="):
+        hd.samples_to_tell_apart(GROUPED, Q)
+    with pytest.raises(IncompatibleModels, match="q: has groups"):
+        hd.samples_to_tell_apart(Q, GROUPED)
+
+
+def test_sequences_that_end_by_themselves():
+    p, q = (hd.Model(m.initial, np.asarray(m.transition) * 0.75, m.emission, end=[0.25] * 2) for m in (P, Q))
+    found = hd.samples_to_tell_apart(p, q, tree=hd.UNTIL_END, max_seconds=1.0)
+    assert found.counted == "independent sequences"
+    assert found.under_p.upper == inf
 
 
 def test_the_formula_both_directions():
@@ -112,15 +172,14 @@ def test_the_formula_both_directions():
     information = 0.99 * log(99) + 0.01 * log(1 / 99)
     for side, rate in ((found.under_p, hd.observed_kl_rate(P, Q)), (found.under_q, hd.observed_kl_rate(Q, P))):
         assert side.rate.value == rate.value
-        assert float(side) == pytest.approx(information / rate.value, rel=1e-13)
-        assert side.lower == pytest.approx(information / rate.upper, rel=1e-13)
-        assert side.lower <= side.value <= side.upper
+        assert side.wald == pytest.approx(information / rate.value, rel=1e-13)
+        assert float(side) == side.value
     assert tuple(found) == (found.under_p.value, found.under_q.value)
 
 
 def test_the_labels_of_states_do_not_matter():
     assert hd.samples_to_tell_apart(P, Q.relabel([1, 0])).under_p.value == pytest.approx(
-        hd.samples_to_tell_apart(P, Q).under_p.value, rel=1e-10
+        hd.samples_to_tell_apart(P, Q).under_p.value, rel=0.05
     )
 
 
@@ -131,9 +190,9 @@ def test_zero_and_infinite_rates_are_named():
     assert never.under_p.simulated is None
     narrow = hd.Model(Q.initial, Q.transition, hd.Categorical([[0.3, 0.7, 0.0], [0.6, 0.4, 0.0]]))
     found = hd.samples_to_tell_apart(P, narrow)
-    assert found.under_p.value == 0.0
+    assert found.under_p.wald == 0.0
     assert "the rate is infinite" in found.under_p.reason
-    assert found.under_p.simulated.mean == pytest.approx(1.55, abs=0.1)  # symbol 2 comes with probability 0.65
+    assert found.under_p.value == pytest.approx(1.55, abs=0.1)  # symbol 2 comes with probability 0.65
     assert found.under_q.reason is None
 
 
@@ -144,7 +203,7 @@ def test_families_with_densities_and_numbers_of_states():
     assert found.under_p.rate.status == "estimate"
     assert found.under_p.lower < found.under_p.value < found.under_p.upper
     assert found.under_p.simulated.mean > 1
-    assert "by Wald's approximation" in repr(found)
+    assert "Wald's approximation is" in repr(found)
 
 
 def test_impossible_states_with_large_densities_do_not_underflow():
@@ -166,10 +225,11 @@ def test_tests_that_do_not_end_have_no_mean(monkeypatch):
 
 def test_what_it_says_and_holds():
     found = hd.samples_to_tell_apart(P, Q)
-    assert repr(found).startswith("observations to tell one from q with error 0.001: 14.8 by Wald")
+    assert repr(found).startswith("observations to tell one from q with error 0.001: 15.6")
+    assert "the mean of 4000 simulated tests; Wald's approximation is 14.8 when one is true" in repr(found)
     described = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert described["under_p"]["value"] == found.under_p.value
-    assert described["under_q"]["simulated"]["paths"] == 2000
+    assert described["under_q"]["simulated"]["paths"] == 4000
     assert (
         json.loads(json.dumps(hd.samples_to_tell_apart(P, P).to_dict(), allow_nan=False))["under_p"]["value"] == "inf"
     )
@@ -180,9 +240,3 @@ def test_what_it_says_and_holds():
 def test_bad_errors(error):
     with pytest.raises(HidivError, match="error: must be a number between 0 and 0.5"):
         hd.samples_to_tell_apart(P, Q, error)
-
-
-def test_models_without_a_rate():
-    grouped = hd.Model(P.initial, [None, P.transition], P.emission)
-    with pytest.raises(IncompatibleModels, match="one group"):
-        hd.samples_to_tell_apart(grouped, Q)

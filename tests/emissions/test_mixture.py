@@ -299,8 +299,8 @@ G = hd.Gaussian([0.0, 1.0], std=[1.0, 1.0])
     ("weights", "components", "said"),
     [
         ([[0.5, 0.5], [0.5, 0.4]], [G, G], r"weights\[1\]: probabilities must sum to 1"),
-        ([[1.0], [1.0]], [G, G], "components: must be a list of 1 families"),
-        ([[1.0], [1.0]], G, "components: must be a list of 1 families"),
+        ([[1.0], [1.0]], [G, G], "components: must be a list of 1 family,"),
+        ([[1.0], [1.0]], G, "components: must be a list of 1 family,"),
         ([[0.5, 0.5]] * 2, [G, "gaussian"], r"components\[1\]: must be an emission family"),
         ([[0.5, 0.5]] * 2, [G, hd.Gaussian([0.0], std=[1.0])], r"components\[1\]: must have 2 states"),
         ([[0.5, 0.5]] * 2, [G, hd.Mixture([[1.0]] * 2, [G])], "must not be a mixture itself"),

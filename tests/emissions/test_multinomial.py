@@ -73,7 +73,7 @@ def test_refusals():
         P.log_prob([[1, 1, 2], [2, 1, 2]])
     with pytest.raises(InvalidEvidence, match=r"x\[0\]: multinomial counts must sum to 4, got 6"):
         P.log_prob([[3, 3, np.nan]])
-    with pytest.raises(InvalidModel, match="probs: needs a row for each of the 1 states, got 2"):
+    with pytest.raises(InvalidModel, match="probs: needs a row for each of the 1 state, got 2"):
         hd.Multinomial([1], [[0.5, 0.5]] * 2)
     model = hd.Model([0.5, 0.5], [[0.5, 0.5]] * 2, P)
     bounds = np.array([[1.0, -np.inf, -np.inf]])

@@ -57,7 +57,7 @@ def test_list_form() -> None:
     ({"lower": [2.0], "upper": [1.0]}, "node 0: the lower bound is above the upper one, got [2, 1]"),
     ({"lower": [nan]}, "lower[0]: a bound cannot be NaN"),
     ({"x": [1.0], "upper": [2.0]}, "node 0: has a value and an interval"),
-    ({"lower": [[0.0, 0.0]], "x": [nan]}, "lower: must have 1 columns like x, got 2"),
+    ({"lower": [[0.0, 0.0]], "x": [nan]}, "lower: must have 1 column like x, got 2"),
 ])  # fmt: skip
 def test_each_mistake_has_its_sentence(arguments: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidEvidence) as caught:

@@ -31,7 +31,7 @@ def as_model(obj: object, *, name: str | None = None, floor: float | None = None
 
     >>> coin = {"initial": [1.0], "transition": [[1.0]], "emission": {"family": "bernoulli", "probs": [0.5]}}
     >>> as_model(coin)
-    Model: 1 states, bernoulli emission
+    Model: 1 state, bernoulli emission
     """
     model = _read(obj)
     if floor is not None:

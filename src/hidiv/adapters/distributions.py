@@ -26,7 +26,7 @@ from hidiv.emissions.negative_binomial import NegativeBinomial
 from hidiv.emissions.poisson import Poisson
 from hidiv.emissions.product import Product
 from hidiv.emissions.von_mises import VonMises
-from hidiv.errors import InvalidModel, refuse
+from hidiv.errors import InvalidModel, counted, refuse
 
 Array = NDArray[np.float64]
 Shape = tuple[int, ...]
@@ -39,7 +39,9 @@ def family_of(place: str, law: Any, n_states: int) -> Family:
     before = len(_shape(law)) - 1
     shape = _shape(inner)[max(before, 0) :]
     if before < 0 or any(n != 1 for n in _shape(law)[:-1]) or shape[0] != n_states or len(shape) > 2:
-        refuse(InvalidModel, place, f"needs one law for each of the {n_states} states", f"batch {_shape(law)}")
+        refuse(
+            InvalidModel, place, f"needs one law for each of the {counted(n_states, 'state')}", f"batch {_shape(law)}"
+        )
     return _read(place, inner, shape)
 
 

@@ -16,8 +16,8 @@ from hidiv.cli.inputs import (
     montecarlo_option,
     read_data,
     read_model,
-    read_tree_for,
     read_tree_or_none,
+    read_trees_for,
     tree_option,
     unit_option,
 )
@@ -60,6 +60,7 @@ def compare(
     \b
     Example:
       hidiv compare rain.json snow.json --tree chain:100
+      hidiv compare rain.json snow.json --tree chain:100,chain:250,regular:2x4   (independent trees)
     """
     from hidiv.divergences.compare import compare as compare_models
 
@@ -67,7 +68,9 @@ def compare(
         refuse(HidivError, "--fail-above", "must be a number to compare with", fail_above)
     first, second = read_model(p), read_model(q)
     values = None if data is None else read_data(data)
-    tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, first, second)
+    tree = read_tree_or_none(tree_text) if data is not None else read_trees_for(tree_text, first, second)
+    if isinstance(tree, list) and montecarlo is not None:
+        refuse(HidivError, "--montecarlo", "needs one tree", tree_text, "leave it out for several")
     found = compare_models(first, second, tree, evidence=values).to(unit)
     beside = (
         {} if montecarlo is None or was_interrupted() else estimates(first, second, tree, values, found, montecarlo)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hidiv.cli.tables import Row, table
+from hidiv.errors import counted
 
 if TYPE_CHECKING:
     from hidiv.divergences.compared import Comparison
@@ -82,6 +83,8 @@ def _alignment(found: Comparison) -> str:
         said = "as labelled"
     else:
         said = "in the order " + " ".join(str(s) for s in order[:20]) + (" ..." if len(order) > 20 else "")
+    if found.alignment.infinite:
+        said += f", {counted(found.alignment.infinite, 'term')} still infinite"
     if not found.alignment.optimal:
         return f"{said}, the best order found"
     return f"{said}, the best of all orders" + (f", {ties} more as good" if ties else "")
@@ -93,7 +96,7 @@ def estimate_rows(beside: Beside, name: str) -> list[Row]:
     if found is None:
         return []
     error = "" if found.std_error is None else f"+- {found.std_error:.2g} standard error, "
-    said = [f"{error}{found.n_samples} draws", found.status, *found.notes]
+    said = [f"{error}{counted(found.n_samples or 0, 'draw')}", found.status, *found.notes]
     return [("  by Monte Carlo", found.value, ", ".join(said))]
 
 

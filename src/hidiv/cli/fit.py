@@ -6,6 +6,7 @@ import click
 
 from hidiv.cli.inputs import data_option, json_option, read_model, read_tree, read_values_of, tree_option
 from hidiv.cli.tables import print_json
+from hidiv.errors import counted
 
 
 @click.command()
@@ -97,7 +98,9 @@ def fit(
         return
     click.echo(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
     click.echo(f"{found.model!r} -> {out}")
-    click.echo(f"log-likelihood {found.log_likelihood:.6f}, BIC {found.bic:.3f}, {found.n_parameters} parameters")
-    click.echo(f"{found.n_iter} iterations, {'converged' if found.converged else 'not converged'}")
+    click.echo(
+        f"log-likelihood {found.log_likelihood:.6f}, BIC {found.bic:.3f}, {counted(found.n_parameters, 'parameter')}"
+    )
+    click.echo(f"{counted(found.n_iter, 'iteration')}, {'converged' if found.converged else 'not converged'}")
     for note in found.notes:
         click.echo(f"note: {note}")

@@ -15,6 +15,7 @@ from hidiv.cli.inputs import (
     unit_option,
 )
 from hidiv.cli.tables import largest, print_json
+from hidiv.errors import counted
 
 
 @click.command()
@@ -38,7 +39,7 @@ def influence(model: str, data: str, tree_text: str | None, as_json: bool, unit:
     if as_json:
         print_json({"format": "hidiv.influence", "version": 1, "unit": unit, "by_node": found.tolist()})
         return
-    title = f"influence of each of {len(found)} observations" + (", the largest" if len(found) > 20 else "")
+    title = f"influence of each of {counted(len(found), 'observation')}" + (", the largest" if len(found) > 20 else "")
     click.echo(
         "\n".join(
             [title, "", largest(found, unit), "", "D( states given all || states given all but this one ), exact"]

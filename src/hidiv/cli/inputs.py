@@ -97,6 +97,13 @@ def read_tree(text: str) -> Tree:
     return tree_from_text(standard_input("the tree"), "standard input") if text == "-" else load_tree(text)
 
 
+def read_trees_for(text: str | None, *models: Model) -> Tree | list[Tree] | UntilEnd:
+    """The same, or several trees with commas between them."""
+    if text is not None and "," in text and not os.path.exists(text):
+        return [read_tree(one) for one in text.split(",")]
+    return read_tree_for(text, *models)
+
+
 def read_tree_for(text: str | None, *models: Model) -> Tree | UntilEnd:
     """The tree asked for; without one, models with end probabilities run until they stop."""
     from hidiv.models.until_end import UNTIL_END

@@ -11,7 +11,7 @@ from hidiv.cli.collections import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
 from hidiv.cli.pictures import check_picture, save_picture
 from hidiv.cli.tables import print_json
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
@@ -128,7 +128,10 @@ def _plain(table: Any) -> list[list[Any]]:
 def in_words(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> str:
     """What was computed, the nearest pair, and a small matrix itself."""
     what = "D(p || q) + D(q || p)" if matrix.symmetric else "D(row || column)"
-    lines = [f"{len(names)} models, {matrix.quantity} divergence {what} in {unit}, {matrix.status}", *matrix.notes]
+    lines = [
+        f"{counted(len(names), 'model')}, {matrix.quantity} divergence {what} in {unit}, {matrix.status}",
+        *matrix.notes,
+    ]
     if whole:
         width = max(10, *(len(name) for name in names))
         lines += ["", " " * width + "".join(f"  {name:>{width}}" for name in names)]

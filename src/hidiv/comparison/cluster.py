@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.arguments import whole
 from hidiv.comparison.medoids import medoids_of, pam
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.values import Value
 
 Array = NDArray[np.float64]
@@ -37,7 +37,9 @@ class Clusters(Value):
 
     def __repr__(self) -> str:
         sizes = ", ".join(str(n) for n in np.bincount(self.labels))
-        return f"{self.n_clusters} clusters of {sizes} models ({self.method}), silhouette {self.silhouette:.3f}"
+        return (
+            f"{counted(self.n_clusters, 'cluster')} of {sizes} models ({self.method}), silhouette {self.silhouette:.3f}"
+        )
 
 
 def cluster(matrix: Any, n_clusters: int | None = None, *, method: Method = "average", seed: int = 0) -> Clusters:

@@ -14,7 +14,7 @@ from hidiv.adapters.as_model import as_model
 from hidiv.comparison.stacks import Raw, Stack, checked, model_of, raw_of_models, raw_of_stack, shape_of
 from hidiv.comparison.stacks_in_files import arrays_of, raw_of
 from hidiv.emissions.family import Family
-from hidiv.errors import HidivError, InvalidFile, InvalidModel, refuse, shown
+from hidiv.errors import HidivError, InvalidFile, InvalidModel, counted, refuse, shown
 from hidiv.files.disk import Path
 from hidiv.files.reading import load
 from hidiv.files.writing import save
@@ -114,7 +114,9 @@ class Collection(Value):
     def __repr__(self) -> str:
         kinds = "/".join(dict.fromkeys(family.name for family in self.emissions))
         groups = f", {self.n_groups} groups" if self.n_groups > 1 else ""
-        return f"Collection of {len(self)} models: {self.n_states} states, {kinds} emission{groups}"
+        return (
+            f"Collection of {counted(len(self), 'model')}: {counted(self.n_states, 'state')}, {kinds} emission{groups}"
+        )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Named arrays, as an NPZ file holds them."""

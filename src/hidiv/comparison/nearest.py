@@ -23,7 +23,7 @@ from hidiv.comparison.matrix import PairwiseMatrix, Quantity, Status
 from hidiv.comparison.pairwise import pairwise_kl
 from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelves_of
 from hidiv.comparison.sides import Side
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 from hidiv.progress import Wanted
 from hidiv.values import Value
@@ -167,7 +167,7 @@ def _by_index(right: Shelves, ps: list[Side], qs: list[Side], k: int, index: Any
     p, q = ps[0], qs[0]
     built = index if isinstance(index, FaissIndex) else build_index(q, p)
     if built.n_models != len(q):
-        refuse(HidivError, "index", f"was made for {built.n_models} models, not for these", len(q))
+        refuse(HidivError, "index", f"was made for {counted(built.n_models, 'model')}, not for these", len(q))
     offered = candidates(built, p, k)
     values = direct_joint(p, q, np.repeat(np.arange(len(p)), offered.shape[1]), offered.ravel()).reshape(offered.shape)
     indices, values = _smallest(offered, values, k)

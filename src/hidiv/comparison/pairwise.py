@@ -22,7 +22,7 @@ from hidiv.comparison.observed_ways import Asked, Method, checked_asked, observe
 from hidiv.comparison.posterior_pairs import posterior_pairs
 from hidiv.comparison.sheets import in_memory, in_store
 from hidiv.comparison.shelves import Shelves, check_states, checked_tree, shelves_of
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Wanted
@@ -146,9 +146,8 @@ def pairwise_kl(
 def _said_of_direct(count: int, estimated: bool) -> list[str]:
     if not count:
         return []
-    return [
-        f"{count} pairs drawn again" if estimated else f"{count} pairs too close for the product, computed directly"
-    ]
+    pairs = counted(count, "pair")
+    return [f"{pairs} drawn again" if estimated else f"{pairs} too close for the product, computed directly"]
 
 
 def _without_missing(found: PairwiseMatrix, done: NDArray[np.bool_]) -> PairwiseMatrix:

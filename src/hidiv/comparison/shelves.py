@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection import Collection, title
 from hidiv.comparison.stacks import checked, raw_of_models, shape_of
-from hidiv.errors import IncompatibleModels, InvalidModel, refuse
+from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
@@ -88,7 +88,7 @@ def check_states(left: Shelves, right: Shelves, quantity: str, whats: Whats = ("
                 refuse(
                     IncompatibleModels,
                     place,
-                    f"has {models.n_states} states and {whats[0]}[0] has {first}, "
+                    f"has {counted(models.n_states, 'state')} and {whats[0]}[0] has {first}, "
                     f"so their {quantity} divergence is not defined",
                     remedy='use quantity="observed", which does not look at states',
                 )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hidiv.comparison.laws import Law, family_of, law_of, mapped, shape_in_words, stacked
 from hidiv.emissions.family import Family
 from hidiv.emissions.parameters import distributions
-from hidiv.errors import InvalidModel, refuse
+from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.models.checks import frozen, read_emission
 from hidiv.models.model import Model
 
@@ -129,8 +129,9 @@ def checked(raw: Raw) -> Stack:
 def shape_of(model: Model) -> dict[str, str]:
     """What the models of a collection share, in words."""
     shape = {
-        "states": f"{model.n_states} states",
-        "groups": f"{len(model.transitions)} transition groups and {len(model.emissions)} families",
+        "states": counted(model.n_states, "state"),
+        "groups": counted(len(model.transitions), "transition group")
+        + f" and {counted(len(model.emissions), 'family', 'families')}",
         "end": "no end probabilities" if model.end is None else "end probabilities",
     }
     return shape | {f"{g}": f"emission {shape_in_words(law_of(family))}" for g, family in enumerate(model.emissions)}

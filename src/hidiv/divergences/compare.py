@@ -12,6 +12,7 @@ from hidiv.divergences.comparable import check_length, closed
 from hidiv.divergences.compared import Comparison, Rates
 from hidiv.divergences.do_bound import do_bound
 from hidiv.divergences.expected_posterior import expected_posterior
+from hidiv.divergences.forest import Forest, as_forest, is_forest, over_forest
 from hidiv.divergences.joint import joint_kl, joint_kl_rate, too_large
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
@@ -47,9 +48,10 @@ def compare(
 
     joint = observed + expected_posterior; the joint one as labelled and with q's states aligned to p's, by its parts;
     the posterior one where there is `evidence`; Do's bound on the observed one; the rates of endless chains. What is
-    not defined (joint and posterior for different numbers of states, ...) is None, and `undefined` says why. Without a
-    tree, that of the evidence; without evidence too, the rates alone. `seed` and `max_seconds` are for the observed
-    divergence where it is an estimate or searched for. Infinite quantities are named in `infinite`.
+    not defined (joint and posterior for different numbers of states, ...) is None, and `undefined` says why. A list of
+    trees or lengths is a forest of independent trees, whose divergences add up. Without a tree, that of the evidence;
+    without evidence too, the rates alone. `seed` and `max_seconds` are for the observed divergence where it is an
+    estimate or searched for. Infinite quantities are named in `infinite`.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
@@ -67,7 +69,7 @@ def compare(
     p, q = as_models(p, q)
     on = _tree(p, q, tree, evidence)
     check_length(p, q, until_end=isinstance(on, UntilEnd))
-    about = subject(p, q, on)
+    about = f"{subject(p, q)} {on}" if isinstance(on, Forest) else subject(p, q, on)
     undefined: dict[str, str] = {}
     found: dict[str, Any] = {}
     if on is None:
@@ -92,10 +94,14 @@ def compare(
     return Comparison(about, p.name, q.name, undefined=undefined, **found)
 
 
-def _tree(p: Model, q: Model, tree: Any, evidence: Any) -> Tree | UntilEnd | None:
-    """The tree asked for, or that of the evidence, or until the end for models that have one."""
+def _tree(p: Model, q: Model, tree: Any, evidence: Any) -> Tree | Forest | UntilEnd | None:
+    """The tree or trees asked for, or that of the evidence, or until the end for models that have one."""
     if isinstance(tree, UntilEnd):
         return tree
+    if is_forest(tree):
+        if evidence is not None:
+            refuse(InvalidTree, "tree", "evidence belongs to one tree", "a list of trees", "compare tree by tree")
+        return as_forest(tree)
     if evidence is not None:
         return evidence_and_tree(evidence, tree)[1]
     if tree is not None:
@@ -118,7 +124,9 @@ def _beside(joint: Divergence | None, observed: Divergence | None, undefined: di
     return {"observed": observed}
 
 
-def _paired(p: Model, q: Model, tree: Tree | UntilEnd, evidence: Any, undefined: dict[str, str]) -> dict[str, Any]:
+def _paired(
+    p: Model, q: Model, tree: Tree | Forest | UntilEnd, evidence: Any, undefined: dict[str, str]
+) -> dict[str, Any]:
     """What needs states paired by their labels."""
     if not closed(p, q):
         names = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")
@@ -127,6 +135,10 @@ def _paired(p: Model, q: Model, tree: Tree | UntilEnd, evidence: Any, undefined:
     found: dict[str, Any] = {"joint_per_node": joint_kl(p, q, tree, per_node=True)}
     try:
         found["joint"] = joint_kl(p, q, tree)
+        if isinstance(tree, Forest):
+            undefined["joint_aligned"] = "states are aligned on one tree at a time"
+            found["do_bound"] = over_forest(tree, lambda one: do_bound(p, q, one))
+            return found
         alignment = align(p, q, tree)
         found |= {"alignment": alignment, "joint_aligned": joint_kl(p, q.relabel(alignment.permutation), tree)}
         if isinstance(tree, Tree):
@@ -141,7 +153,7 @@ def _paired(p: Model, q: Model, tree: Tree | UntilEnd, evidence: Any, undefined:
 
 
 def _observed(
-    p: Model, q: Model, tree: Tree | UntilEnd, seed: Seed, seconds: float | None, undefined: dict[str, str]
+    p: Model, q: Model, tree: Tree | Forest | UntilEnd, seed: Seed, seconds: float | None, undefined: dict[str, str]
 ) -> Divergence | None:
     if isinstance(tree, UntilEnd):
         try:
@@ -149,7 +161,9 @@ def _observed(
         except OutOfRange as error:
             undefined["observed"] = str(error)
             return None
-    size = tree_size(tree)
+    size = tree.n_nodes if isinstance(tree, Forest) else tree_size(tree)
+    if isinstance(tree, Forest) and seconds is not None:
+        seconds /= len(set(tree))
     try:
         if isinf(size):
             too_large()

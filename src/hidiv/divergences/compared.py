@@ -99,7 +99,8 @@ class Comparison(Value):
         changed = {f.name: _in(getattr(self, f.name), unit) for f in fields(self) if f.name != "alignment"}
         if alignment is not None:
             factor = UNITS[unit] / UNITS[self.unit]
-            alignment = replace(alignment, value=alignment.value * factor, gain=alignment.gain * factor)
+            scaled = {name: getattr(alignment, name) * factor for name in ("value", "gain", "finite")}
+            alignment = replace(alignment, **scaled)
         return Comparison(**changed | {"alignment": alignment, "unit": unit})
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length, check_same_states
 from hidiv.divergences.components import component_notes, has_components
+from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
 from hidiv.divergences.local import Local, local_divergences
 from hidiv.divergences.places import first_levels, first_places, infinite_places
 from hidiv.divergences.remedy import advised
@@ -34,19 +35,34 @@ BY_NODE_LIMIT = 10**6  # nodes of a chain or regular tree that are listed for a 
 
 
 @advised
-def joint_kl(p: Any, q: Any, tree: Tree | int | UntilEnd, *, per_node: bool = False) -> Divergence:
+def joint_kl(
+    p: Any,
+    q: Any,
+    tree: Tree | int | UntilEnd | Several,
+    *,
+    per_node: bool = False,
+    per_tree: bool = False,
+) -> Divergence:
     """D of the joint law of states and observations, exact (definitions (2.2), (3.1) and (3.2)).
 
     A chain or a regular tree costs O(log N) whatever its size; `per_node` divides by the number of nodes (by the
-    expected length with UNTIL_END). +inf where p reaches a place q gives no mass; `infinite` names it.
+    expected length with UNTIL_END). A list of trees or lengths is a forest of independent trees, whose divergences add
+    up; `per_tree` divides by their number, and `by_node` has their nodes one tree after the other. +inf where p reaches
+    a place q gives no mass; `infinite` names it.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
     >>> hd.joint_kl(p, q, 100)
     joint divergence D(p || q) on a chain of 100 nodes = 18.3736509774 nats, exact
+    >>> hd.joint_kl(p, q, [100, 50, 50], per_tree=True)
+    joint divergence D(p || q) on 3 independent trees with 200 nodes together = 12.1869482207 nats per tree, exact
     """
     p, q = as_models(p, q)
+    if is_forest(tree):
+        return over_forest(tree, lambda one: joint_kl(p, q, one), per_node=per_node, per_tree=per_tree)
+    if per_tree:
+        tree_alone()
     on = check_joint(p, q, tree)
     found = joint_of(p, q, on, per_node)
     return replace(found, notes=_notes(p, q, on, per_node)) if has_components(p, q) and not found.infinite else found

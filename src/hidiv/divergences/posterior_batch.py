@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import whole
 from hidiv.divergences.posterior import check_posterior, pair_tables, refuse_if_impossible
-from hidiv.errors import IncompatibleModels, InvalidEvidence, refuse
+from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
 from hidiv.recursions.posterior_batch import posterior_batch
 
 Array = NDArray[np.float64]
@@ -64,7 +64,7 @@ def stacked(x: Any, lengths: ArrayLike | None) -> tuple[Any, IntArray]:
         if not isinstance(counts, list) or not all(type(n) is int for n in counts):
             refuse(InvalidEvidence, "lengths", "must be a list of whole numbers", lengths)
         if sum(counts) != len(values):
-            refuse(InvalidEvidence, "lengths", f"must add up to the {len(values)} rows of x", sum(counts))
+            refuse(InvalidEvidence, "lengths", f"must add up to the {counted(len(values), 'row')} of x", sum(counts))
     for i, n in enumerate(counts):
         if n < 1:
             refuse(

@@ -15,22 +15,25 @@ Order = NDArray[np.int64]
 CLOSE = 1e-9  # relative difference of costs below which rounding might have turned two orders round
 STEP = 1e-12  # relative gain an exchange must bring
 STARTS = 4  # randomized starts of the quadratic assignment
+REFINED = 64  # states up to which every exchange is weighed term by term
 SHUFFLES = 20_000  # divided by the square of the number of states: how often the best order is shaken up
 
 
 def every_order(costs: Costs) -> Order:
-    """(n, K): the orders that cost least, as far as rounding lets costs tell; in their natural order."""
+    """(n, K): the orders with the fewest infinite terms that cost least else, as far as rounding lets costs tell.
+
+    In their natural order.
+    """
     orders = np.array(list(permutations(range(len(costs.finite.linear)))), dtype=np.int64)
-    infinite, finite = costs.of_orders(orders)
-    if infinite.min() > 0:
-        return orders  # all of them infinite, so all of them equal
-    finite = np.where(infinite > 0, np.inf, finite)
-    least = finite.min()
-    return np.asarray(orders[finite <= least + CLOSE * (abs(least) + np.abs(costs.finite.linear).max())])
+    weighed = costs.of_orders(orders)
+    fewest = weighed.infinite == weighed.infinite.min()
+    room = CLOSE * weighed.rounding
+    least = (weighed.finite + room)[fewest].min()
+    return np.asarray(orders[fewest & (weighed.finite - room <= least)])
 
 
 def best_found(costs: Costs) -> Order:
-    """The best of several starts, each improved by exchanging two states until that no longer helps."""
+    """(2, K): the labels as they are, and the best of several starts improved by exchanges of two states."""
     from scipy.optimize import linear_sum_assignment, quadratic_assignment
 
     finite, endless = costs.finite, costs.infinite
@@ -42,29 +45,43 @@ def best_found(costs: Costs) -> Order:
     for seed in range(STARTS):
         options = {"rng": np.random.default_rng(seed), "P0": "randomized"}
         starts.append(quadratic_assignment(weights, square, options=options)["col_ind"])
-    best = min((_exchanged(costs, np.asarray(start, dtype=np.int64)) for start in starts), key=lambda found: found[1:])
+    best = min((_exchanged(costs, np.asarray(start, dtype=np.int64)) for start in starts), key=lambda found: found[1])
     # Local minima are common: a few states shuffled, and improved again.
     rng = np.random.default_rng(STARTS)
     for _ in range(int(np.clip(SHUFFLES // len(linear) ** 2, 8, 200))):
         order, some = best[0].copy(), rng.choice(len(linear), size=min(5, len(linear)), replace=False)
         order[some] = order[rng.permutation(some)]
-        best = min(best, _exchanged(costs, order), key=lambda found: found[1:])
-    return best[0]
+        best = min(best, _exchanged(costs, order), key=lambda found: found[1])
+    order = best[0] if best[1][0] == 0 or len(linear) > REFINED else _refined(costs, *best)
+    return np.stack([np.arange(len(linear)), order])
 
 
-def _exchanged(costs: Costs, order: Order) -> tuple[Order, float, float]:
-    """An order no exchange of two states improves, with its infinite places and finite cost."""
+def _refined(costs: Costs, order: Order, key: tuple[float, float]) -> Order:
+    """Exchanges judged by infinite terms themselves, where the probabilities that q lacks only stood for them."""
+    i, j = np.triu_indices(len(order), 1)
+    while True:
+        exchanged = np.repeat(order[None, :], len(i), axis=0)
+        every = np.arange(len(i))
+        exchanged[every, i], exchanged[every, j] = order[j], order[i]
+        keys = costs.of_orders(exchanged).keys
+        best = min(range(len(keys)), key=keys.__getitem__)
+        if keys[best] >= (key[0], key[1] - STEP * abs(key[1])):
+            return order
+        order, key = exchanged[best], keys[best]
+
+
+def _exchanged(costs: Costs, order: Order) -> tuple[Order, tuple[float, float]]:
+    """An order no exchange of two states improves, with its number of infinite terms and the cost of the others."""
     scale = 1.0 + float(np.abs(costs.finite.linear).sum()) + float(
         (costs.finite.weights * costs.finite.costs.max()).sum()
     )  # fmt: skip
     while True:
         fewer = np.round(costs.infinite.exchanges(order))
         less = costs.finite.exchanges(order)
-        # Infinite places go first; among equals the cost.
+        # Probabilities that q lacks go first; among equals the cost.
         gain = fewer * (4.0 * scale) + less
         i, j = np.unravel_index(int(np.argmin(gain)), gain.shape)
         if gain[i, j] >= -STEP * scale:
-            infinite, finite = costs.of_orders(order[None, :])
-            return order, float(infinite[0]), float(finite[0])
+            return order, costs.of_orders(order[None, :]).keys[0]
         order = order.copy()
         order[[i, j]] = order[[j, i]]

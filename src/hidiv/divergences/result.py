@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.numeric import Numeric
 from hidiv.divergences.saved import check_saved
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.values import Sentences, Value, restore
 
 Array = NDArray[np.float64]
@@ -196,7 +196,7 @@ class Divergence(Numeric):
     def __repr__(self) -> str:
         said = f"{self.quantity} divergence {self.subject} = {self.value:.12g} {self.measure}, {self.status}"
         if self.std_error is not None:
-            said += f" (standard error {self.std_error:.2g}, {self.n_samples} samples)"
+            said += f" (standard error {self.std_error:.2g}, {counted(self.n_samples or 0, 'sample')})"
         elif self.status == "certified":
             said += f" (between {self.lower:.12g} and {self.upper:.12g})"
         return said + ("; infinite because " + "; ".join([self.infinite[0], *self.notes]) if self.infinite else "")

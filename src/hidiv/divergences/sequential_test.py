@@ -1,17 +1,21 @@
-"""Wald's sequential test between two chains, run on draws: how long it takes until one of them is believed."""
+"""Wald's sequential test between two models, run on draws: how long it takes until one of them is believed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.arguments import Seed, generator
+from hidiv.inference.many_likelihoods import log_likelihoods
+from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
+from hidiv.models.tree import Tree
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,34 +35,101 @@ class Simulated:
     paths: int
 
 
+class Walks(NamedTuple):
+    """Tests that have ended: (paths,) each."""
+
+    taken: Array  # observations until the log-ratio left the limits
+    ratio: Array  # log true/other then
+
+    def simulated(self) -> Simulated:
+        """The mean number of observations."""
+        paths = len(self.taken)
+        error = float(self.taken.std(ddof=1)) / paths**0.5
+        return Simulated(float(self.taken.mean()), error, float((self.ratio < 0).mean()), paths)
+
+
+class Source(Protocol):
+    """Observations of `paths` independent sequences, block by block."""
+
+    def gains(self) -> Array:
+        """(steps, paths still going): what each observation adds to log true/other."""
+
+    def keep(self, going: NDArray[np.bool_]) -> None:
+        """Go on with these sequences alone."""
+
+
 def run_tests(true: Model, other: Model, error: float, paths: int, seed: Seed, max_seconds: float) -> Simulated | None:
     """Tests on chains drawn from `true`, each until log true(x)/other(x) leaves +-log((1 - error)/error).
 
     None where some test has not ended within the time or LONGEST steps: a mean without them would be too small.
     """
-    rng = generator(seed)
-    limit, end = log((1.0 - error) / error), monotonic() + max_seconds
-    laws = [_Filter(true, paths), _Filter(other, paths)]
-    states = _chosen(np.broadcast_to(np.cumsum(true.initial), (paths, true.n_states)), rng)
-    ratio, taken = np.zeros(paths), np.zeros(paths)
-    alive, step, wrong = np.arange(paths), 0, 0
+    walked = walks(Chains(true, other, paths, generator(seed)), paths, log((1.0 - error) / error), max_seconds)
+    return None if walked is None else walked.simulated()
+
+
+def walks(source: Source, paths: int, limit: float, max_seconds: float) -> Walks | None:
+    """Tests on draws, each until the log-ratio leaves +-limit; None where one has not ended in time."""
+    end = monotonic() + max_seconds
+    sums, taken, ratio = np.zeros(paths), np.zeros(paths), np.zeros(paths)
+    alive, step = np.arange(paths), 0
     while alive.size:
         if step >= LONGEST or monotonic() > end:
             return None
-        walked, states = _walk(true, states, rng)
-        x = true.emissions[0].sample(walked.ravel(), rng)
-        gains = [law.advance(_weights(law.model, x, walked.shape)) for law in laws]
-        path = ratio + np.cumsum(gains[0] - gains[1], axis=0)
+        path = sums + np.cumsum(source.gains(), axis=0)
         left = ~(np.abs(path) < limit)
-        going, when, ratio = np.asarray(~left.any(axis=0)), left.argmax(axis=0), path[-1]
+        going, when = np.asarray(~left.any(axis=0)), left.argmax(axis=0)
         stopped = np.flatnonzero(~going)
         taken[alive[stopped]] = step + 1 + when[stopped]
-        wrong += int((path[when[stopped], stopped] < 0).sum())
-        step += BLOCK
-        alive, states, ratio = alive[going], states[going], ratio[going]
-        for law in laws:
+        ratio[alive[stopped]] = path[when[stopped], stopped]
+        step += len(path)
+        alive, sums = alive[going], path[-1, going]
+        source.keep(going)
+    return Walks(taken, ratio)
+
+
+class Chains:
+    """Chains of `true`, observation by observation."""
+
+    def __init__(self, true: Model, other: Model, paths: int, rng: np.random.Generator) -> None:
+        self.true, self.rng = true, rng
+        self.laws = [_Filter(true, paths), _Filter(other, paths)]
+        self.states = _chosen(np.broadcast_to(np.cumsum(true.initial), (paths, true.n_states)), rng)
+
+    def gains(self) -> Array:
+        """(BLOCK, n): log-ratios of the next observations given those before."""
+        walked, self.states = _walk(self.true, self.states, self.rng)
+        x = self.true.emissions[0].sample(walked.ravel(), self.rng)
+        one, two = (law.advance(_weights(law.model, x, walked.shape)) for law in self.laws)
+        return np.asarray(one - two)
+
+    def keep(self, going: NDArray[np.bool_]) -> None:
+        """Go on with these chains alone."""
+        self.states = self.states[going]
+        for law in self.laws:
             law.keep(going)
-    return Simulated(float(taken.mean()), float(taken.std(ddof=1)) / paths**0.5, wrong / paths, paths)
+
+
+class Forests:
+    """Independent draws of the same trees from `true`; one draw of all of them is one observation."""
+
+    def __init__(
+        self, true: Model, other: Model, trees: Sequence[Tree], paths: int, rng: np.random.Generator, block: int
+    ) -> None:
+        self.true, self.other, self.trees, self.rng = true, other, trees, rng
+        self.going, self.block = paths, block
+
+    def gains(self) -> Array:
+        """(block, n): log-ratios of whole draws."""
+        count = self.block * self.going
+        total = np.zeros(count)
+        for tree in self.trees:
+            x = draw_observations(self.true, tree, draw_states(self.true, tree, count, self.rng), self.rng)
+            total += log_likelihoods(self.true, x, tree) - log_likelihoods(self.other, x, tree)
+        return total.reshape(self.block, self.going)
+
+    def keep(self, going: NDArray[np.bool_]) -> None:
+        """Go on with these alone."""
+        self.going = int(going.sum())
 
 
 class _Filter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hidiv.errors import counted
 from hidiv.models.until_end import UntilEnd
 
 if TYPE_CHECKING:
@@ -21,5 +22,6 @@ def on(tree: Tree | UntilEnd) -> str:
     if isinstance(tree, UntilEnd):
         return "until the end"
     if tree.kind == "regular":
-        return f"on a regular tree of {tree.depth} levels with {tree.children} children a node"
-    return f"on a {'chain' if tree.is_chain else 'tree'} of {tree.n_nodes} node{'s' if tree.n_nodes > 1 else ''}"
+        each = counted(tree.children or 1, "child", "children")
+        return f"on a regular tree of {counted(tree.depth, 'level')} with {each} a node"
+    return f"on a {'chain' if tree.is_chain else 'tree'} of {counted(tree.n_nodes, 'node')}"

@@ -12,7 +12,7 @@ from hidiv.emissions.family import Family, Statistics, check_whole
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import Pair, register
 from hidiv.emissions.weighted import Weighted
-from hidiv.errors import IncompatibleModels, refuse
+from hidiv.errors import IncompatibleModels, counted, refuse
 from hidiv.recursions.terms import log_ratio, row_divergence, row_renyi
 
 Array = NDArray[np.float64]
@@ -150,7 +150,10 @@ def gaps(p: Categorical, q: Categorical) -> list[str | None]:
 def check_alphabets(p: int, q: int) -> None:
     """Symbols must mean the same for both: refuse different numbers of them."""
     if p != q:
-        rule, remedy = f"p has {p} symbols and q has {q}", "give the smaller alphabet symbols of probability 0"
+        rule, remedy = (
+            f"p has {counted(p, 'symbol')} and q has {q}",
+            "give the smaller alphabet symbols of probability 0",
+        )
         refuse(IncompatibleModels, "emission", rule, remedy=remedy)
 
 

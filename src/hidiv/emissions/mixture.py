@@ -14,7 +14,7 @@ from hidiv.emissions.family import Family
 from hidiv.emissions.mixture_values import check_counts, kind, log_weight
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import Pair, comparable, pair, register
-from hidiv.errors import IncompatibleModels, InvalidModel, refuse
+from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.recursions.terms import log_ratio as ratio_of
 
 if TYPE_CHECKING:
@@ -49,14 +49,19 @@ class Mixture(Family):
         table = distributions("weights", weights, (2,))
         members = tuple(components) if isinstance(components, Iterable) else ()
         if len(members) != table.shape[1]:
-            rule = f"must be a list of {table.shape[1]} families, one a column of weights"
+            rule = f"must be a list of {counted(table.shape[1], 'family', 'families')}, one a column of weights"
             refuse(InvalidModel, "components", rule, len(members) or components)
         for i, member in enumerate(members):
             place = f"components[{i}]"
             if not isinstance(getattr(member, "n_states", None), int):
                 refuse(InvalidModel, place, "must be an emission family", type(member).__name__)
             if member.n_states != len(table):
-                refuse(InvalidModel, place, f"must have {len(table)} states, one a row of weights", member.n_states)
+                refuse(
+                    InvalidModel,
+                    place,
+                    f"must have {counted(len(table), 'state')}, one a row of weights",
+                    member.n_states,
+                )
             if member.n_features != members[0].n_features:
                 rule = f"must have the columns of the first, {members[0].n_features}"
                 refuse(InvalidModel, place, rule, member.n_features)

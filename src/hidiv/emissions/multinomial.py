@@ -14,7 +14,7 @@ from hidiv.emissions.family import Family, Statistics, check_whole
 from hidiv.emissions.parameters import counts, distributions
 from hidiv.emissions.registry import Pair, register
 from hidiv.emissions.weighted import Weighted
-from hidiv.errors import InvalidEvidence, InvalidModel, refuse
+from hidiv.errors import InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.recursions import terms
 
 Array = NDArray[np.float64]
@@ -40,7 +40,12 @@ class Multinomial(Family):
         object.__setattr__(self, "trials", counts("trials", trials, (1,)))
         object.__setattr__(self, "probs", distributions("probs", probs, (2,)))
         if len(self.trials) != len(self.probs):
-            refuse(InvalidModel, "probs", f"needs a row for each of the {len(self.trials)} states", len(self.probs))
+            refuse(
+                InvalidModel,
+                "probs",
+                f"needs a row for each of the {counted(len(self.trials), 'state')}",
+                len(self.probs),
+            )
 
     @property
     def n_features(self) -> int:

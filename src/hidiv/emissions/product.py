@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.emissions.family import Family, Statistics, sizes_of
 from hidiv.emissions.registry import Pair, pair, register
 from hidiv.emissions.weighted import Weighted
-from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel, refuse
+from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -41,7 +41,12 @@ class Product(Family):
                 refuse(InvalidModel, f"families[{i}]", "must be an emission family", type(member).__name__)
             states = members[0].n_states
             if member.n_states != states:
-                refuse(InvalidModel, f"families[{i}]", f"must have the {states} states of the first", member.n_states)
+                refuse(
+                    InvalidModel,
+                    f"families[{i}]",
+                    f"must have the {counted(states, 'state')} of the first",
+                    member.n_states,
+                )
         object.__setattr__(self, "families", members)
 
     @property

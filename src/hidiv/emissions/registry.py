@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.guarded import quiet, without_nan
-from hidiv.errors import IncompatibleModels, refuse, sentence
+from hidiv.errors import IncompatibleModels, counted, refuse, sentence
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
@@ -128,7 +128,7 @@ def pair(p: Family, q: Family) -> Pair:
         raise IncompatibleModels(
             sentence(
                 "emission",
-                f"p has {p.n_features} columns and q has {q.n_features}",
+                f"p has {counted(p.n_features, 'column')} and q has {q.n_features}",
                 remedy="compare models of the same observations",
             )
         )
@@ -136,7 +136,7 @@ def pair(p: Family, q: Family) -> Pair:
         raise IncompatibleModels(
             sentence(
                 "emission",
-                f"p has {p.n_states} states and q has {q.n_states}",
+                f"p has {counted(p.n_states, 'state')} and q has {q.n_states}",
                 remedy="take() the states to compare, or use the observed divergence",
             )
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hidiv.errors import ImpossibleEvidence, sentence
+from hidiv.errors import ImpossibleEvidence, counted, sentence
 from hidiv.fitting.acceleration import Steps, farther
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem, expectation
@@ -135,7 +135,7 @@ def climb(
         return _iterate(run, problem, options, tell, to_the_end)
     except KeyboardInterrupt:
         run.interrupted = True
-        run.notes.append(f"interrupted after {len(run.history) - 1} iterations")
+        run.notes.append(f"interrupted after {counted(len(run.history) - 1, 'iteration')}")
         return run
 
 

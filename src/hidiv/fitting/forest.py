@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.errors import InvalidEvidence, InvalidTree, refuse
+from hidiv.errors import InvalidEvidence, InvalidTree, counted, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.symbols import SymbolNames, translated, united
@@ -152,7 +152,7 @@ def _groups(trees: Sequence[Tree], group: Any) -> IntArray | None:
     alone = not any(isinstance(own, list | tuple | np.ndarray) for own in group)  # labels of one tree
     each = [group] * len(trees) if alone and len({on.n_nodes for on in trees}) == 1 else list(group)
     if len(each) != len(trees):
-        refuse(InvalidTree, "group", f"must have labels for each of the {len(trees)} trees", len(each))
+        refuse(InvalidTree, "group", f"must have labels for each of the {counted(len(trees), 'tree')}", len(each))
     labels = [on.with_group(own).group for on, own in zip(trees, each, strict=True)]
     return np.concatenate([own for own in labels if own is not None])
 
@@ -185,7 +185,7 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
             if part is not None and part.shape[1] == columns:
                 table[s : s + len(part)] = part
             elif part is not None and name in ("allowed", "symbols"):
-                refuse(InvalidEvidence, name, f"must have {columns} columns everywhere", part.shape[1])
+                refuse(InvalidEvidence, name, f"must have {counted(columns, 'column')} everywhere", part.shape[1])
         return table
 
     def sets(name: str) -> dict[int, tuple[int, ...]]:

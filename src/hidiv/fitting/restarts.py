@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from hidiv.arguments import generator
-from hidiv.errors import HidivError, ImpossibleEvidence, refuse
+from hidiv.errors import HidivError, ImpossibleEvidence, counted, refuse
 from hidiv.fitting.degenerate import is_degenerate, notes_on
 from hidiv.fitting.em import Options, Run, begin, climb
 from hidiv.fitting.expectation import Problem, problem_of
@@ -220,7 +220,7 @@ def finished(
     """
     notes = [*run.notes, *notes_on(run, problem, options.fixed)]
     if not run.converged:
-        notes.append(f"not converged after {len(run.history) - 1} iterations")
+        notes.append(f"not converged after {counted(len(run.history) - 1, 'iteration')}")
     model = run.model.finished(shape)
     return FitResult(
         model, run.log_likelihood, tuple(run.history), run.converged,

@@ -9,7 +9,7 @@ from typing import Any
 
 from hidiv.arguments import whole
 from hidiv.divergences.result import number, plain
-from hidiv.errors import InvalidFile, InvalidModel, refuse
+from hidiv.errors import InvalidFile, InvalidModel, counted, refuse
 from hidiv.models.checks import check_format, check_keys
 from hidiv.models.model import Model
 
@@ -85,8 +85,8 @@ class FitResult:
         how = "converged" if self.converged else "not converged"
         said = "".join(f"\n  {note}" for note in self.notes)
         return (
-            f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {self.n_iter} iterations, {how}, "
-            f"BIC {self.bic:.6g}{said}"
+            f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {counted(self.n_iter, 'iteration')}, "
+            f"{how}, BIC {self.bic:.6g}{said}"
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.arguments import generator, whole
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.expectation import expectation, problem_of
 from hidiv.fitting.fit import fit
@@ -54,8 +54,8 @@ class Choice:
         for each in self.candidates:
             shown = -each.score if self.by != "held-out" else each.score
             lines.append(
-                f"  {_counted(each.n_states, 'state')}, {each.emission}: {self.by} {shown:.6g}, "
-                f"log-likelihood {each.fit.log_likelihood:.6g}, {_counted(each.fit.n_parameters, 'parameter')}"
+                f"  {counted(each.n_states, 'state')}, {each.emission}: {self.by} {shown:.6g}, "
+                f"log-likelihood {each.fit.log_likelihood:.6g}, {counted(each.fit.n_parameters, 'parameter')}"
             )
         return "\n".join(lines)
 
@@ -119,10 +119,6 @@ def _fitted(forest: Forest, k: int, kind: Any, seed: int | None, settings: dict[
     if any(note.startswith("interrupted") for note in found.notes):
         raise KeyboardInterrupt
     return found
-
-
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 def _title(emission: Any) -> str:

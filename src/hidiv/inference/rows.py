@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.errors import InvalidEvidence, refuse
+from hidiv.errors import InvalidEvidence, counted, refuse
 from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.model import Model
 from hidiv.models.symbols import translated
@@ -47,8 +47,8 @@ def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
     known = as_evidence(evidence)
     on = as_tree(tree, known.n_nodes)
     if known.n_nodes != on.n_nodes and not (known.is_listed and known.n_nodes < on.n_nodes):
-        count = on.n_nodes if on.n_nodes < 10**20 else "many"
-        refuse(InvalidEvidence, "evidence", f"must describe the {count} nodes of the tree", known.n_nodes)
+        nodes = counted(on.n_nodes, "node") if on.n_nodes < 10**20 else "many nodes"
+        refuse(InvalidEvidence, "evidence", f"must describe the {nodes} of the tree", known.n_nodes)
     return known, on
 
 

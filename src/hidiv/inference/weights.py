@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.categorical import Categorical
-from hidiv.errors import IncompatibleModels, InvalidEvidence, refuse
+from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
 from hidiv.inference.rows import Rows
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -103,8 +103,9 @@ def symbol_sets(family: Family, rows: Rows, where: Any) -> Flags | None:
     if table.all():
         return None
     _need_categorical(family, f"node {int(index[np.argmin(table.all(axis=1))])}")
-    if table.shape[1] != family.n_symbols:  # type: ignore[attr-defined]
-        refuse(InvalidEvidence, "symbols", f"must have {family.n_symbols} columns, one a symbol", table.shape[1])  # type: ignore[attr-defined]
+    symbols: int = family.n_symbols  # type: ignore[attr-defined]
+    if table.shape[1] != symbols:
+        refuse(InvalidEvidence, "symbols", f"must have {counted(symbols, 'column')}, one a symbol", table.shape[1])
     return table
 
 
@@ -127,7 +128,12 @@ def allowed_states(model: Model, rows: Rows) -> Flags | None:
     if isinstance(rows.states, dict):
         return flags("state", dict(rows.states), np.arange(rows.n_rows), model.n_states)
     if rows.states.shape[1] != model.n_states:
-        refuse(InvalidEvidence, "allowed", f"must have {model.n_states} columns, one a state", rows.states.shape[1])
+        refuse(
+            InvalidEvidence,
+            "allowed",
+            f"must have {counted(model.n_states, 'column')}, one a state",
+            rows.states.shape[1],
+        )
     return rows.states
 
 
@@ -150,5 +156,5 @@ def check_end(model: Model, tree: Tree) -> None:
             IncompatibleModels,
             model.title,
             "has end probabilities, which need a chain",
-            f"a tree of {tree.n_nodes} nodes",
+            f"a tree of {counted(tree.n_nodes, 'node')}",
         )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.parameters import distributions, reading, require
-from hidiv.errors import HidivError, InvalidModel, refuse, shown
+from hidiv.errors import HidivError, InvalidModel, counted, refuse, shown
 from hidiv.recursions.gth import cesaro_law, closed_classes
 
 Array = NDArray[np.float64]
@@ -55,7 +55,12 @@ def _read_matrix(place: str, matrix: ArrayLike, end: ArrayLike | None) -> Array:
     if end is not None:
         last = reading("end", end, (1,))
         if last.shape[0] != array.shape[0]:
-            refuse(InvalidModel, "end", f"needs one probability for each of the {array.shape[0]} states", last.shape[0])
+            refuse(
+                InvalidModel,
+                "end",
+                f"needs one probability for each of the {counted(array.shape[0], 'state')}",
+                last.shape[0],
+            )
         require("end", last, last >= 0, "probabilities cannot be negative")
         require(place, array, array >= 0, "probabilities cannot be negative")
         return distributions(place, np.column_stack([array, last]), (2,), "a row and its end probability must sum to 1")
@@ -90,7 +95,7 @@ def read_initial(initial: ArrayLike | str, transitions: Array, end: Array | None
         refuse(
             InvalidModel,
             "initial",
-            f"needs one probability for each of the {n_states} states of the transition",
+            f"needs one probability for each of the {counted(n_states, 'state')} of the transition",
             law.shape[0],
         )
     return law
@@ -113,7 +118,7 @@ def read_emission(emission: Any, n_states: int) -> tuple[Family, ...]:
                 "hd.Model.from_dict reads families written as dicts",
             )
         if family.n_states != n_states:
-            refuse(InvalidModel, place, f"needs {n_states} states like the transition", family.n_states)
+            refuse(InvalidModel, place, f"needs {counted(n_states, 'state')} like the transition", family.n_states)
         # Silent groups observe nothing; all others must describe the same kind of row.
         columns = columns or family.n_features
         if family.n_features not in (0, columns):

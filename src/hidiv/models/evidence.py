@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.errors import InvalidEvidence, refuse, shown
+from hidiv.errors import InvalidEvidence, counted, refuse, shown
 from hidiv.models.checks import frozen
 from hidiv.models.symbols import SymbolNames, has_headings, text_columns
 from hidiv.values import Value
@@ -147,7 +147,7 @@ class Evidence(Value):
 
     def __repr__(self) -> str:
         seen = int((~np.isnan(self.x)).any(axis=1).sum())
-        return f"evidence on {self.n_nodes} nodes, {seen} with a value"
+        return f"evidence on {counted(self.n_nodes, 'node')}, {seen} with a value"
 
 
 def as_evidence(evidence: Any) -> Evidence:
@@ -230,14 +230,14 @@ def _common_length(tables: Mapping[str, NDArray[Any] | None]) -> int:
     first, n = next((place, len(table)) for place, table in given.items())
     for place, table in given.items():
         if len(table) != n:
-            refuse(InvalidEvidence, place, f"must describe {n} nodes like {first}", len(table))
+            refuse(InvalidEvidence, place, f"must describe {counted(n, 'node')} like {first}", len(table))
     widths = {place: given[place].shape[1] for place in ("x", "lower", "upper") if place in given}
     for place, width in widths.items():
         if width != next(iter(widths.values())):
             refuse(
                 InvalidEvidence,
                 place,
-                f"must have {next(iter(widths.values()))} columns like {next(iter(widths))}",
+                f"must have {counted(next(iter(widths.values())), 'column')} like {next(iter(widths))}",
                 width,
             )
     return n

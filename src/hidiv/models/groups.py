@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.errors import IncompatibleModels, refuse
+from hidiv.errors import IncompatibleModels, counted, refuse
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
@@ -23,7 +23,7 @@ def check_groups(model: Model, tree: Tree, who: str) -> None:
                 refuse(
                     IncompatibleModels,
                     f"{who}.{part}",
-                    f"has {count} groups, a regular tree of {tree.depth} levels needs one a level",
+                    f"has {count} groups, a regular tree of {counted(tree.depth, 'level')} needs one a level",
                     remedy="group by level or use one group",
                 )
             continue

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.emissions.family import Family
-from hidiv.errors import InvalidModel, refuse
+from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
 from hidiv.models.symbols import SymbolNames, read_symbol_names
 from hidiv.recursions.gth import cesaro_law
@@ -190,6 +190,6 @@ class Model(Value):
     def __repr__(self) -> str:
         groups = f", {self.n_groups} groups" if self.n_groups > 1 else ""
         kinds = "/".join(dict.fromkeys(family.name for family in self.emissions))
-        return f"{self.title.capitalize()}: {self.n_states} states, {kinds} emission{groups}" + (
+        return f"{self.title.capitalize()}: {counted(self.n_states, 'state')}, {kinds} emission{groups}" + (
             ", with end" if self.end is not None else ""
         )

@@ -11,14 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.errors import InvalidTree, refuse
+from hidiv.errors import InvalidTree, counted, refuse
 from hidiv.models.newick import read_newick
 from hidiv.models.tree_checks import (
     checked_group,
     checked_labels,
     checked_node,
     checked_parent,
-    counted,
     described_form,
     group_by_label,
     shown_label,

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.errors import InvalidTree, refuse, shown
+from hidiv.errors import InvalidTree, counted, refuse, shown
 from hidiv.models.checks import check_format, check_keys
 
 IntArray = NDArray[np.int64]
@@ -132,7 +132,7 @@ def checked_group(group: ArrayLike, n: int) -> IntArray:
     """(n,) groups, integers from 0."""
     groups = whole_numbers("group", group)
     if groups.shape[0] != n:
-        refuse(InvalidTree, "group", f"needs one group for each of the {n} nodes", f"{groups.shape[0]}")
+        refuse(InvalidTree, "group", f"needs one group for each of the {counted(n, 'node')}", f"{groups.shape[0]}")
     if groups.min() < 0:
         u = int(np.argmax(groups < 0))
         refuse(InvalidTree, f"group[{u}]", "groups are counted from 0", int(groups[u]))
@@ -157,7 +157,7 @@ def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
         refuse(InvalidTree, "labels", "must be a sequence of labels, one a node", type(labels).__name__)
     given = tuple(labels)
     if len(given) != n:
-        refuse(InvalidTree, "labels", f"needs one label for each of the {n} nodes", f"{len(given)}")
+        refuse(InvalidTree, "labels", f"needs one label for each of the {counted(n, 'node')}", f"{len(given)}")
     seen: set[Hashable] = set()
     for u, label in enumerate(given):
         try:
@@ -188,11 +188,6 @@ def described_form(described: Any) -> Literal["parent", "chain", "regular"]:
         if described.get("group") is not None:
             refuse(InvalidTree, "group", "the groups of a regular tree are its levels", remedy="write its parents")
     return form
-
-
-def counted(number: int, what: str) -> str:
-    """(1, "node") -> "1 node", (2, "node") -> "2 nodes"."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def shown_label(label: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hidiv.errors import InvalidTree, refuse
+from hidiv.errors import InvalidTree, counted, refuse
 from hidiv.models.tree_checks import cycle, group_by_label, shown_label
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"  # the paper's child numbers, one character each
@@ -103,7 +103,7 @@ def read_words(words: Iterable[str], group: Mapping[str, Any] | Sequence[Any] | 
         return Ordered(parent, labels, None if group is None else group_by_label(group, labels))
     groups = list(group)
     if len(groups) != len(given):
-        refuse(InvalidTree, "group", f"needs one group for each of the {len(given)} words", f"{len(groups)}")
+        refuse(InvalidTree, "group", f"needs one group for each of the {counted(len(given), 'word')}", f"{len(groups)}")
     return Ordered(parent, labels, [groups[i] for i in order])
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_models
 from hidiv.emissions.tabular import tabular
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.plots.ink import DARK, MIDDLE, axes, plain, said, text
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ def tables(p: Model, q: Model, part: str, group: int) -> tuple[list[str], Array,
     if not 0 <= group < max(p.n_groups, q.n_groups):
         refuse(HidivError, "group", f"must be one of 0..{max(p.n_groups, q.n_groups) - 1}", group)
     if p.n_states != q.n_states:
-        refuse(IncompatibleModels, "q", f"has {q.n_states} states and p has {p.n_states}: no rows to subtract")
+        refuse(
+            IncompatibleModels, "q", f"has {counted(q.n_states, 'state')} and p has {p.n_states}: no rows to subtract"
+        )
     if part == "transition":
         names = [str(s) for s in range(p.n_states)] if p.state_names is None else list(p.state_names)
         left, right = (model.transitions[min(group, len(model.transitions) - 1)] for model in (p, q))

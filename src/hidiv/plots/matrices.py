@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.comparison.matrix import PairwiseMatrix
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.plots.ink import DARK, SEQUENTIAL, axes, plain, said, text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def pairwise(
     if linkage is not None and (rows != columns or np.shape(linkage) != (rows - 1, 4)):
         refuse(HidivError, "linkage", f"must be ({rows - 1}, 4) for a square matrix of {rows}", np.shape(linkage))
     if names is not None and len(names) != rows:
-        refuse(HidivError, "names", f"needs one name for each of {rows} models", len(names))
+        refuse(HidivError, "names", f"needs one name for each of {counted(rows, 'model')}", len(names))
     side = float(np.clip(2.2 + 0.42 * rows, 3.6, 9.0))
     ax = axes(ax, (side + 0.9, side + (1.0 if linkage is not None else 0.0)))
     order, top = np.arange(rows), ax

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.tree import as_tree
 from hidiv.plots.ink import DARK, JOINT, LIGHT, QUANTITY, SEQUENTIAL, axes, heading, plain, said, text
 from hidiv.plots.tree_drawing import edges, node_names, places
@@ -44,7 +44,7 @@ def profile(result: Divergence, tree: Tree | int | None = None, *, ax: Axes | No
         refuse(HidivError, "result", f"is infinite at node {node}, a profile needs finite shares", result.subject)
     on = as_tree(tree, len(shares))
     if on.n_nodes != len(shares):
-        refuse(HidivError, "tree", f"has {on.n_nodes} nodes and the profile {len(shares)}")
+        refuse(HidivError, "tree", f"has {counted(on.n_nodes, 'node')} and the profile {len(shares)}")
     if on.is_chain:
         ax = _chain(shares, result, ax)
     elif on.n_nodes <= DRAWN:

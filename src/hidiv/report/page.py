@@ -11,7 +11,7 @@ from importlib.resources import files
 from math import inf, isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hidiv.errors import MissingExtra, OutOfRange, refuse
+from hidiv.errors import MissingExtra, OutOfRange, counted, refuse
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -79,7 +79,7 @@ def environment() -> Environment:
     )  # fmt: skip
     made.filters["g"] = shown
     made.filters["upper_first"] = lambda text: str(text)[:1].upper() + str(text)[1:]
-    made.globals["infinity"] = inf
+    made.globals |= {"infinity": inf, "counted": counted}
     made.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False, "separators": (",", ":")}
     return made
 

@@ -53,7 +53,7 @@ def pair_page(
         if stopped():
             raise KeyboardInterrupt
         with Progress("telling them apart") as progress:
-            apart = told_apart(p, q, found, progress)
+            apart = told_apart(p, q, found, where, progress)
     except KeyboardInterrupt:  # the page of what is finished
         missing += _unfinished(charts, evidence)
     data = _data(p, q, found, where, charts, apart, missing)

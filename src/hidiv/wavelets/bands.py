@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.arguments import whole
-from hidiv.errors import InvalidEvidence, MissingExtra, refuse
+from hidiv.errors import InvalidEvidence, MissingExtra, counted, refuse
 from hidiv.values import Value
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ def read_values(values: ArrayLike, levels: int, boundary: str) -> Array:
         refuse(
             InvalidEvidence,
             "values",
-            f"must have sides that {levels} levels can halve, multiples of {2**levels}",
+            f"must have sides that {counted(levels, 'level')} can halve, multiples of {2**levels}",
             found.shape,
             "crop them or ask for fewer levels",
         )

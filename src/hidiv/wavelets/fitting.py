@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hidiv.arguments import whole
 from hidiv.emissions.family import Family
 from hidiv.emissions.product import Product
-from hidiv.errors import InvalidModel, refuse
+from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.fitting.fit import fit
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -33,7 +33,7 @@ class WaveletModel:
 
     def __repr__(self) -> str:
         count = f"{len(self.models)} tree models" if len(self.models) > 1 else "one tree model"
-        return f"WaveletModel: {count} of {self.tree.depth} scales, {self.models[0].n_states} states"
+        return f"WaveletModel: {count} of {self.tree.depth} scales, {counted(self.models[0].n_states, 'state')}"
 
 
 def fit_bands(

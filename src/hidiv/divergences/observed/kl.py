@@ -8,8 +8,9 @@ from math import inf
 from typing import Any, Literal, NoReturn
 
 from hidiv.adapters.as_model import as_models
-from hidiv.arguments import Seed
+from hidiv.arguments import Seed, generator
 from hidiv.divergences.comparable import check_length, check_observations
+from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
 from hidiv.divergences.observed.cheap import ROOM, cheap, joint_above
 from hidiv.divergences.observed.continuous import quadrature
 from hidiv.divergences.observed.enumeration import enumerate_chain
@@ -49,8 +50,9 @@ AUTO_SECONDS = 3.0  # that "auto" gives to a certificate before it estimates
 def observed_kl(
     p: Any,
     q: Any,
-    tree: Tree | int | UntilEnd,
+    tree: Tree | int | UntilEnd | Several,
     *,
+    per_tree: bool = False,
     method: Method = "auto",
     rtol: float = 1e-3,
     atol: float = 1e-9,
@@ -67,7 +69,8 @@ def observed_kl(
     `rtol`, `atol`, `max_samples` or `max_seconds`. variational: a deterministic approximation. auto: exact where it is
     quick, certified where that soon is as narrow as asked, else montecarlo, with what is certain in `.notes`;
     `.status` says which. With hd.UNTIL_END, for models with `end`: of what is shown and where it ends, an estimate or
-    wide bounds. +inf where p emits what q cannot.
+    wide bounds. A list of trees or lengths is a forest of independent trees, whose divergences add up; `per_tree`
+    divides by their number, and the limits hold for each different tree. +inf where p emits what q cannot.
 
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
@@ -76,6 +79,12 @@ def observed_kl(
     """
     check_limits(rtol, atol, max_samples, max_seconds)
     p, q = as_models(p, q)
+    if is_forest(tree):
+        limits: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol, "max_samples": max_samples}
+        limits |= {"seed": None if seed is None else generator(seed), "max_seconds": max_seconds}
+        return over_forest(tree, lambda one: observed_kl(p, q, one, **limits), per_tree=per_tree)
+    if per_tree:
+        tree_alone()
     if isinstance(tree, UntilEnd):
         return observed_until_end(*in_logarithms(p, q), method, rtol, atol, seed, max_samples, max_seconds)
     check_length(p, q, until_end=False)

@@ -1,0 +1,37 @@
+"""What the page says about labels where the joint divergence is infinite."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+import hidiv as hd
+from hidiv.report.pair_page import pair_page
+
+STAYS = [[0.8, 0.2], [0.1, 0.9]]
+P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.05, 0.9, 0.05], [0.0, 0.2, 0.8]]), name="one")
+
+
+def said(q: Any) -> str:
+    page = pair_page(P, q, 5).html
+    found = re.search(r"Do the labels of the states fit\?</h2>\s*<p>(.*?)</p>", page, re.DOTALL)
+    assert found is not None
+    return " ".join(found.group(1).split())
+
+
+def test_an_infinite_divergence_never_says_that_labels_fit() -> None:
+    other = hd.Model([0.5, 0.5], STAYS, hd.Categorical([[0.0, 0.2, 0.8], [0.0, 0.95, 0.05]]))
+    assert said(other).startswith("The joint divergence is infinite in every order")
+    assert "The order below does better than the labels as given: 1 infinite term in either" in said(other)
+    fits = hd.Model([0.5, 0.5], P.transition, hd.Categorical([[0.0, 0.95, 0.05], [0.0, 0.2, 0.8]]))
+    assert "No other order does better than the labels as given, with 1 infinite term." in said(fits)
+    fewer = hd.Model([0.5, 0.5], STAYS, hd.Categorical([[0.0, 0.2, 0.8], [0.0, 1.0, 0.0]]))
+    assert "1 infinite term instead of 2" in said(fewer)
+
+
+def test_finite_divergences_say_what_they_said() -> None:
+    near = hd.Model([0.5, 0.5], np.asarray(P.transition), hd.Categorical([[0.1, 0.85, 0.05], [0.1, 0.2, 0.7]]))
+    assert said(near).startswith("Yes: no other order of the states of q")
+    assert said(near.relabel([1, 0])).startswith("Not as given: with the states of q in another order")
