@@ -31,7 +31,7 @@ def told_apart(p: Model, q: Model, found: Comparison, tree: Any, progress: Progr
         needed.append(samples_to_tell_apart(p, q, error, tree=on, max_seconds=SECONDS))
     return {
         "whole": whole,
-        "words": _words(needed[-1], _counted(tree) if whole else "observations along a chain"),
+        "words": _words(needed[-1], _counted(tree) if whole else "observations"),
         "rows": [{"error": f"{one.error:g}", "p": in_words(one.under_p), "q": in_words(one.under_q)} for one in needed],
         "data": [one.to_dict() for one in needed],
     }
@@ -46,9 +46,10 @@ def _words(strict: SamplesNeeded, what: str) -> str:
     sides = strict.under_p, strict.under_q
     if any(isinf(side.value) for side in sides):
         return f"No number of {what} tells them apart: nothing that is seen differs."
+    about = "Along a chain about" if strict.counted == "observations" else "About"
     p, q = (rounded(side.value) for side in sides)
     return (
-        f"About {p} {what} tell them apart with one error in a thousand if {strict.names[0]} is true, "
+        f"{about} {p} {what} tell them apart with one error in a thousand if {strict.names[0]} is true, "
         f"about {q} if {strict.names[1]} is."
     )
 

@@ -1,4 +1,4 @@
-"""What the page says about labels where the joint divergence is infinite."""
+"""What the page says about labels where the joint divergence is infinite, and about trees."""
 
 from __future__ import annotations
 
@@ -29,6 +29,14 @@ def test_an_infinite_divergence_never_says_that_labels_fit() -> None:
     assert "No other order does better than the labels as given, with 1 infinite term." in said(fits)
     fewer = hd.Model([0.5, 0.5], STAYS, hd.Categorical([[0.0, 0.2, 0.8], [0.0, 1.0, 0.0]]))
     assert "1 infinite term instead of 2" in said(fewer)
+
+
+def test_a_page_about_a_tree_counts_whole_trees() -> None:
+    near = hd.Model([0.5, 0.5], np.asarray(P.transition), hd.Categorical([[0.1, 0.85, 0.05], [0.1, 0.2, 0.7]]))
+    page = pair_page(P, near, hd.Tree.regular(2, 3))
+    assert "independent draws of the whole tree tell them apart" in page.html
+    assert page.data["samples_to_tell_apart"][0]["counted"].startswith("independent draws of a regular tree")
+    assert "Along a chain about" in pair_page(P, near, 7).html
 
 
 def test_finite_divergences_say_what_they_said() -> None:
