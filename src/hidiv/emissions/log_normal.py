@@ -43,7 +43,12 @@ class LogNormal(Family):
         object.__setattr__(self, "std", positive("std", std))
         same_shape("std", self.mean, self.std)
         within = np.abs(self.mean) + 6.0 * self.std <= LARGEST_LOG
-        require("std", self.std, within, f"six of it from the mean must stay within -{LARGEST_LOG:g} and {LARGEST_LOG:g}, logs of doubles")
+        require(
+            "std",
+            self.std,
+            within,
+            f"six of it from the mean must stay within -{LARGEST_LOG:g} and {LARGEST_LOG:g}, logs of doubles",
+        )
 
     def parameters(self) -> dict[str, Array]:
         return {"mean": self.mean, "std": self.std}

@@ -46,7 +46,9 @@ class VonMises(Family):
         object.__setattr__(self, "concentration", reading("concentration", concentration, (1, 2)))
         require("concentration", self.concentration, self.concentration >= 0, "must be at least 0")
         require("concentration", self.concentration, self.concentration <= 1e100, "must be at most 1e100")
-        require("mean", self.mean, np.abs(self.mean) <= 1e15, "must be an angle between -1e15 and 1e15", "take off turns")
+        require(
+            "mean", self.mean, np.abs(self.mean) <= 1e15, "must be an angle between -1e15 and 1e15", "take off turns"
+        )
         same_shape("concentration", self.mean, self.concentration)
 
     def parameters(self) -> dict[str, Array]:
