@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
-from hidiv.errors import HidivError
 from tests.laws.drawn import KINDS, Parameters, emission, model
 from tests.refusals import found_or_refused
 
@@ -74,6 +73,3 @@ def divergence_of(compute: Callable[[], hd.Divergence]) -> hd.Divergence | None:
         np.testing.assert_allclose(np.sum(found.by_node), found.value, rtol=1e-11, atol=0)
     assert repr(found)
     return found
-
-
-__all__ = ["HidivError", "divergence_of", "family_pairs", "law", "model_pairs", "value_of"]

@@ -47,7 +47,7 @@ class LogNormal(Family):
             "std",
             self.std,
             within,
-            f"six of it from the mean must stay within -{LARGEST_LOG:g} and {LARGEST_LOG:g}, logs of doubles",
+            f"mean plus or minus 6 std must stay within -{LARGEST_LOG:g} and {LARGEST_LOG:g}, the logs of doubles",
         )
 
     def parameters(self) -> dict[str, Array]:
