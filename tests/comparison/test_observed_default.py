@@ -41,10 +41,9 @@ def test_near_models_keep_their_order():
     assert again.notes == found.notes
 
 
-@pytest.mark.parametrize("family", ["categorical", "poisson"])
-def test_never_below_zero_nor_above_the_joint_divergence(family):
+def test_never_below_zero_nor_above_the_joint_divergence():
     rng = np.random.default_rng(1)
-    ms = [model(rng, family, 2) for _ in range(4)]
+    ms = [model(rng, "categorical", 2) for _ in range(4)]
     above = np.asarray(hd.pairwise_kl(ms, 10, quantity="aligned"))
     for options in ({}, {"method": "montecarlo"}, {"rtol": 0.05}):
         found = np.asarray(hd.pairwise_kl(ms, 10, quantity="observed", seed=3, **options))
