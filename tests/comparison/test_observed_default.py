@@ -1,4 +1,4 @@
-"""The observed divergence of all pairs when nothing else is asked for: right, or said how far off, and the same twice."""
+"""The observed divergence of all pairs when nothing else is asked for: right, bounded, and the same twice."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
@@ -50,13 +50,14 @@ LAWS = {
     "categorical": lambda rng, e: hd.Categorical(rng.dirichlet(np.full(4, 0.05 if e else 1.0), K)),
     "product": lambda rng, e: hd.Product([hd.Poisson(positive(rng, e)), hd.Beta(positive(rng, e), positive(rng, e))]),
 }
-FIXED = ("trials", "probs", "families", "size")
+FIXED = ("trials", "size")
 
 
 def close_to(rng, law):
     """The same law with its parameters moved by 1e-9 to 1e-1, where that is simple."""
-    changed = {key: value if key in FIXED else near(rng, np.asarray(value)) for key, value in law.parameters().items()}
-    return type(law)(**changed)
+    if isinstance(law, hd.Categorical | hd.Product):
+        return law
+    return type(law)(**{key: value if key in FIXED else near(rng, value) for key, value in law.parameters().items()})
 
 
 def check(family, extreme, seed):
@@ -69,6 +70,7 @@ def check(family, extreme, seed):
 
 
 @pytest.mark.parametrize("family", LAWS)
+@settings(deadline=None, max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), extreme=st.booleans())
 def test_pairs_equal_the_pair(family, extreme, seed):
     check(family, extreme, seed)

@@ -55,7 +55,13 @@ def test_observed_levels_may_count_otherwise():
         ms = [model(rng, "gaussian", 2, groups) for _ in range(3)]
         plain = hd.pairwise_kl(ms, tree, quantity="observed", method="variational")
         counts = np.bincount(tree.level)
-        assert worst(hd.pairwise_kl(ms, tree, quantity="observed", method="variational", level_weights=counts), np.asarray(plain)) < 1e-12
+        assert (
+            worst(
+                hd.pairwise_kl(ms, tree, quantity="observed", method="variational", level_weights=counts),
+                np.asarray(plain),
+            )
+            < 1e-12
+        )
     # One node a level: the same as the chain through the levels.
     ms = [model(rng, "gaussian", 2, 3) for _ in range(3)]
     chain = hd.Tree.chain(3, [0, 1, 2])

@@ -140,9 +140,7 @@ def shared_statistics(family: Family, n_states: int) -> Statistics | None:
     return found._replace(key=one.key)
 
 
-def _counts(
-    p: Side, groups: tuple[int, int], stats: list[Statistics], sized: bool = False
-) -> tuple[Array, Array]:
+def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics], sized: bool = False) -> tuple[Array, Array]:
     """(m, F + 1) expected counts, the last column free; (m,) how many rows and states are met.
 
     sized: in place of the counts what their roundings are in proportion to.

@@ -39,6 +39,6 @@ def note_on_labels(left: Shelves, right: Shelves, tree: Any) -> list[str]:
     if count < max(1.0, OFTEN * len(first)):
         return []
     return [
-        f"{count} of {len(first)} pairs looked at come to less than half with their states in another order, as those of "
-        'separate fits do: quantity="aligned" or "observed" does not depend on labels'
+        f"{count} of {len(first)} pairs looked at come to less than half with their states in another order, as those "
+        'of separate fits do: quantity="aligned" or "observed" does not depend on labels'
     ]

@@ -77,7 +77,7 @@ def checked_asked(asked: Asked) -> Asked:
     if asked.method not in ("auto", "variational", "montecarlo"):
         refuse(HidivError, "method", 'must be "auto", "variational" or "montecarlo"', asked.method)
     if asked.method == "variational" and asked.samples is not None:
-        refuse(HidivError, "samples", 'the variational recursion draws nothing', remedy='use method="montecarlo"')
+        refuse(HidivError, "samples", "the variational recursion draws nothing", remedy='use method="montecarlo"')
     if asked.method == "variational" and asked.rtol is not None:
         refuse(HidivError, "rtol", "the variational recursion has no tolerance", remedy='use method="montecarlo"')
     if asked.rtol is not None and not number("rtol", asked.rtol) > 0:

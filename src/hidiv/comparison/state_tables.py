@@ -45,7 +45,10 @@ def _factors(p: Statistics, q: Statistics) -> Factors | None:
     return Factors(
         np.column_stack([p.expected, own.sum(axis=1)]),
         np.column_stack([-natural, np.ones(len(natural))]),
-        error * np.column_stack([norms(sizes * scale), (sizes * np.abs(np.where(p.expected != 0, p.natural, 0.0))).sum(axis=1) + 1.0]),
+        error
+        * np.column_stack(
+            [norms(sizes * scale), (sizes * np.abs(np.where(p.expected != 0, p.natural, 0.0))).sum(axis=1) + 1.0]
+        ),
         np.column_stack([norms(natural / scale), np.ones(len(natural))]),
         (p.expected[:, lacking] != 0).astype(np.float32) if lacking.size else None,
         missing[:, lacking].astype(np.float32) if lacking.size else None,
