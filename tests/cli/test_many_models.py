@@ -69,7 +69,9 @@ def test_other_quantities(tmp_path):
     done = hidiv("pairwise", *CHAINS, "--quantity", "posterior", "--data", str(tmp_path / "x.csv"), "--json")
     p, q = (hd.load(path) for path in CHAINS)
     assert json.loads(done.stdout)["matrix"][0][1] == pytest.approx(hd.posterior_kl(p, q, [0, 1, 2]).value, rel=1e-11)
-    done = hidiv("pairwise", *CHAINS, "--tree", "chain:5", "--quantity", "observed", "--method", "variational", "--json")
+    done = hidiv(
+        "pairwise", *CHAINS, "--tree", "chain:5", "--quantity", "observed", "--method", "variational", "--json"
+    )
     assert json.loads(done.stdout)["status"] == "approximation"
     done = hidiv("pairwise", *CHAINS, "--tree", "chain:5", "--quantity", "aligned", "--json")
     assert json.loads(done.stdout)["matrix"][0][1] == pytest.approx(hd.align(p, q, 5).value, rel=1e-11)
