@@ -69,8 +69,15 @@ def test_other_quantities(tmp_path):
     done = hidiv("pairwise", *CHAINS, "--quantity", "posterior", "--data", str(tmp_path / "x.csv"), "--json")
     p, q = (hd.load(path) for path in CHAINS)
     assert json.loads(done.stdout)["matrix"][0][1] == pytest.approx(hd.posterior_kl(p, q, [0, 1, 2]).value, rel=1e-11)
-    done = hidiv("pairwise", *CHAINS, "--tree", "chain:5", "--quantity", "observed", "--json")
+    done = hidiv(
+        "pairwise", *CHAINS, "--tree", "chain:5", "--quantity", "observed", "--method", "variational", "--json"
+    )
     assert json.loads(done.stdout)["status"] == "approximation"
+    done = hidiv("pairwise", *CHAINS, "--tree", "chain:5", "--quantity", "aligned", "--json")
+    assert json.loads(done.stdout)["matrix"][0][1] == pytest.approx(hd.align(p, q, 5).value, rel=1e-11)
+    done = hidiv("nearest", CHAINS[0], *CHAINS, "--tree", "chain:5", "--quantity", "aligned", "-k", "2", "--json")
+    assert json.loads(done.stdout)["quantity"] == "aligned"
+    assert json.loads(done.stdout)["nearest"][1]["divergence"] == pytest.approx(hd.align(p, q, 5).value, rel=1e-11)
     done = hidiv("pairwise", *CHAINS, "--tree", "chain:5", "--quantity", "observed", "--samples", "50", "--json")
     assert json.loads(done.stdout)["status"] == "estimate"
     assert json.loads(done.stdout)["std_error"][0][1] > 0
@@ -94,6 +101,14 @@ def test_pictures(many):
     done = hidiv("cluster", matrix, "--plot", str(picture))
     assert done.returncode == 0, done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_matrix_for_programs_says_what_it_holds(many):
+    hidiv("pairwise", str(many / "many.npz"), "--tree", "chain:100", "--unit", "bits", "--out", str(many / "d.npz"))
+    found = hd.load(many / "d.npz")
+    assert (found.quantity, found.status, found.symmetric) == ("joint", "exact", False)
+    expected = np.asarray(hd.pairwise_kl(hd.load(many / "many.npz"), 100))
+    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-11)
 
 
 def test_nearest(many):

@@ -228,7 +228,7 @@ def test_what_is_refused():
             IncompatibleModels,
             "models[0].transition: has 3 groups but the tree has none",
         ),
-        (([two], 5), {"quantity": "all"}, HidivError, 'quantity: must be "joint", "posterior" or "observed", got all'),
+        (([two], 5), {"quantity": "all"}, HidivError, 'quantity: must be "joint", "aligned"'),
         (([two], 5), {"evidence": [1]}, HidivError, 'evidence: belongs to quantity="posterior"'),
         (([two], 5), {"samples": 5}, HidivError, 'samples: belongs to quantity="observed"'),
         (([two], 5), {"level_weights": [1, 2]}, HidivError, 'level_weights: must be "equal" or 5 numbers'),

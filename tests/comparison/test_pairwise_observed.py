@@ -23,28 +23,28 @@ def observed(tree):
 def test_observed_with_any_numbers_of_states(family, tree, groups):
     rng = np.random.default_rng(1)
     ms = [model(rng, family, k, groups) for k in (2, 3, 2, 1)]
-    found = hd.pairwise_kl(ms, tree, quantity="observed")
+    found = hd.pairwise_kl(ms, tree, quantity="observed", method="variational")
     # States alone show nothing: both are rounding there.
     expected = one_by_one(observed(tree), ms)
     np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-10, atol=1e-12)
     assert (np.diag(np.asarray(found)) == 0).all()
     assert found.status == "approximation"
     assert found.notes == ("variational recursion: deterministic, no bound",)
-    both = hd.pairwise_kl(ms, tree, quantity="observed", symmetric=True)
+    both = hd.pairwise_kl(ms, tree, quantity="observed", method="variational", symmetric=True)
     np.testing.assert_allclose(np.asarray(both), expected + expected.T, rtol=1e-10, atol=1e-12)
 
 
 def test_observed_against_others_in_small_blocks():
     rng = np.random.default_rng(2)
     ms, others = ([model(rng, "gaussian", 2, 3) for _ in range(m)] for m in (3, 5))
-    found = hd.pairwise_kl(ms, hd.Tree.regular(4, 3), others, quantity="observed", memory=64 * 4)
+    found = hd.pairwise_kl(ms, hd.Tree.regular(4, 3), others, quantity="observed", method="variational", memory=64 * 4)
     assert worst(found, one_by_one(observed(hd.Tree.regular(4, 3)), ms, others)) < 1e-10
 
 
 def test_observed_where_p_emits_what_q_cannot():
     rows = [[0.5, 0.5]] * 2
     ms = [hd.Model([0.5, 0.5], rows, hd.Categorical(law)) for law in ([[1.0, 0.0]] * 2, [[0.5, 0.5], [1.0, 0.0]])]
-    found = hd.pairwise_kl(ms, 5, quantity="observed")
+    found = hd.pairwise_kl(ms, 5, quantity="observed", method="variational")
     assert np.isinf(found[1, 0])
     assert np.isfinite(found[0, 1])
 
@@ -53,13 +53,19 @@ def test_observed_levels_may_count_otherwise():
     rng = np.random.default_rng(3)
     for tree, groups in ((hd.Tree.regular(4, 3), 3), (QUAD, 6)):
         ms = [model(rng, "gaussian", 2, groups) for _ in range(3)]
-        plain = hd.pairwise_kl(ms, tree, quantity="observed")
+        plain = hd.pairwise_kl(ms, tree, quantity="observed", method="variational")
         counts = np.bincount(tree.level)
-        assert worst(hd.pairwise_kl(ms, tree, quantity="observed", level_weights=counts), np.asarray(plain)) < 1e-12
+        assert (
+            worst(
+                hd.pairwise_kl(ms, tree, quantity="observed", method="variational", level_weights=counts),
+                np.asarray(plain),
+            )
+            < 1e-12
+        )
     # One node a level: the same as the chain through the levels.
     ms = [model(rng, "gaussian", 2, 3) for _ in range(3)]
     chain = hd.Tree.chain(3, [0, 1, 2])
-    equal = hd.pairwise_kl(ms, hd.Tree.regular(4, 3), quantity="observed", level_weights="equal")
+    equal = hd.pairwise_kl(ms, hd.Tree.regular(4, 3), quantity="observed", method="variational", level_weights="equal")
     assert worst(equal, one_by_one(observed(chain), ms)) < 1e-10
 
 

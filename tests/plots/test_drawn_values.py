@@ -167,3 +167,14 @@ def test_refused(draw: object, reason: str) -> None:
     with pytest.raises(HidivError) as caught:
         draw()  # type: ignore[operator]
     assert reason in str(caught.value)
+
+
+def test_a_matrix_is_titled_by_what_it_holds():
+    coins = [hd.Model([1.0], [[1.0]], hd.Bernoulli([prob]), name=f"coin {prob}") for prob in (0.25, 0.5)]
+    drawn = hd.pairwise_kl(coins, 10, quantity="observed", samples=9)
+    ax = hd.plots.pairwise(drawn)
+    assert ax.get_title(loc="left") == "observed divergence D(row || column) in nats (estimate)"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["coin 0.25", "coin 0.5"]
+    both = hd.plots.pairwise(hd.pairwise_kl(coins, 10, symmetric=True))
+    assert both.get_title(loc="left") == "joint divergence D(p || q) + D(q || p) in nats (exact)"
+    assert hd.plots.pairwise([[0.0]]).get_title(loc="left") == "divergence D(row || column) in nats"

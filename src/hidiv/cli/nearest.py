@@ -41,10 +41,8 @@ def nearest(
         check_target(out)
     first = read_model(query)
     found, names = read_models(models)
-    result = search(
-        first, found, read_tree_for(tree_text, first), min(count, len(names)), quantity=quantity, index=index, seed=seed,  # type: ignore[arg-type]
-        progress=True,
-    )  # fmt: skip
+    tree, k = read_tree_for(tree_text, first), min(count, len(names))
+    result = search(first, found, tree, k, quantity=quantity, index=index, seed=seed, progress=True)  # type: ignore[arg-type]
     scale = 1.0 / log(2.0) if unit == "bits" else 1.0
     listed = [(names[i], float(v) * scale) for i, v in zip(result.indices.tolist(), result.values, strict=True)]
     if out is not None:
@@ -53,7 +51,8 @@ def nearest(
     if as_json:
         described = {
             "format": "hidiv.nearest", "version": 1,
-            "query": first.name or query, "quantity": result.quantity, "status": result.status, "unit": unit, "recall": result.recall, "notes": list(result.notes),
+            "query": first.name or query, "quantity": result.quantity, "status": result.status,
+            "unit": unit, "recall": result.recall, "notes": list(result.notes),
             "nearest": [
                 {"name": name, "index": i, "divergence": value if value < float("inf") else "inf"}
                 for (name, value), i in zip(listed, result.indices.tolist(), strict=True)

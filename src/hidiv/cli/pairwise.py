@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 @unit_option
 def pairwise(
     models: tuple[str, ...], tree_text: str | None, out: str | None, plot: str | None, store: str | None, quantity: str,
-    data: str | None, method: str, samples: int | None, rtol: float | None, seed: int, symmetric: bool, processes: bool, as_json: bool, unit: str,
+    data: str | None, method: str, samples: int | None, rtol: float | None, seed: int,
+    symmetric: bool, processes: bool, as_json: bool, unit: str,
 ) -> None:  # fmt: skip
     """D of every model from every other, rows from columns; MODELS are model files and collections (.npz).
 

@@ -20,9 +20,8 @@ AT_ONCE = 1024  # pairs whose tables are held together
 
 def assigned_joint(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
     """(n,): D of p[first[i]] from q[second[i]], its states in the order that the emissions suggest."""
-    orders = np.concatenate(
-        [_orders(p, q, first[i : i + AT_ONCE], second[i : i + AT_ONCE]) for i in range(0, len(first), AT_ONCE)]
-    )
+    portions = [slice(i, i + AT_ONCE) for i in range(0, len(first), AT_ONCE)]
+    orders = np.concatenate([_orders(p, q, first[some], second[some]) for some in portions])
     value = np.empty(len(first))
     for order in np.unique(orders, axis=0):
         same = np.flatnonzero((orders == order).all(axis=1))
@@ -45,7 +44,9 @@ def _orders(p: Side, q: Side, first: IntArray, second: IntArray) -> IntArray:
     cost = np.zeros((len(first), k, k))
     for g in range(groups):
         a, b = family_of_group(p, g).take(states[0]), family_of_group(q, g).take(states[1])
-        cost += visits[:, g, :, None] * np.asarray(a.complete().kl(b.complete())).reshape(cost.shape)
+        apart = np.asarray(a.complete().kl(b.complete())).reshape(cost.shape)
+        weight = np.broadcast_to(visits[:, g, :, None], cost.shape)
+        cost += np.multiply(weight, apart, out=np.zeros(cost.shape), where=weight > 0)  # no visit, no cost
     finite = np.isfinite(cost)
     top = 1.0 + k * np.where(finite, cost, 0.0).max(axis=(1, 2), keepdims=True)  # worse than any finite places together
     cost = np.where(finite, cost, top)

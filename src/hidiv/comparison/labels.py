@@ -28,10 +28,10 @@ def note_on_labels(left: Shelves, right: Shelves, tree: Any) -> list[str]:
     if not apart.size:
         return []
     used = [np.unique(which) for which in apart]
-    some = [shelves_of(models.take(which)) for models, which in zip((p, q), used, strict=True)]
+    a, b = (shelves_of(models.take(which)) for models, which in zip((p, q), used, strict=True))
     first, second = (np.searchsorted(which, at) for which, at in zip(used, apart, strict=True))
     try:
-        ps, qs = joint_sides(*some, checked_tree(*some, tree))
+        ps, qs = joint_sides(a, b, checked_tree(a, b, tree))
         labelled, assigned = direct_joint(ps[0], qs[0], first, second), assigned_joint(ps[0], qs[0], first, second)
     except HidivError:
         return []
@@ -39,6 +39,6 @@ def note_on_labels(left: Shelves, right: Shelves, tree: Any) -> list[str]:
     if count < max(1.0, OFTEN * len(first)):
         return []
     return [
-        f"{count} of {len(first)} pairs looked at come to less than half with their states in another order, as those of "
-        'separate fits do: quantity="aligned" or "observed" does not depend on labels'
+        f"{count} of {len(first)} pairs looked at come to less than half with their states in another order, as those "
+        'of separate fits do: quantity="aligned" or "observed" does not depend on labels'
     ]

@@ -69,7 +69,7 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
         0.287682072...
         """
         try:
-            from pandas import DataFrame
+            from pandas import DataFrame  # type: ignore[import-untyped,unused-ignore]
         except ModuleNotFoundError:
             refuse(MissingExtra, "to_frame", "needs pandas", remedy="pip install pandas")
         rows, columns = self.labels()

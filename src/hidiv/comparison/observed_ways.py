@@ -124,8 +124,8 @@ def observed_way(
         return _drawn(left, right, tree, asked, symmetric, edge, upper, back, said)
     kept = "0 and the joint divergence" if upper is not None else "0"
     notes = [f"variational recursion, kept within {kept}", check.words]
-    plan = _variational(left, right, tree, asked, symmetric, edge, upper, back)
-    return ObservedWay(plan, notes, "approximation", {"method": "variational within bounds", "seed": asked.seed})
+    within = _variational(left, right, tree, asked, symmetric, edge, upper, back)
+    return ObservedWay(within, notes, "approximation", {"method": "variational within bounds", "seed": asked.seed})
 
 
 def _bounds(

@@ -79,10 +79,10 @@ def pairwise_kl(
     what each level of the tree counts in place of its number of nodes, "equal" one each (joint and observed).
 
     executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
-    gives the same bits. progress: True for a line on the terminal, or a
-    function of the blocks done and all blocks. `store` is the path of a zarr store: blocks (and their standard errors) are written once, and a
-    second run does what is left. Ctrl-C raises KeyboardInterrupt; with keep_finished=True, if any pairs are finished,
-    it returns the matrix of those, and `.finished` (M, M') says which they are.
+    gives the same bits. progress: True for a line on the terminal, or a function of the blocks done and all blocks.
+    `store` is the path of a zarr store: blocks (and their standard errors) are written once, and a second run does what
+    is left. Ctrl-C raises KeyboardInterrupt; with keep_finished=True, if any pairs are finished, it returns the matrix
+    of those, and `.finished` (M, M') says which they are.
 
     >>> import hidiv as hd
     >>> one = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))

@@ -21,8 +21,9 @@ NAMED = 60
 
 
 def pairwise(
-    matrix: ArrayLike | PairwiseMatrix, *, names: Sequence[str] | None = None, linkage: ArrayLike | None = None, unit: str = "nats",
-    quantity: str | None = None, status: str | None = None, log: bool = False, ax: Axes | None = None,
+    matrix: ArrayLike | PairwiseMatrix, *, names: Sequence[str] | None = None, linkage: ArrayLike | None = None,
+    unit: str = "nats", quantity: str | None = None, status: str | None = None, log: bool = False,
+    ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """D(row || column) for all pairs; with a `linkage` (m - 1, 4) as SciPy writes it, its dendrogram above.
 
