@@ -49,7 +49,7 @@ BAD_FILES = {
 }  # fmt: skip
 BAD_DATA = {
     "missing": None, "garbage": bytes(range(128, 256)) * 9, "latin": b"\xe9,1\n", "empty": b"", "negative": b"-1\n0\n",
-    "infinite": b"inf\n0\n", "words": b"a\nb\n", "ragged": b"0,1\n2\n", "half": b"0.5\n", "huge": b"1e400\n",
+    "infinite": b"inf\n0\n", "words": b"a\nb\n1\n", "ragged": b"0,1\n2\n", "half": b"0.5\n", "huge": b"1e400\n",
     "nul": b"0\n\0\n",
 }  # fmt: skip
 BAD_TREES = (

@@ -154,7 +154,7 @@ def test_standard_error_near_zero_and_far_from_it(degrees, apart):
 
 def test_rejections_where_one_law_made_both():
     """The small form of benchmarks/bootstrap_size.py: as many as an exact test rejects in 95 of 100 studies."""
-    law = hd.Model([0.5, 0.5], [[0.8, 0.2], [0.3, 0.7]], hd.Categorical([[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]))
+    law = hd.Model([0.5, 0.5], [[0.8, 0.2], [0.3, 0.7]], hd.Gaussian([0.0, 6.0], std=[1.0, 1.0]))
     nulls = 40
     told = [rejected(law, 8, 4, seed) for seed in range(nulls)]
     for name in ("observed", "aligned"):

@@ -93,6 +93,8 @@ def test_fits_keep_the_names_of_all_sequences():
     )
     stacked = pd.Series(list("abbaaccabb"))
     assert hd.fit(stacked, None, 2, "categorical", lengths=[4, 4, 2], n_init=1, seed=0).model == found
+    frame = pd.DataFrame({"letter": list("abba")})
+    assert hd.fit(frame, [hd.Tree.chain(4)], 1, "categorical", n_init=1).model.symbol_names == (("a", "b"),)
     unseen = pd.Series(list("aab"), dtype=pd.CategoricalDtype(["c", "b", "a"]))
     assert hd.fit(unseen, None, 1, "categorical", n_init=1).model.emission.probs.round(3).tolist() == [
         [0, 0.333, 0.667]

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 LEVEL = 0.95
 ROUNDING = 1e-12  # 1 / 20 is not above 1 - .95
-ELSEWHERE = 0.1  # relative difference of value and statistic that is worth a word
+ELSEWHERE = 0.25  # relative difference of value and statistic that draws alone do not make
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.errors import InvalidEvidence, InvalidTree, counted, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.evidence import Evidence, as_evidence
-from hidiv.models.symbols import SymbolNames, translated, united
+from hidiv.models.symbols import SymbolNames, has_headings, translated, united
 from hidiv.models.tree import Tree
 
 Array = NDArray[np.float64]
@@ -107,7 +107,8 @@ def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[An
     trees = list(tree) if isinstance(tree, list | tuple) else None
     if trees is None and not _is_list(evidence):
         return [(evidence, tree)]
-    items = list(evidence) if isinstance(evidence, list | tuple) or getattr(evidence, "ndim", 1) > 1 else [evidence]
+    several = isinstance(evidence, list | tuple) or (getattr(evidence, "ndim", 1) > 1 and not has_headings(evidence))
+    items = list(evidence) if several else [evidence]
     if not items:
         refuse(InvalidEvidence, "evidence", "must not be empty")
     if trees is None:
