@@ -19,6 +19,7 @@ BLURRED = 1e-6  # the same where only products of controls are known
 MANY = 10**8  # multiplications from which on a factorisation of all draws takes too long
 FAIR = 5.0  # standard errors that the sample mean of a control may be off
 SETTLED = 20.0  # draws for each unit of kurtosis
+CHANCE = 2.0  # standard errors of a coefficient that mean nothing
 EXACT = 1e-13  # relative spread of what is but rounded
 SURE = 1e-12  # deviations of counts below this mean that nothing else can happen
 NEGLIGIBLE = 1e-3  # share of a standard error
@@ -81,9 +82,11 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     for tried in dict.fromkeys((count, count if full else count // 2)):
         found = folds.fitted(tried) if tried else None
         if found is not None and found.settled:
-            slopes = np.abs((found.draws - found.value) @ basis[:, off])
+            # Folds share what their coefficients were fitted on, which the spread does not show.
+            found = found._replace(std_error=found.std_error * (1.0 + 0.5 * tried / len(draws)))
+            slopes = np.abs((found.draws - found.value) @ basis[:, off]) - CHANCE * found.draws.std()
             reach = steps * size[off] * (np.ptp(draws) + abs(found.value))
-            found = widened(found, 1.0, float(np.minimum(slopes, reach) @ np.abs(offset[off])), least=False)
+            found = widened(found, 1.0, float(np.clip(slopes, 0.0, reach) @ np.abs(offset[off])), least=False)
             bare = plain_mean(draws, full=False)
             return found._replace(full=full) if found.std_error < bare.std_error else bare
     return plain_mean(draws, full=not count)

@@ -88,7 +88,8 @@ def observed_kl_rate(
         found_by_quadrature.notes.extend(notes)
         return found_by_quadrature
     estimated = at_most(
-        rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds), lambda: joint_rate_above(p, q) if by_formula(p, q) else inf,
+        rate_estimate(p, q, rtol, atol, seed, max_samples, max_seconds),
+        lambda: joint_rate_above(p, q) if by_formula(p, q) else inf,
     )
     estimated.notes.extend(notes)
     return estimated

@@ -46,7 +46,15 @@ def observed_until_end(
     def draw_nothing(*_: object) -> None:
         refuse(HidivError, "draw", reason or "")
 
-    draws = Draws(pair.draw if reason is None else draw_nothing, about, base, at_once, reason, dear=2.0, expected=lambda: pair.expected)  # type: ignore[arg-type]
+    draws = Draws(
+        pair.draw if reason is None else draw_nothing,
+        about,
+        base,
+        at_once,
+        reason,
+        dear=2.0,
+        expected=lambda: pair.expected,
+    )  # type: ignore[arg-type]
     found = stopped_estimate(draws, rtol, atol, seed, max_samples, max_seconds)
     above = joint_above(p, q, UNTIL_END) if by_formula(p, q) else inf
     if method == "auto" and reason is None:
