@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 FOLDS = 5
 SHARE = 3  # at most one control for so many draws
@@ -19,6 +20,7 @@ BLURRED = 1e-6  # the same where only products of controls are known
 MANY = 10**8  # multiplications from which on a factorisation of all draws takes too long
 FAIR = 5.0  # standard errors that the sample mean of a control may be off
 SETTLED = 20.0  # draws for each unit of kurtosis
+CHANCE = 2.0  # standard errors of a coefficient that mean nothing
 EXACT = 1e-13  # relative spread of what is but rounded
 SURE = 1e-12  # deviations of counts below this mean that nothing else can happen
 NEGLIGIBLE = 1e-3  # share of a standard error
@@ -71,9 +73,12 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     different = len(np.unique(marks))
     most = different // SHARE
     controls = controls[:, np.isfinite(controls).all(axis=0)]
-    basis, offset, size = _orthonormal(controls[:, : 4 * most], most)
-    off = np.abs(offset) * len(draws) > FAIR
+    # One that is off by itself would make others off that have nothing to do with it.
+    apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
+    basis, offset, size = _orthonormal(controls[:, ~apart][:, : 4 * most], most)
+    off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
     kept = ~off & (SHARED * (basis**4).sum(axis=0) <= 1.0)
+    missing = [(basis[:, off], offset[off], size[off]), _orthonormal(controls[:, apart][:, : 4 * most], most)]
     folds = _Folds(draws, basis[:, kept], offset[kept])
     count = int(kept.sum())
     full = count * SPARE <= different
@@ -81,12 +86,25 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     for tried in dict.fromkeys((count, count if full else count // 2)):
         found = folds.fitted(tried) if tried else None
         if found is not None and found.settled:
-            slopes = np.abs((found.draws - found.value) @ basis[:, off])
-            reach = steps * size[off] * (np.ptp(draws) + abs(found.value))
-            found = widened(found, 1.0, float(np.minimum(slopes, reach) @ np.abs(offset[off])), least=False)
+            # Folds share what their coefficients were fitted on, which the spread does not show.
+            found = found._replace(std_error=found.std_error * (1.0 + 0.5 * tried / len(draws)))
+            reach = steps * (float(np.ptp(draws)) + abs(found.value))
+            lacking = sum(_lacking(found, *part, reach) for part in missing)
+            found = widened(found, 1.0, lacking, least=False)
             bare = plain_mean(draws, full=False)
             return found._replace(full=full) if found.std_error < bare.std_error else bare
     return plain_mean(draws, full=not count)
+
+
+def _off(mean: Array, spread: Array | float, n: int) -> Flags:
+    """Which sample means are off by more standard errors than chance explains."""
+    return np.asarray(np.abs(mean) * sqrt(n) > FAIR * spread)
+
+
+def _lacking(found: Mean, basis: Array, offset: Array, size: Array, reach: float) -> float:
+    """What the events add that directions (n, m) of these sample means and lengths count and the draws do not show."""
+    slopes = np.abs((found.draws - found.value) @ basis) - CHANCE * float(found.draws.std())
+    return float(np.clip(slopes, 0.0, reach * size) @ np.abs(offset))
 
 
 def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:

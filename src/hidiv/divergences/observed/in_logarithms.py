@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hidiv.emissions.gaussian import Gaussian
 from hidiv.emissions.log_normal import LogNormal
 from hidiv.models.model import Model
@@ -16,7 +18,7 @@ def in_logarithms(p: Model, q: Model) -> tuple[Model, Model]:
 
 def _logarithms(model: Model) -> Model:
     emissions = [Gaussian(**family.parameters()) for family in model.emissions]
-    moves = [move if there else None for move, there in zip(model.transitions, model.has_transition, strict=True)]
+    moves: Any = [move if there else None for move, there in zip(model.transitions, model.has_transition, strict=True)]
     return Model(
         model.initial,
         moves if len(moves) > 1 else moves[0],

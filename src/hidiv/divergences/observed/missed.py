@@ -26,7 +26,7 @@ def drawn_counts(states: IntArray, parent: IntArray | None, n_states: int) -> Ar
 
     The states themselves are counted, not what the observations tell of them: what was not drawn has not been seen.
     """
-    count, length = states.shape
+    count = len(states)
     above = states[:, :-1] if parent is None else states[:, parent[1:]]
     code = n_states + above * n_states + states[:, 1:]
     width = n_states * (n_states + 1)

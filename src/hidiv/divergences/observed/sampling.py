@@ -189,7 +189,7 @@ class _Run:
             found = widened(found, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
         if self.draws.sparse and len(batch.base) > 1:
             # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
-            found = widened(found, 1.0 / len(batch.base), float(batch.base.std(ddof=1)), least=False)
+            found = widened(found, 1.0 / len(batch.base), float(np.ptp(batch.plain)), least=False)
         return found
 
     def wanted(self) -> float:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from math import ceil, inf
 
+import numpy as np
+
 from hidiv.arguments import Seed
 from hidiv.divergences.comparable import check_length, check_observations
+from hidiv.divergences.observed.batch import Batch
 from hidiv.divergences.observed.cheap import joint_above
 from hidiv.divergences.observed.end_draws import EndPair
 from hidiv.divergences.observed.finite import by_formula, has_symbols
@@ -43,18 +46,10 @@ def observed_until_end(
     at_once = max(1, min(512, CELLS // size))
     base = "log p/q of whole chains" if pair.tables is None else "KL(p(x_t | past) || q(x_t | past)) summed to the end"
 
-    def draw_nothing(*_: object) -> None:
-        refuse(HidivError, "draw", reason or "")
+    def draw(size: int, rng: np.random.Generator, lean: bool) -> Batch:
+        return pair.draw(size, rng, lean) if reason is None else refuse(HidivError, "draw", reason)
 
-    draws = Draws(
-        pair.draw if reason is None else draw_nothing,
-        about,
-        base,
-        at_once,
-        reason,
-        dear=2.0,
-        expected=lambda: pair.expected,
-    )  # type: ignore[arg-type]
+    draws = Draws(draw, about, base, at_once, reason, dear=2.0, expected=lambda: pair.expected)
     found = stopped_estimate(draws, rtol, atol, seed, max_samples, max_seconds)
     above = joint_above(p, q, UNTIL_END) if by_formula(p, q) else inf
     if method == "auto" and reason is None:
