@@ -1,4 +1,7 @@
-"""Compiled kernels: C-contiguous arrays of exactly these types; each has a numpy twin in hidiv.recursions."""
+"""Compiled kernels: C-contiguous arrays of exactly these types; each has a numpy twin in hidiv.recursions.
+
+Those that read a Law give None where the numbers are out of their range (recursions/kernels.py).
+"""
 
 import numpy as np
 from numpy.typing import NDArray

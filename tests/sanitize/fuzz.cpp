@@ -1,6 +1,6 @@
 // Random small inputs for every kernel, on every instruction set: what AddressSanitizer and UBSan let pass must also
-// be a number, never NaN. Wild rounds hold NaN and infinities: their numbers mean nothing, but every index stays inside.
-// No Python; run by `make test-sanitize`.
+// be a number, never NaN. Wild rounds hold NaN and infinities: their numbers mean nothing, but every index stays
+// inside. No Python; run by `make test-sanitize`.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +30,7 @@ using Ints = std::vector<int64_t>;
 
 std::mt19937_64 engine(1);
 bool wild = false;  // whether this round's numbers are of any kind
+bool tiny = true;   // whether rows may hold subnormal numbers
 
 double uniform() { return std::uniform_real_distribution<double>()(engine); }
 int64_t whole(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine); }
@@ -41,7 +42,8 @@ int64_t whole(int64_t low, int64_t high) { return std::uniform_int_distribution<
 
 // NaN, infinities, the smallest and the largest numbers.
 double anything() {
-    const double list[] = {NAN, HUGE_VAL, -HUGE_VAL, 0.0, 5e-324, -5e-324, 1e-310, 1.7e308, -1.7e308, -1e300, -1e20, 1e20};
+    const double list[] = {NAN,    HUGE_VAL, -HUGE_VAL, 0.0,    5e-324, -5e-324,
+                           1e-310, 1.7e308,  -1.7e308,  -1e300, -1e20,  1e20};
     return list[whole(0, 11)];
 }
 
@@ -51,7 +53,10 @@ Doubles rows(int64_t count, int64_t states, double zeros) {
     for (int64_t r = 0; r < count; ++r) {
         double *row = values.data() + r * states, sum = 0.0;
         for (int64_t s = 0; s < states; ++s)
-            row[s] = uniform() < zeros ? (whole(0, 2) ? 0.0 : whole(0, 1) ? 5e-324 : 1e-310) : -log(uniform() + 1e-300);
+            row[s] = uniform() < zeros ? (!tiny || whole(0, 2) ? 0.0
+                                          : whole(0, 1)        ? 5e-324
+                                                               : 1e-310)
+                                       : -log(uniform() + 1e-300);
         row[whole(0, states - 1)] += 0.5;
         for (int64_t s = 0; s < states; ++s) sum += row[s];
         for (int64_t s = 0; s < states; ++s) row[s] /= sum;
@@ -201,8 +206,7 @@ void posterior_kernels(const Case &c, int round) {
                        whole(0, 1) ? residual.data() : nullptr};
     Divergence result{};
     Doubles profile(static_cast<size_t>(c.n));
-    const Status status =
-        any_posterior(pair, c.places, whole(1, 3), result, whole(0, 1) ? profile.data() : nullptr);
+    const Status status = any_posterior(pair, c.places, whole(1, 3), result, whole(0, 1) ? profile.data() : nullptr);
     if (status == Status::done && result.impossible_p < 0 && result.impossible_q < 0) {
         check_number(result.value, "posterior", round);
         if (result.value < 0 && !wild) fail("negative posterior", round);
@@ -213,7 +217,8 @@ void posterior_kernels(const Case &c, int round) {
         std::vector<Divergence> results(start.size() - 1);
         posterior_batch(pair, c.places, start.data(), int64_t(results.size()), whole(1, 3), results.data());
         for (const Divergence &each : results)
-            if (!each.beyond && each.impossible_p < 0 && each.impossible_q < 0) check_number(each.value, "posterior_batch", round);
+            if (!each.beyond && each.impossible_p < 0 && each.impossible_q < 0)
+                check_number(each.value, "posterior_batch", round);
     }
     const OneModel model{k, c.groups, c.count, pair.p, c.places};
     int64_t failed = -1;
@@ -426,7 +431,9 @@ int main(int argc, char **argv) {
             const Case c;
             joint_kernels(c, round);
             posterior_kernels(c, round);
+            tiny = false;  // subnormal probabilities of symbols: the bounds over contexts do not take them
             if (round % 4 == 0) certificate_kernels(round);
+            tiny = true;
             if (round % 10 == 0) rising_kernel(round);
             comparison_kernels(round);
             estimate_kernels(round);

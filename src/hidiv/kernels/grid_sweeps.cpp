@@ -10,6 +10,8 @@
 namespace hidiv {
 namespace {
 
+constexpr double smallest = 1e-280;  // dividing by less would overflow
+
 constexpr int64_t block = 512;  // points of a piece of work
 
 struct Range {
@@ -140,12 +142,12 @@ Status tangent_sweeps(const Symbols &p, const Symbols &q, const Neighbours &grid
                             const double *slope = old_slopes.data() + (there + s) * k;
                             double t = 0.0;
                             for (int64_t r = 0; r < k; ++r) t += seen[size_t(r)] * slope[r];
-                            if (!(t > 0))  // any positive number will do: as if q were anywhere
+                            if (!(t > smallest))  // any positive number will do: as if q were anywhere
                                 for (int64_t f = 0; f < k; ++f)
                                     for (int64_t r = 0; r < k; ++r)
                                         t +=
                                             q.transition[f * k + r] * q.probabilities[r * m + x] * slope[r] / double(k);
-                            if (!(t > 0)) t = 1.0;
+                            if (!(t > smallest)) t = 1.0;
                             ahead[size_t(s)] += emits * (old_values[size_t(there + s)] - log(t));
                             const double share = emits / t;
                             for (int64_t r = 0; r < k; ++r)

@@ -11,6 +11,8 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int32]
 
+SMALLEST = 1e-280  # dividing by less would overflow
+
 
 @kernel
 def spread_sweeps(
@@ -78,8 +80,8 @@ def tangent_sweeps(
         for i in range(index.shape[2]):
             slope, value = slopes[index[:, :, i]], values[index[:, :, i]]  # (G, M, K_p, K), (G, M, K_p)
             t = np.einsum("gxk,gxsk->gxs", seen, slope)
-            t = np.where(t > 0, t, np.einsum("xk,gxsk->gxs", anywhere, slope))
-            t = np.where(t > 0, t, 1.0)
+            t = np.where(t > SMALLEST, t, np.einsum("xk,gxsk->gxs", anywhere, slope))
+            t = np.where(t > SMALLEST, t, 1.0)
             emits = weights[:, :, i, None] * probabilities_p.T[None]
             ahead += _without_zeros(emits, value - np.log(t)).sum(axis=1)
             tilt += np.einsum("gxs,xk,gxsk->gsk", emits / t, probabilities_q.T, slope, optimize=True)

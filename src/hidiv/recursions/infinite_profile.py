@@ -55,7 +55,7 @@ def _divergence(log_p: Array, log_q: Array) -> Array:
     lost = (p > 0) & (q == 0)
     with np.errstate(invalid="ignore"):
         alone = np.where(lost & (log_q > -np.inf), p * (log_p - log_q) - p, 0.0)
-    return row_divergence(np.where(lost, 0.0, p), q) + alone.sum(axis=-1)
+    return np.asarray(row_divergence(np.where(lost, 0.0, p), q) + alone.sum(axis=-1))
 
 
 def _expected(pair: PairTables, layout: Layout, laws: Array, nodes: IntArray) -> Array:

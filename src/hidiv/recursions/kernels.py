@@ -44,7 +44,7 @@ def kernel(twin: Function) -> Function:
 
 
 def ranged_kernel(twin: Function) -> Function:
-    """`kernel` for one that gives None where the numbers are out of its range: the twin, in logarithms, answers then."""
+    """`kernel` for one that gives None where numbers are out of its range: the twin, in logarithms, answers then."""
     quick = kernel(twin)
     if quick is twin:
         return twin

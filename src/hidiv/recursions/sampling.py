@@ -40,4 +40,4 @@ def drawn_states(n_nodes: int, places: Places, law: Law, uniform: Array) -> tupl
 def pick(cumulative: Array, uniform: Array) -> IntArray:
     """The first state whose cumulative probability passes the uniform; states of probability zero are never picked."""
     passed = uniform[..., None] * cumulative[..., -1:] >= cumulative
-    return np.minimum(passed.sum(axis=-1, dtype=np.int64), cumulative.shape[-1] - 1)
+    return np.asarray(np.minimum(passed.sum(axis=-1, dtype=np.int64), cumulative.shape[-1] - 1))
