@@ -123,8 +123,8 @@ class Comparison(Value):
         rates = Rates(**{name: _read(f"rates.{name}", described["rates"][name]) for name in Rates()})
         order = described["alignment"]
         if order is not None:
-            numbers = {key: number(order[key]) for key in ("value", "gain")}
-            order = Alignment(tuple(order["permutation"]), **numbers, optimal=order["optimal"], ties=order["ties"])
+            numbers = {key: number(order[key]) for key in ("value", "gain", "finite")}
+            order = Alignment(**order | numbers | {"permutation": tuple(order["permutation"])})
         told = {key: described[key] for key in ("subject", "p", "q", "unit")}
         return cls(**told, **found, alignment=order, rates=rates, undefined=dict(described["undefined"]))
 

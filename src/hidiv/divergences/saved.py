@@ -15,7 +15,7 @@ FORM = ("format", "version")
 TOLD = ("subject", "p", "q", "unit")
 COMPARED = ("joint", "joint_per_node", "joint_aligned", "observed", "expected_posterior", "posterior", "do_bound")
 RATES = ("joint", "observed", "expected_posterior")
-ORDER = ("permutation", "value", "gain", "optimal", "ties")
+ORDER = ("permutation", "value", "gain", "optimal", "ties", "infinite", "labelled_infinite", "finite")
 WORDS = {
     "quantity": ("joint", "posterior", "observed"),
     "status": ("exact", "certified", "estimate", "approximation"),
@@ -72,8 +72,11 @@ def check_saved_comparison(described: Any) -> None:
     whole = isinstance(permutation, list) and all(type(i) is int for i in permutation)
     if not whole or sorted(permutation) != list(range(len(permutation))):
         refuse(InvalidFile, "alignment.permutation", "must be a permutation of the states", permutation)
-    for key in ("value", "gain"):
+    for key in ("value", "gain", "finite"):
         _check_number(f"alignment.{key}", order[key])
+    for key in ("infinite", "labelled_infinite"):
+        if type(order[key]) is not int:
+            refuse(InvalidFile, f"alignment.{key}", "must be a whole number", repr(order[key]))
     if type(order["optimal"]) is not bool:
         refuse(InvalidFile, "alignment.optimal", "must be true or false", repr(order["optimal"]))
     if order["ties"] is not None and type(order["ties"]) is not int:

@@ -8,7 +8,7 @@ from hidiv.files.formats import COLLECTION, FORMATS, KINDS, MATRIX, is_a, our_ow
 
 
 def save(obj: object, path: Path) -> None:
-    """Write a Model, Tree, Divergence, Comparison or FitResult as JSON, a Collection as NPZ, a PairwiseMatrix as either.
+    """Write an object to a file: a Collection as NPZ, a PairwiseMatrix as NPZ or JSON, anything else as JSON.
 
     The file appears whole or not at all. A model of another library is written as the Model it stands for.
     """
