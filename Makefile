@@ -7,7 +7,7 @@ FUZZ_FILES ?= 15000
 bin := .venv/bin
 # The folders too: a file that is gone changes nothing else.
 sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
-kernel_files := $(wildcard src/hidiv/kernels/*.[ch]pp) tests/sanitize/fuzz.cpp
+kernel_files := $(wildcard src/hidiv/kernels/*/*.[ch]pp) tests/sanitize/fuzz.cpp
 
 .PHONY: help demo test bench docs lint format install test-install test-sanitize test-peers test-adapters fuzz clean
 .DELETE_ON_ERROR:

@@ -10,7 +10,7 @@ import numpy as np
 import hidiv as hd
 from benchmarks.models import in_hmmlearn
 from benchmarks.timing import Row, interleaved
-from hidiv.divergences.observed.sampling import Draws, stopped_estimate
+from hidiv.divergences.observed.sampled.estimator import Draws, stopped_estimate
 
 LENGTH = 100
 RELATIVE = 1e-3

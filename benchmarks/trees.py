@@ -41,14 +41,14 @@ def rows() -> Iterator[Row]:
 
 def prepared(p: hd.Model, q: hd.Model, x: np.ndarray, tree: hd.Tree):  # type: ignore[no-untyped-def]
     """Tables and layout of the recursion, so that the kernel is timed alone."""
-    from hidiv.divergences.posterior import pair_tables
+    from hidiv.divergences.posterior.kl import pair_tables
 
     return pair_tables(p, q, x, tree, "states", None)[:2]
 
 
 def compiled(pair, layout):  # type: ignore[no-untyped-def]
     """The recursion as chosen by HIDIV_KERNELS."""
-    from hidiv.recursions.posterior import posterior
+    from hidiv.recursions.posterior_sweep import posterior
 
     return posterior(pair, layout)
 

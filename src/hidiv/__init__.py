@@ -13,50 +13,50 @@ if TYPE_CHECKING:
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.adapters.smoothed import smoothed as smoothed
-    from hidiv.comparison.cluster import Clusters as Clusters
-    from hidiv.comparison.cluster import cluster as cluster
-    from hidiv.comparison.collection import Collection as Collection
-    from hidiv.comparison.embed import embed as embed
-    from hidiv.comparison.faiss_index import faiss_index as faiss_index
-    from hidiv.comparison.matrix import PairwiseMatrix as PairwiseMatrix
-    from hidiv.comparison.nearest import Nearest as Nearest
-    from hidiv.comparison.nearest import nearest as nearest
-    from hidiv.comparison.pairwise import pairwise_kl as pairwise_kl
-    from hidiv.divergences.align import Alignment as Alignment
-    from hidiv.divergences.align import align as align
+    from hidiv.comparison.clustering.cluster import Clusters as Clusters
+    from hidiv.comparison.clustering.cluster import cluster as cluster
+    from hidiv.comparison.clustering.embed import embed as embed
+    from hidiv.comparison.collection.collection import Collection as Collection
+    from hidiv.comparison.neighbours.faiss_index import faiss_index as faiss_index
+    from hidiv.comparison.neighbours.nearest import Nearest as Nearest
+    from hidiv.comparison.neighbours.nearest import nearest as nearest
+    from hidiv.comparison.pairwise.kl import pairwise_kl as pairwise_kl
+    from hidiv.comparison.pairwise.matrix import PairwiseMatrix as PairwiseMatrix
+    from hidiv.divergences.alignment.align import Alignment as Alignment
+    from hidiv.divergences.alignment.align import align as align
     from hidiv.divergences.compare import compare as compare
-    from hidiv.divergences.compared import Comparison as Comparison
-    from hidiv.divergences.do_bound import do_bound as do_bound
-    from hidiv.divergences.inward import inward as inward
-    from hidiv.divergences.joint import joint_kl as joint_kl
-    from hidiv.divergences.joint import joint_kl_rate as joint_kl_rate
+    from hidiv.divergences.comparison import Comparison as Comparison
+    from hidiv.divergences.joint.do_bound import do_bound as do_bound
+    from hidiv.divergences.joint.inward_quantities import inward as inward
+    from hidiv.divergences.joint.kl import joint_kl as joint_kl
+    from hidiv.divergences.joint.kl import joint_kl_rate as joint_kl_rate
+    from hidiv.divergences.joint.renyi import joint_renyi as joint_renyi
     from hidiv.divergences.montecarlo import montecarlo as montecarlo
     from hidiv.divergences.observed.kl import observed_kl as observed_kl
     from hidiv.divergences.observed.rate import observed_kl_rate as observed_kl_rate
-    from hidiv.divergences.posterior import posterior_kl as posterior_kl
-    from hidiv.divergences.posterior_batch import posterior_kl_batch as posterior_kl_batch
-    from hidiv.divergences.renyi import joint_renyi as joint_renyi
+    from hidiv.divergences.posterior.batch import posterior_kl_batch as posterior_kl_batch
+    from hidiv.divergences.posterior.kl import posterior_kl as posterior_kl
     from hidiv.divergences.result import Divergence as Divergence
-    from hidiv.divergences.tell_apart import SamplesNeeded as SamplesNeeded
-    from hidiv.divergences.tell_apart import samples_to_tell_apart as samples_to_tell_apart
-    from hidiv.emissions.bernoulli import Bernoulli as Bernoulli
-    from hidiv.emissions.beta import Beta as Beta
-    from hidiv.emissions.binomial import Binomial as Binomial
-    from hidiv.emissions.categorical import Categorical as Categorical
-    from hidiv.emissions.exponential import Exponential as Exponential
-    from hidiv.emissions.gamma import Gamma as Gamma
-    from hidiv.emissions.gaussian import Gaussian as Gaussian
-    from hidiv.emissions.generalized_gaussian import GeneralizedGaussian as GeneralizedGaussian
-    from hidiv.emissions.geometric import Geometric as Geometric
-    from hidiv.emissions.laplace import Laplace as Laplace
-    from hidiv.emissions.log_normal import LogNormal as LogNormal
-    from hidiv.emissions.mixture import Mixture as Mixture
-    from hidiv.emissions.multinomial import Multinomial as Multinomial
-    from hidiv.emissions.negative_binomial import NegativeBinomial as NegativeBinomial
-    from hidiv.emissions.poisson import Poisson as Poisson
-    from hidiv.emissions.product import Product as Product
-    from hidiv.emissions.silent import Silent as Silent
-    from hidiv.emissions.von_mises import VonMises as VonMises
+    from hidiv.divergences.telling_apart.tell_apart import SamplesNeeded as SamplesNeeded
+    from hidiv.divergences.telling_apart.tell_apart import samples_to_tell_apart as samples_to_tell_apart
+    from hidiv.emissions.composite.mixture.mixture import Mixture as Mixture
+    from hidiv.emissions.composite.product import Product as Product
+    from hidiv.emissions.families.bernoulli import Bernoulli as Bernoulli
+    from hidiv.emissions.families.beta import Beta as Beta
+    from hidiv.emissions.families.binomial import Binomial as Binomial
+    from hidiv.emissions.families.categorical import Categorical as Categorical
+    from hidiv.emissions.families.exponential import Exponential as Exponential
+    from hidiv.emissions.families.gamma import Gamma as Gamma
+    from hidiv.emissions.families.gaussian import Gaussian as Gaussian
+    from hidiv.emissions.families.generalized_gaussian import GeneralizedGaussian as GeneralizedGaussian
+    from hidiv.emissions.families.geometric import Geometric as Geometric
+    from hidiv.emissions.families.laplace import Laplace as Laplace
+    from hidiv.emissions.families.log_normal import LogNormal as LogNormal
+    from hidiv.emissions.families.multinomial import Multinomial as Multinomial
+    from hidiv.emissions.families.negative_binomial import NegativeBinomial as NegativeBinomial
+    from hidiv.emissions.families.poisson import Poisson as Poisson
+    from hidiv.emissions.families.silent import Silent as Silent
+    from hidiv.emissions.families.von_mises import VonMises as VonMises
     from hidiv.errors import HidivError as HidivError
     from hidiv.files.reading import load as load
     from hidiv.files.writing import save as save
@@ -83,71 +83,71 @@ __version__ = "0.1.0"
 
 # Public name -> module; imported when first asked for (PEP 562), so that `import hidiv` costs next to nothing.
 _HOMES = {
-    "Alignment": "divergences.align",
-    "Bernoulli": "emissions.bernoulli",
-    "Beta": "emissions.beta",
-    "Binomial": "emissions.binomial",
+    "Alignment": "divergences.alignment.align",
+    "Bernoulli": "emissions.families.bernoulli",
+    "Beta": "emissions.families.beta",
+    "Binomial": "emissions.families.binomial",
     "BootstrapResult": "fitting.bootstrap",
-    "Categorical": "emissions.categorical",
-    "Clusters": "comparison.cluster",
+    "Categorical": "emissions.families.categorical",
+    "Clusters": "comparison.clustering.cluster",
     "Choice": "fitting.selection",
-    "Collection": "comparison.collection",
-    "Comparison": "divergences.compared",
+    "Collection": "comparison.collection.collection",
+    "Comparison": "divergences.comparison",
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
-    "Exponential": "emissions.exponential",
+    "Exponential": "emissions.families.exponential",
     "FitResult": "fitting.result",
-    "Gamma": "emissions.gamma",
-    "Gaussian": "emissions.gaussian",
-    "GeneralizedGaussian": "emissions.generalized_gaussian",
-    "Geometric": "emissions.geometric",
+    "Gamma": "emissions.families.gamma",
+    "Gaussian": "emissions.families.gaussian",
+    "GeneralizedGaussian": "emissions.families.generalized_gaussian",
+    "Geometric": "emissions.families.geometric",
     "HidivError": "errors",
-    "Laplace": "emissions.laplace",
-    "LogNormal": "emissions.log_normal",
-    "Mixture": "emissions.mixture",
+    "Laplace": "emissions.families.laplace",
+    "LogNormal": "emissions.families.log_normal",
+    "Mixture": "emissions.composite.mixture.mixture",
     "Model": "models.model",
-    "Nearest": "comparison.nearest",
-    "Multinomial": "emissions.multinomial",
-    "NegativeBinomial": "emissions.negative_binomial",
-    "PairwiseMatrix": "comparison.matrix",
-    "Poisson": "emissions.poisson",
-    "Product": "emissions.product",
-    "SamplesNeeded": "divergences.tell_apart",
-    "Silent": "emissions.silent",
+    "Nearest": "comparison.neighbours.nearest",
+    "Multinomial": "emissions.families.multinomial",
+    "NegativeBinomial": "emissions.families.negative_binomial",
+    "PairwiseMatrix": "comparison.pairwise.matrix",
+    "Poisson": "emissions.families.poisson",
+    "Product": "emissions.composite.product",
+    "SamplesNeeded": "divergences.telling_apart.tell_apart",
+    "Silent": "emissions.families.silent",
     "Smoothed": "inference.smoothing",
     "Tree": "models.tree",
     "UNTIL_END": "models.until_end",
-    "VonMises": "emissions.von_mises",
-    "align": "divergences.align",
+    "VonMises": "emissions.families.von_mises",
+    "align": "divergences.alignment.align",
     "as_model": "adapters.as_model",
-    "cluster": "comparison.cluster",
+    "cluster": "comparison.clustering.cluster",
     "compare": "divergences.compare",
     "bootstrap_divergence": "fitting.bootstrap",
     "choose": "fitting.selection",
-    "do_bound": "divergences.do_bound",
-    "embed": "comparison.embed",
+    "do_bound": "divergences.joint.do_bound",
+    "embed": "comparison.clustering.embed",
     "entropy_profile": "inference.smoothing",
     "errors": "errors",
-    "faiss_index": "comparison.faiss_index",
+    "faiss_index": "comparison.neighbours.faiss_index",
     "fit": "fitting.fit",
     "influence": "inference.influence",
-    "inward": "divergences.inward",
-    "joint_kl": "divergences.joint",
-    "joint_kl_rate": "divergences.joint",
-    "joint_renyi": "divergences.renyi",
+    "inward": "divergences.joint.inward_quantities",
+    "joint_kl": "divergences.joint.kl",
+    "joint_kl_rate": "divergences.joint.kl",
+    "joint_renyi": "divergences.joint.renyi",
     "load": "files.reading",
     "log_likelihood": "inference.likelihood",
     "montecarlo": "divergences.montecarlo",
-    "nearest": "comparison.nearest",
+    "nearest": "comparison.neighbours.nearest",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
-    "pairwise_kl": "comparison.pairwise",
+    "pairwise_kl": "comparison.pairwise.kl",
     "plots": "plots",
-    "posterior_kl": "divergences.posterior",
-    "posterior_kl_batch": "divergences.posterior_batch",
+    "posterior_kl": "divergences.posterior.kl",
+    "posterior_kl_batch": "divergences.posterior.batch",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
-    "samples_to_tell_apart": "divergences.tell_apart",
+    "samples_to_tell_apart": "divergences.telling_apart.tell_apart",
     "save": "files.writing",
     "smooth": "inference.smoothing",
     "smoothed": "adapters.smoothed",

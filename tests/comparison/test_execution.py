@@ -12,7 +12,7 @@ import pytest
 import zarr
 
 import hidiv as hd
-from hidiv.comparison.blas import one_blas_thread
+from hidiv.comparison.pairwise.blas import one_blas_thread
 from hidiv.errors import HidivError, InvalidFile
 from tests.comparison.driver import matrix, models
 from tests.comparison.many import model, stacked
@@ -269,7 +269,7 @@ def test_an_interrupt_keeps_finished_blocks(executor, symmetric):
 def test_blocks_that_were_being_computed_are_kept_too():
     from concurrent.futures import Future
 
-    from hidiv.comparison.execution import _in_turn
+    from hidiv.comparison.pairwise.executors import _in_turn
 
     class Stopped(Future):
         def result(self, timeout=None):

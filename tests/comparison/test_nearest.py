@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.comparison import nearest as module
+from hidiv.comparison.neighbours import nearest as module
 from hidiv.errors import HidivError, IncompatibleModels, InvalidModel
 from tests.comparison.many import model, moved, stacked
 from tests.comparison.test_pairwise_joint import with_zeros

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.relabelling_costs import Costs
+from hidiv.divergences.alignment.relabelling_costs import Costs
 from hidiv.errors import IncompatibleModels
 
 TREES = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.expected_posterior import expected_posterior
+from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.errors import ImpossibleEvidence, IncompatibleModels, InvalidEvidence, InvalidTree
 
 P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]), name="one")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences import sequential_test, tell_apart
-from hidiv.divergences.sequential_test import run_tests
+from hidiv.divergences.telling_apart import sequential_test, tell_apart
+from hidiv.divergences.telling_apart.sequential_test import run_tests
 from hidiv.errors import HidivError, IncompatibleModels
 
 P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]), name="one")

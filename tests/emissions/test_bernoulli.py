@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from hidiv.emissions.bernoulli import Bernoulli
-from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.families.bernoulli import Bernoulli
+from hidiv.emissions.families.categorical import Categorical
 from hidiv.errors import IncompatibleModels
 from tests.emissions.plain_laws import divergences, error
 

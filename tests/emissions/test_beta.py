@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.emissions.beta import Beta
+from hidiv.emissions.families.beta import Beta
 from tests.emissions.plain_laws import error, log_density, mp, mpf
 
 inf = np.inf

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.emissions.bernoulli import Bernoulli
-from hidiv.emissions.binomial import Binomial
+from hidiv.emissions.families.bernoulli import Bernoulli
+from hidiv.emissions.families.binomial import Binomial
 from tests.emissions.plain_laws import divergences, error, log_density, mp, mpf
 
 inf = np.inf

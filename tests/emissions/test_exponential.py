@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.emissions.exponential import Exponential
-from hidiv.emissions.gamma import Gamma
+from hidiv.emissions.families.exponential import Exponential
+from hidiv.emissions.families.gamma import Gamma
 
 inf = np.inf
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.generalized_gaussian import GeneralizedGaussian
-from hidiv.emissions.laplace import Laplace
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.generalized_gaussian import GeneralizedGaussian
+from hidiv.emissions.families.laplace import Laplace
 from tests.emissions.plain_laws import error, mp, mpf
 
 

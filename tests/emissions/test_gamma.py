@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.emissions.gamma import Gamma
+from hidiv.emissions.families.gamma import Gamma
 from tests.emissions.plain_laws import error, log_density, mp, mpf
 
 inf = np.inf

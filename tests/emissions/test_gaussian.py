@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.laplace import Laplace
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.laplace import Laplace
 from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel
 from tests.emissions.entry_laws import full_law
 from tests.emissions.plain_laws import error, mp, mpf
@@ -200,5 +200,5 @@ def test_a_full_covariance_compares_with_gaussians_only():
 
 
 def test_diagonal_gaussians_do_without_scipy():
-    code = "import sys; from hidiv.emissions.gaussian import Gaussian as G; g = G([0.0], std=[1.0]); g.kl(g)"
+    code = "import sys; from hidiv.emissions.families.gaussian import Gaussian as G; g = G([0.0], std=[1.0]); g.kl(g)"
     subprocess.run([sys.executable, "-c", f"{code}; assert 'scipy' not in sys.modules"], check=True)

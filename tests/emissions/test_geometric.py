@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.emissions.geometric import Geometric
-from hidiv.emissions.negative_binomial import NegativeBinomial
+from hidiv.emissions.families.geometric import Geometric
+from hidiv.emissions.families.negative_binomial import NegativeBinomial
 
 inf = np.inf
 

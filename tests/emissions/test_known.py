@@ -13,10 +13,10 @@ import mpmath
 import numpy as np
 import pytest
 
-from hidiv.emissions.categorical import Categorical
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.known import residual, weight_ratio
-from hidiv.emissions.product import Product
+from hidiv.emissions.composite.product import Product
+from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.registry import family_class
 from hidiv.errors import InvalidEvidence
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.emissions.known import residual, weight_ratio
+from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.errors import InvalidEvidence, InvalidModel
 
 TRIALS = 4

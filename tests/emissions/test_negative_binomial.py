@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.emissions.negative_binomial import NegativeBinomial
+from hidiv.emissions.families.negative_binomial import NegativeBinomial
 from hidiv.errors import OutOfRange
 from tests.emissions.plain_laws import divergences, error, log_density, mp, mpf
 
@@ -53,7 +53,7 @@ def test_large_sizes_at_one_mean():
 
 def test_large_means_are_those_of_gamma_laws():
     # Counts of mean 1e14 are as good as continuous.
-    from hidiv.emissions.gamma import Gamma
+    from hidiv.emissions.families.gamma import Gamma
 
     value = law(50.0, 5e-13).kl(law(60.0, 6.6e-13))[0]
     np.testing.assert_allclose(value, Gamma([50.0], [5e-13]).kl(Gamma([60.0], [6.6e-13]))[0], rtol=1e-11)

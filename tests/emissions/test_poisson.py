@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.emissions.poisson import Poisson
+from hidiv.emissions.families.poisson import Poisson
 from tests.emissions.plain_laws import error, log_density, mp, mpf
 
 inf = np.inf

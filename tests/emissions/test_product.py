@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.emissions.categorical import Categorical
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.laplace import Laplace
-from hidiv.emissions.poisson import Poisson
-from hidiv.emissions.product import Product
+from hidiv.emissions.composite.product import Product
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.laplace import Laplace
+from hidiv.emissions.families.poisson import Poisson
 from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel
 
 SYMBOLS, OTHER_SYMBOLS = Categorical([[0.2, 0.8], [0.5, 0.5]]), Categorical([[1.0, 0.0], [0.4, 0.6]])

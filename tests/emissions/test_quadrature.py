@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln, polygamma
 
-from hidiv.emissions.normal import normal_log_mass
-from hidiv.emissions.quadrature import Laws, divergence, first_order, integral, renyi, second_order, total
-from hidiv.emissions.scales import Spread, scale_kl, scale_renyi, spread
+from hidiv.emissions.numerics.quadrature import Laws, divergence, first_order, integral, renyi, second_order, total
+from hidiv.emissions.numerics.scales import Spread, scale_kl, scale_renyi, spread
+from hidiv.emissions.numerics.standard_normal import normal_log_mass
 from tests.emissions.plain_laws import error, mp, mpf
 from tests.emissions.plain_points import segment
 

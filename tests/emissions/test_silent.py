@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.emissions.silent import Silent
+from hidiv.emissions.families.silent import Silent
 from hidiv.errors import IncompatibleModels
 
 

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from hidiv.emissions import stirling
+from hidiv.emissions.numerics import stirling
 
 mp = mpmath.MPContext()
 mp.dps = 60

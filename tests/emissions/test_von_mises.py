@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hidiv.emissions.von_mises import VonMises
+from hidiv.emissions.families.von_mises import VonMises
 from hidiv.errors import InvalidEvidence
 from tests.emissions.plain_laws import error, mp, mpf
 from tests.emissions.plain_points import segment

@@ -7,7 +7,7 @@ import pytest
 from hmmlearn.hmm import CategoricalHMM
 
 import hidiv as hd
-from hidiv.divergences.observed.chain_draws import ChainPair
+from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from tests.divergences.observed.models import P, Q
 
 # Rates printed by the programs when run on these models, and how many observations each drew:

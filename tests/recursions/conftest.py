@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from pkgutil import iter_modules
 
 import pytest
 
+import hidiv.recursions
 from hidiv.recursions.kernels import twins
 
-MODULES = (
-    "inward",
-    "laws",
-    "levels",
-    "reach",
-    "posterior",
-    "posterior_batch",
-    "upward",
-    "downward",
-    "viterbi",
-    "influence",
-    "sampling",
-    "belief_grid",
-    "grid_sweeps",
-    "contexts",
-    "expectation",
-    "variational",
-    "chain_sums",
-    "products",
-)
-for name in MODULES:
-    import_module(f"hidiv.recursions.{name}")  # fills the twins
+for module in iter_modules(hidiv.recursions.__path__, "hidiv.recursions."):
+    import_module(module.name)  # fills the twins
 
 compiled = import_module("hidiv._kernels") if find_spec("hidiv._kernels") else None
 WAYS = ["python"] + (compiled.targets() if compiled else [])

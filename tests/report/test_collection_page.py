@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import hidiv as hd
-from hidiv.comparison.blocks import Plan
+from hidiv.comparison.pairwise.plan import Plan
 from hidiv.errors import HidivError
 from hidiv.report.collection_page import collection_page
 from hidiv.report.dendrograms import dendrogram
@@ -214,7 +214,7 @@ def test_an_interrupt_leaves_the_models_whose_pairs_are_there(monkeypatch: pytes
         return block(plan, top, left)
 
     monkeypatch.setattr(Plan, "block", stopping)
-    monkeypatch.setattr("hidiv.comparison.execution.processors", lambda: 1)
+    monkeypatch.setattr("hidiv.comparison.pairwise.executors.processors", lambda: 1)
     after = 4  # five blocks of 20 rows: the first row of blocks and one more
     found = collection_page(models, 10)
     assert found.data["missing"] == ["the pairs of 60 more models"]

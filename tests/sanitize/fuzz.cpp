@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "belief_grid.hpp"
-#include "chain_sums.hpp"
-#include "one_model.hpp"
-#include "posterior_batch.hpp"
-#include "table.hpp"
-#include "targets.hpp"
-#include "variational_pairs.hpp"
+#include "certified/belief_grid.hpp"
+#include "sampled/chain_sums.hpp"
+#include "one_model/one_model.hpp"
+#include "posterior/posterior_batch.hpp"
+#include "runtime/table.hpp"
+#include "runtime/targets.hpp"
+#include "pairs/variational_pairs.hpp"
 
 namespace hidiv {
 bool interrupted() { return false; }

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hidiv.adapters.foreign import class_names, laws, numbers, unknown
-from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.family import Family
-from hidiv.emissions.gaussian import Gaussian
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 

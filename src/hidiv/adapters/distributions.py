@@ -6,29 +6,28 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.adapters.foreign import class_names, covariances, laws, numbers, plain, unknown
-from hidiv.emissions.bernoulli import Bernoulli
-from hidiv.emissions.beta import Beta
-from hidiv.emissions.binomial import Binomial
-from hidiv.emissions.categorical import Categorical
-from hidiv.emissions.exponential import Exponential
+from hidiv.emissions.composite.mixture.mixture import Mixture
+from hidiv.emissions.composite.product import Product
+from hidiv.emissions.families.bernoulli import Bernoulli
+from hidiv.emissions.families.beta import Beta
+from hidiv.emissions.families.binomial import Binomial
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.exponential import Exponential
+from hidiv.emissions.families.gamma import Gamma
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.geometric import Geometric
+from hidiv.emissions.families.laplace import Laplace
+from hidiv.emissions.families.log_normal import LogNormal
+from hidiv.emissions.families.multinomial import Multinomial
+from hidiv.emissions.families.negative_binomial import NegativeBinomial
+from hidiv.emissions.families.poisson import Poisson
+from hidiv.emissions.families.von_mises import VonMises
 from hidiv.emissions.family import Family
-from hidiv.emissions.gamma import Gamma
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.geometric import Geometric
-from hidiv.emissions.laplace import Laplace
-from hidiv.emissions.log_normal import LogNormal
-from hidiv.emissions.mixture import Mixture
-from hidiv.emissions.multinomial import Multinomial
-from hidiv.emissions.negative_binomial import NegativeBinomial
-from hidiv.emissions.poisson import Poisson
-from hidiv.emissions.product import Product
-from hidiv.emissions.von_mises import VonMises
 from hidiv.errors import InvalidModel, counted, refuse
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 Shape = tuple[int, ...]
 
 

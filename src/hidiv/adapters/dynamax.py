@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from hidiv.adapters.foreign import class_names, covariances, laws, numbers, unknown
-from hidiv.emissions.bernoulli import Bernoulli
-from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.composite.mixture.mixture import Mixture
+from hidiv.emissions.composite.product import Product
+from hidiv.emissions.families.bernoulli import Bernoulli
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.gamma import Gamma
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.multinomial import Multinomial
+from hidiv.emissions.families.poisson import Poisson
 from hidiv.emissions.family import Family
-from hidiv.emissions.gamma import Gamma
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.mixture import Mixture
-from hidiv.emissions.multinomial import Multinomial
-from hidiv.emissions.poisson import Poisson
-from hidiv.emissions.product import Product
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 

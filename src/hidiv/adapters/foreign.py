@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.emissions.parameters import indexed, reading, require
 from hidiv.errors import InvalidModel, refuse
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 TOLERANCE = 1e-5  # what single precision may have done to a sum of probabilities, and to the symmetry of a covariance
 

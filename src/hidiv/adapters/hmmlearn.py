@@ -9,21 +9,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.adapters.foreign import attribute, class_names, covariances, laws, numbers, unknown
-from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.composite.mixture.mixture import Mixture
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.multinomial import Multinomial
+from hidiv.emissions.families.poisson import Poisson
 from hidiv.emissions.family import Family
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.mixture import Mixture
-from hidiv.emissions.multinomial import Multinomial
 from hidiv.emissions.parameters import wide
-from hidiv.emissions.poisson import Poisson
 from hidiv.errors import InvalidModel, MissingExtra, refuse
 from hidiv.models.model import Model
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 def read(obj: Any) -> Model:

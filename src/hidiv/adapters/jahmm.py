@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from hidiv.adapters.tokens import Tokens
-from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.composite.mixture.mixture import Mixture
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.family import Family
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.mixture import Mixture
 from hidiv.models.model import Model
 
 

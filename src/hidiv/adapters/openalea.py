@@ -6,21 +6,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.adapters.tokens import Tokens
-from hidiv.emissions.binomial import Binomial
-from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.composite.mixture.mixture import Mixture
+from hidiv.emissions.composite.product import Product
+from hidiv.emissions.families.binomial import Binomial
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.negative_binomial import NegativeBinomial
+from hidiv.emissions.families.poisson import Poisson
+from hidiv.emissions.families.silent import Silent
 from hidiv.emissions.family import Family
-from hidiv.emissions.mixture import Mixture
-from hidiv.emissions.negative_binomial import NegativeBinomial
-from hidiv.emissions.poisson import Poisson
-from hidiv.emissions.product import Product
-from hidiv.emissions.silent import Silent
 from hidiv.errors import InvalidFile, refuse
 from hidiv.models.model import Model
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 HEADINGS = (
     "HIDDEN_MARKOV_INDEPENDENT_OUT_TREE",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.adapters.foreign import class_names, laws, numbers, unknown
-from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 

@@ -7,12 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.adapters.foreign import TOLERANCE
 from hidiv.errors import InvalidFile, refuse, shown
-
-Array = NDArray[np.float64]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?(\d*)|\.(\d+))([eE][+-]?\d+)?")
 MOST_ROUNDED = 5e-3  # what rounding to the digits written may have done to the sum of a law, at most

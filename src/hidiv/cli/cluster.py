@@ -9,7 +9,7 @@ import click
 
 from hidiv.cli.inputs import json_option, standard_input
 from hidiv.cli.pictures import check_picture, save_picture
-from hidiv.cli.tables import print_json
+from hidiv.cli.text_tables import print_json
 from hidiv.errors import InvalidFile, refuse
 
 
@@ -33,9 +33,9 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     Example:
       hidiv cluster d.csv --clusters 3
     """
-    from hidiv.comparison.cluster import cluster as group
-    from hidiv.comparison.cluster import jeffreys
-    from hidiv.comparison.embed import embed
+    from hidiv.comparison.clustering.cluster import cluster as group
+    from hidiv.comparison.clustering.cluster import jeffreys
+    from hidiv.comparison.clustering.embed import embed
     from hidiv.files.disk import check_target, write_text
     from hidiv.files.matrices import matrix_from_text, read_matrix
 

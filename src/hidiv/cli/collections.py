@@ -12,7 +12,7 @@ from hidiv.cli.inputs import read_model
 from hidiv.errors import InvalidFile, refuse
 
 if TYPE_CHECKING:
-    from hidiv.comparison.collection import Collection
+    from hidiv.comparison.collection.collection import Collection
     from hidiv.models.model import Model
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -36,7 +36,7 @@ def seed_option(command: Command) -> Command:
 
 def read_models(paths: tuple[str, ...]) -> tuple[list[Model] | Collection, list[str]]:
     """Model files (JSON; - is standard input) and collections (NPZ) in order; one collection alone stays stacked."""
-    from hidiv.comparison.collection import Collection
+    from hidiv.comparison.collection.collection import Collection
     from hidiv.files.reading import load
     from hidiv.models.model import Model
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hidiv.cli.compared import in_words
+from hidiv.cli.comparison_text import in_words
 from hidiv.cli.inputs import (
     FILE,
     json_option,
@@ -22,11 +22,11 @@ from hidiv.cli.inputs import (
     unit_option,
 )
 from hidiv.cli.interrupts import was_interrupted
-from hidiv.cli.tables import print_json
+from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, refuse
 
 if TYPE_CHECKING:
-    from hidiv.divergences.compared import Comparison
+    from hidiv.divergences.comparison import Comparison
     from hidiv.divergences.result import Divergence
     from hidiv.models.model import Model
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hidiv.cli.compared import in_words
+from hidiv.cli.comparison_text import in_words
 from hidiv.cli.inputs import json_option
-from hidiv.cli.tables import print_json
+from hidiv.cli.text_tables import print_json
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model

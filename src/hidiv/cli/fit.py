@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hidiv.cli.inputs import data_option, json_option, read_model, read_tree, read_values_of, tree_option
-from hidiv.cli.tables import print_json
+from hidiv.cli.text_tables import print_json
 from hidiv.errors import counted
 
 

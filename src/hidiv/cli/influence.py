@@ -14,7 +14,7 @@ from hidiv.cli.inputs import (
     tree_option,
     unit_option,
 )
-from hidiv.cli.tables import largest, print_json
+from hidiv.cli.text_tables import largest, print_json
 from hidiv.errors import counted
 
 

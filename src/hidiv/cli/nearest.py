@@ -6,7 +6,7 @@ import click
 
 from hidiv.cli.collections import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
-from hidiv.cli.tables import print_json, table
+from hidiv.cli.text_tables import print_json, table
 
 
 @click.command()
@@ -34,7 +34,7 @@ def nearest(
     """
     from math import log
 
-    from hidiv.comparison.nearest import nearest as search
+    from hidiv.comparison.neighbours.nearest import nearest as search
     from hidiv.files.disk import check_target, write_text
 
     if out is not None:

@@ -10,12 +10,12 @@ import click
 from hidiv.cli.collections import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
 from hidiv.cli.pictures import check_picture, save_picture
-from hidiv.cli.tables import print_json
+from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
-    from hidiv.comparison.matrix import PairwiseMatrix
+    from hidiv.comparison.pairwise.matrix import PairwiseMatrix
 
 
 @click.command()
@@ -55,7 +55,7 @@ def pairwise(
     """
     import numpy as np
 
-    from hidiv.comparison.pairwise import pairwise_kl
+    from hidiv.comparison.pairwise.kl import pairwise_kl
     from hidiv.files.disk import check_target
     from hidiv.files.matrices import write_matrix
 
@@ -100,7 +100,7 @@ def nats_in(unit: str) -> float:
 
 def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: str) -> None:
     """The matrix with the dendrogram of its average linkage."""
-    from hidiv.comparison.cluster import cluster
+    from hidiv.comparison.clustering.cluster import cluster
     from hidiv.plots import pairwise as picture
 
     axes: Any = picture(

@@ -10,7 +10,7 @@ import click
 
 from hidiv.cli.inputs import json_option
 from hidiv.cli.interrupts import was_interrupted
-from hidiv.cli.tables import print_json
+from hidiv.cli.text_tables import print_json
 
 if TYPE_CHECKING:
     from hidiv.report.paper.experiments import Experiments

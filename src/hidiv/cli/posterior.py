@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import click
 
-from hidiv.cli.compared import estimate_rows
+from hidiv.cli.comparison_text import estimate_rows
 from hidiv.cli.inputs import (
     FILE,
     data_option,
@@ -18,7 +18,7 @@ from hidiv.cli.inputs import (
     tree_option,
     unit_option,
 )
-from hidiv.cli.tables import Row, largest, print_json, table
+from hidiv.cli.text_tables import Row, largest, print_json, table
 
 
 @click.command()
@@ -46,7 +46,7 @@ def posterior(
       hidiv posterior rain.json snow.json --data x.csv
     """
     from hidiv.divergences.montecarlo import montecarlo as estimate
-    from hidiv.divergences.posterior import posterior_kl
+    from hidiv.divergences.posterior.kl import posterior_kl
     from hidiv.divergences.result import plain
 
     first, second, values = read_model(p), read_model(q), read_data(data)

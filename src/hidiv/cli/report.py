@@ -11,7 +11,7 @@ import click
 from hidiv.cli.collections import quantity_option, read_models
 from hidiv.cli.inputs import FILE, json_option, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
 from hidiv.cli.interrupts import was_interrupted
-from hidiv.cli.tables import print_json
+from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, refuse
 
 if TYPE_CHECKING:

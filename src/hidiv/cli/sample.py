@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from hidiv.cli.inputs import FILE, json_option, read_model, read_tree_for, tree_option
-from hidiv.cli.tables import json_text, write_out
+from hidiv.cli.text_tables import json_text, write_out
 
 
 @click.command()

@@ -7,19 +7,19 @@ from typing import Any
 
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, number
-from hidiv.divergences.align import align
+from hidiv.divergences.alignment.align import align
 from hidiv.divergences.comparable import check_length, closed
-from hidiv.divergences.compared import Comparison, Rates
-from hidiv.divergences.do_bound import do_bound
-from hidiv.divergences.expected_posterior import expected_posterior
+from hidiv.divergences.comparison import Comparison, Rates
 from hidiv.divergences.forest import Forest, as_forest, is_forest, over_forest
-from hidiv.divergences.joint import joint_kl, joint_kl_rate, too_large
+from hidiv.divergences.joint.do_bound import do_bound
+from hidiv.divergences.joint.kl import joint_kl, joint_kl_rate, too_large
+from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
-from hidiv.divergences.posterior import posterior_kl
+from hidiv.divergences.posterior.expected import expected_posterior
+from hidiv.divergences.posterior.kl import posterior_kl
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
-from hidiv.divergences.visits import tree_size
 from hidiv.errors import IncompatibleModels, InvalidTree, OutOfRange, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model

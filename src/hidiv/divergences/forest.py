@@ -11,12 +11,11 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.result import Detail, Divergence, Parts, Status
-from hidiv.divergences.visits import tree_size
 from hidiv.errors import HidivError, InvalidTree, OutOfRange, counted, refuse
 from hidiv.models.tree import Tree, as_tree
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 STANDINGS: tuple[Status, ...] = ("exact", "certified", "estimate", "approximation")  # the last one there counts
 

@@ -8,13 +8,12 @@ from math import inf, sqrt
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator
 from hidiv.divergences.comparable import check_length
-from hidiv.divergences.joint import check_joint
-from hidiv.divergences.posterior import check_posterior, pair_tables, refuse_if_impossible
+from hidiv.divergences.joint.kl import check_joint
+from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
 from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
@@ -26,12 +25,11 @@ from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.progress import Progress, Wanted, reported
-from hidiv.recursions.posterior import posterior
-from hidiv.recursions.sampling import sample_states
+from hidiv.recursions.posterior_draws import sample_states
+from hidiv.recursions.posterior_sweep import posterior
 from hidiv.recursions.terms import log_ratio
+from hidiv.types import Array, IntArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Quantity = Literal["joint", "posterior", "observed"]
 
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law

@@ -9,14 +9,13 @@ from math import inf, isinf, log
 from typing import Any, Literal, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.divergences.numeric import Numeric
 from hidiv.divergences.saved import check_saved
 from hidiv.errors import HidivError, counted, refuse
+from hidiv.types import Array
 from hidiv.values import Sentences, Value, restore
 
-Array = NDArray[np.float64]
 Quantity = Literal["joint", "posterior", "observed"]
 Status = Literal["exact", "certified", "estimate", "approximation"]
 Known = TypeVar("Known")

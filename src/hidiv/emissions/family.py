@@ -11,10 +11,8 @@ from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidEvidence, refuse
+from hidiv.types import Array, IntArray
 from hidiv.values import hashable, restore, same
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 class Statistics(NamedTuple):
@@ -162,7 +160,7 @@ class Family(Protocol):
             found = self.estimate(known)
             if found is not None:
                 return found
-        from hidiv.emissions.climbing import climb_family
+        from hidiv.emissions.numerics.climbing import climb_family
 
         return cast(Self, climb_family(self, known, fixed))
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidModel, refuse
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 SUM_TOLERANCE = 1e-8  # beyond it a row is refused; within, renormalised once (definitions, section 8)
 

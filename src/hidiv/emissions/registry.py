@@ -8,15 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.emissions.guarded import quiet, without_nan
 from hidiv.errors import IncompatibleModels, counted, refuse, sentence
+from hidiv.types import Array
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
 
-Array = NDArray[np.float64]
 
 # Name in files -> class; modules are imported when a family is first asked for, so that the light ones stay light.
 FAMILIES = {
@@ -39,13 +38,14 @@ FAMILIES = {
     "product": "Product",
     "mixture": "Mixture",
 }
+_COMPOSITE = {"product": "composite.product", "mixture": "composite.mixture.mixture"}  # made of other families
 _MIXED = ("mixture", "marked")
 NESTED = {"product": "families", "mixture": "components"}  # families made of families -> the parameter that lists them
 
 
 def family_class(name: str) -> Any:
     """The class of a family by its name in files; KeyError for an unknown one."""
-    return getattr(import_module(f"hidiv.emissions.{name}"), FAMILIES[name])
+    return getattr(import_module(f"hidiv.emissions.{_COMPOSITE.get(name, f'families.{name}')}"), FAMILIES[name])
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.emissions.family import Family
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 def tabular(family: Family) -> tuple[list[str], Array]:

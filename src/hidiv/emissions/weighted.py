@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from hidiv.types import Array, Flags
 
 NARROWEST = 1e-4  # of the spread of all values together: what a state's own spread may shrink to
 

@@ -18,9 +18,9 @@ FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
-    "hidiv.comparison": ("hidiv.divergences.compared", "Comparison"),
+    "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
     "hidiv.fit": ("hidiv.fitting.result", "FitResult"),
-    "hidiv.pairwise": ("hidiv.comparison.matrix", "PairwiseMatrix"),
+    "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats that are read where a model is wanted: it is their `model`
 # Texts of other programs, all of them models: what their first word has in it, and the function that reads them.
@@ -31,7 +31,7 @@ FOREIGN = {
 ADAPTERS = "hidiv.adapters.as_model"
 FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
 KINDS = tuple(name for _, name in FORMATS.values())
-COLLECTION = ("hidiv.comparison.collection", "Collection")
+COLLECTION = ("hidiv.comparison.collection.collection", "Collection")
 MATRIX = FORMATS["hidiv.pairwise"]
 ARCHIVES = {"hidiv.collection": COLLECTION, "hidiv.matrix": MATRIX}  # in NPZ files
 

@@ -15,8 +15,7 @@ from hidiv.files.disk import Path, checked_path, opened, read_limited, replace_f
 from hidiv.files.formats import placed
 from hidiv.files.npz import read_arrays, write_arrays
 from hidiv.files.reading import JSON_LIMIT, decoded
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 FORMAT = "hidiv.matrix"
 AGAIN = "run hidiv pairwise again, with --store to go on where it stopped"

@@ -6,11 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.expectation import Counts
-
-Array = NDArray[np.float64]
 
 LEFT = 0.1  # of a count: a step takes no more of it away at once, so that none becomes zero
 

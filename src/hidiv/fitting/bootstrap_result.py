@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from math import isinf, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hidiv.types import Array
 from hidiv.values import Value
-
-Array = NDArray[np.float64]
 
 LEVEL = 0.95
 ROUNDING = 1e-12  # 1 / 20 is not above 1 - .95

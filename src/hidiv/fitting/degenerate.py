@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from hidiv.fitting.em import Run
 from hidiv.fitting.expectation import Problem
 from hidiv.fitting.parameters import of_family
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 FEWEST = 1.0  # expected nodes of a state, below which it is called empty
 SPREADS = ("std", "scale")

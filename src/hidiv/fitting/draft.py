@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 @dataclass(frozen=True, eq=False)

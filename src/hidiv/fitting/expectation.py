@@ -19,9 +19,7 @@ from hidiv.models.tree import Tree
 from hidiv.recursions.expectation import Counts, expect
 from hidiv.recursions.layout import Places
 from hidiv.recursions.tables import Tables
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.errors import InvalidEvidence, InvalidTree, counted, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.symbols import SymbolNames, has_headings, translated, united
 from hidiv.models.tree import Tree
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +95,7 @@ def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -
 def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[Any, Any]]:
     """Each item of evidence with its tree."""
     if lengths is not None:
-        from hidiv.divergences.posterior_batch import stacked
+        from hidiv.divergences.posterior.batch import stacked
 
         if tree is not None:
             refuse(InvalidTree, "tree", "must be None with lengths, which cut the evidence into chains", tree)

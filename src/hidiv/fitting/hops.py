@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.em import Options, Run
 from hidiv.fitting.expectation import Problem
 from hidiv.fitting.maximisation import maximisation
-
-Array = NDArray[np.float64]
 
 LITTLE = 0.02  # of a count, that no share falls below
 UNEVEN = 0.3  # of the beta law of shares: most of them are near 0 or 1

@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hidiv.emissions.composite.mixture.estimation import maximised
+from hidiv.emissions.composite.mixture.mixture import Mixture
 from hidiv.emissions.family import Family
-from hidiv.emissions.mixture import Mixture
-from hidiv.emissions.mixture_fit import maximised
 from hidiv.emissions.weighted import Weighted, spread
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem
 from hidiv.fitting.prototypes import features
 from hidiv.models.model import Model
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array, IntArray
 
 MOST = 4000  # observations that are looked at for the heaps
 HANDFUL = 5.0

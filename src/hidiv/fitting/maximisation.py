@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem
 from hidiv.recursions.expectation import Counts
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 def maximisation(

@@ -7,12 +7,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hidiv.divergences.align import align
-from hidiv.divergences.joint import joint_kl
+from hidiv.divergences.alignment.align import align
+from hidiv.divergences.joint.kl import joint_kl
 from hidiv.divergences.observed.kl import observed_kl
-from hidiv.divergences.observed.word_support import forbidden
+from hidiv.divergences.observed.support.families import forbidden
 from hidiv.errors import HidivError, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.expectation import expectation, problem_of
@@ -22,8 +21,8 @@ from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 Measure = Callable[[Any, Any], float]
 
 FAR = -500.0  # log-ratio below which a draw counts 2 to the last digit

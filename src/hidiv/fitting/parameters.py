@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 ABSORBING = {"unit": (0.0, 1.0), "positive": (0.0,), "rate": (0.0,), "length": (0.0,)}  # by range: they never change
 

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.evidence import Evidence
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 def prototype(emission: Any, n_states: int, evidence: Evidence) -> Family:

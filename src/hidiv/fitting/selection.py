@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.arguments import generator, whole
 from hidiv.errors import HidivError, counted, refuse
@@ -18,8 +18,7 @@ from hidiv.fitting.forest import Forest, forest_of
 from hidiv.fitting.result import FitResult
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
-
-IntArray = NDArray[np.int64]
+from hidiv.types import IntArray
 
 
 @dataclass(frozen=True)

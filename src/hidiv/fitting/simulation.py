@@ -13,9 +13,7 @@ from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.models.until_end import UNTIL_END
 from hidiv.recursions.levels import by_level, levels
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array, IntArray
 
 
 def redrawn(model: Model, forest: Forest, rng: np.random.Generator) -> Forest:

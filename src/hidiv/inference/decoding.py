@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible, representable
-from hidiv.inference.tables import tables_of
+from hidiv.inference.model_tables import tables_of
 from hidiv.recursions import viterbi as recursion
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hidiv.emissions.known import weight_ratio
+from hidiv.emissions.evidence.log_ratios import weight_ratio
 from hidiv.inference.rows import Rows
 from hidiv.inference.weights import by_family, symbol_sets
 from hidiv.models.model import Model
 from hidiv.recursions.terms import log_ratio
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array, IntArray
 
 FAR = 4096.0  # a logarithm of this size is rounded by 4.5e-13: differences between states begin to lose digits
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.tables import tables_of
+from hidiv.inference.model_tables import tables_of
 from hidiv.inference.weights import add_ends, allowed_states
-from hidiv.recursions import influence as recursion
+from hidiv.recursions import node_influence as recursion
 
 
 def influence(model: Any, evidence: Any, tree: Any = None) -> NDArray[np.float64]:

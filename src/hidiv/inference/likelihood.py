@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from hidiv.adapters.as_model import as_model
 from hidiv.errors import ImpossibleEvidence, InvalidEvidence, refuse, sentence
-from hidiv.inference.tables import tables_of
+from hidiv.inference.model_tables import tables_of
 from hidiv.models.model import Model
 from hidiv.recursions import upward
 

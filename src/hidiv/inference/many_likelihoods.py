@@ -5,14 +5,12 @@ from __future__ import annotations
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.errors import ImpossibleEvidence
 from hidiv.inference.likelihood import log_likelihood
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 def log_likelihoods(model: Model, x: Array, tree: Tree) -> Array:

@@ -13,10 +13,7 @@ from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.model import Model
 from hidiv.models.symbols import translated
 from hidiv.models.tree import Tree, as_tree
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Indices = NDArray[np.int32] | NDArray[np.int64]
+from hidiv.types import Array, Flags, Indices
 
 
 @dataclass(frozen=True, eq=False)

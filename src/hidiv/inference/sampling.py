@@ -5,23 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.arguments import Seed, generator, whole
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.tables import tables_of
+from hidiv.inference.model_tables import tables_of
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.layout import Layout
-from hidiv.recursions.sampling import sample_states
+from hidiv.recursions.posterior_draws import sample_states
 from hidiv.recursions.tables import Tables
-
-IntArray = NDArray[np.int64]
-Array = NDArray[np.float64]
+from hidiv.types import Array, IntArray
 
 BLOCK = 1 << 22  # uniforms drawn at once
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible, representable
-from hidiv.inference.tables import tables_of
+from hidiv.inference.model_tables import tables_of
 from hidiv.recursions import downward
+from hidiv.types import Array
 from hidiv.values import hashable, same
-
-Array = NDArray[np.float64]
 
 
 class Smoothed(NamedTuple):

@@ -6,21 +6,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hidiv.emissions.categorical import Categorical
+from hidiv.emissions.families.categorical import Categorical
 from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
 from hidiv.inference.rows import Rows
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.layout import Layout
+from hidiv.types import Array, Flags, IntArray
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
 
 
 def layout_of(transition_groups: int, tree: Tree, rows: Rows) -> Layout:

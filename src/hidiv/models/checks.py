@@ -12,8 +12,7 @@ from hidiv.emissions.family import Family
 from hidiv.emissions.parameters import distributions, reading, require
 from hidiv.errors import HidivError, InvalidModel, counted, refuse, shown
 from hidiv.recursions.gth import cesaro_law, closed_classes
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 def read_transition(transition: Any, end: ArrayLike | None) -> tuple[Array, NDArray[np.bool_], Array | None]:

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.errors import InvalidEvidence, counted, refuse, shown
 from hidiv.models.checks import frozen
 from hidiv.models.symbols import SymbolNames, has_headings, text_columns
+from hidiv.types import Array, Flags
 from hidiv.values import Value
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Sets = Mapping[int, tuple[int, ...]]
 
 

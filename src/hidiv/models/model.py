@@ -15,9 +15,9 @@ from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
 from hidiv.models.symbols import SymbolNames, read_symbol_names
 from hidiv.recursions.gth import cesaro_law
+from hidiv.types import Array
 from hidiv.values import Value
 
-Array = NDArray[np.float64]
 Transition = ArrayLike | Sequence[ArrayLike | None]
 
 

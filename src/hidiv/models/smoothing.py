@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import NESTED
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 Share = Callable[[int], float]  # entries of a law -> what the even law has of its mixture
 
 LAWS = {"categorical": "probs", "multinomial": "probs", "mixture": "weights"}  # families -> rows that sum to one

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import NESTED
 from hidiv.errors import InvalidEvidence, InvalidModel, refuse
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 Alphabet = tuple[str, ...]
 SymbolNames = tuple[Alphabet | None, ...]  # one entry a column, None for a column of numbers
 

@@ -9,7 +9,7 @@ from math import log2
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.errors import InvalidTree, counted, refuse
 from hidiv.models.newick import read_newick
@@ -27,11 +27,11 @@ from hidiv.models.tree_reading import Ordered, read_edges, read_graph, read_word
 from hidiv.models.until_end import UNTIL_END
 from hidiv.models.words import listed_word, path_word, ranks, regular_word, words_of_labels
 from hidiv.recursions.levels import levels
+from hidiv.types import IntArray
 from hidiv.values import Value
 
 __all__ = ["UNTIL_END", "Tree", "as_tree"]
 
-IntArray = NDArray[np.int64]
 
 LISTING_LIMIT = 10**8  # nodes of a chain or a regular tree that may be written out one by one
 COUNT_BITS = 10**7  # beyond it the exact number of nodes of a regular tree is not worth its memory

@@ -7,12 +7,11 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.errors import InvalidTree, counted, refuse, shown
 from hidiv.models.checks import check_format, check_keys
-
-IntArray = NDArray[np.int64]
+from hidiv.types import IntArray
 
 SIZE_LIMIT = 2**63 - 1  # levels and nodes are counted in 64-bit integers wherever arrays hold them
 ANY_ORDER = "Tree.from_edges takes nodes in any order"

@@ -6,12 +6,12 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_models
 from hidiv.emissions.tabular import tabular
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.plots.ink import DARK, MIDDLE, axes, plain, said, text
+from hidiv.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hidiv.divergences.result import Divergence
     from hidiv.models.model import Model
 
-Array = NDArray[np.float64]
 Part = Literal["transition", "emission"]
 CELLS_WITH_NUMBERS = 12  # rows or columns; beyond it the numbers would not be read
 DIVERGING = ["#5e3c99", "#b2abd2", "#f7f7f7", "#fdb863", "#c96512"]  # purple: p is the smaller

@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.errors import HidivError, refuse
 from hidiv.plots.ink import DARK, QUANTITY, STATUS, axes, plain, said, standing, text
+from hidiv.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hidiv.divergences.result import Divergence
 
-Array = NDArray[np.float64]
 Series = Sequence["Divergence"]
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.comparison.matrix import PairwiseMatrix
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.plots.ink import DARK, SEQUENTIAL, axes, plain, said, text
+from hidiv.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
 NUMBERED = 12  # models; in larger matrices the numbers would not be read
 NAMED = 60
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.tree import as_tree
 from hidiv.plots.ink import DARK, JOINT, LIGHT, QUANTITY, SEQUENTIAL, axes, heading, plain, said, text
 from hidiv.plots.tree_drawing import edges, node_names, places
+from hidiv.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hidiv.divergences.result import Divergence
     from hidiv.models.tree import Tree
 
-Array = NDArray[np.float64]
 DRAWN = 300  # nodes; a larger tree is summed up level by level
 NAMED = 31  # nodes; more names would cover each other
 BARS = 80  # nodes of a chain; a longer one is a filled curve

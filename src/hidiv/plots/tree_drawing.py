@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.plots.ink import MIDDLE
+from hidiv.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from hidiv.models.tree import Tree
-
-Array = NDArray[np.float64]
 
 
 def places(tree: Tree) -> tuple[Array, Array]:

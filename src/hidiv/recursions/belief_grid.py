@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Numbers = NDArray[np.int32]
+from hidiv.types import Array, Flags, Numbers
 
 Tables = tuple[Array, Numbers, Array, Array, Array, Flags, Numbers, Array, Array]
 

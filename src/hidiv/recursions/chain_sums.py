@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.filters import FAINT, Weights, run_backward, run_both
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.predictive import Following, Past, Points, Wanted, steps_ahead
+from hidiv.types import Array, IntArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Law = tuple[Array, Array, Array]  # initial (K,), transition (K, K), weights (R, K) of the observations
 
 NOTHING = 1e-290  # probabilities of p below this add nothing

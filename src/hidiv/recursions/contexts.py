@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 Found = tuple[float, float, int, int, bool]
 Ends = tuple[Array, Array, Array]  # probability, lower, upper
 Bounds = Callable[[Array, Array, int], Ends]  # of products of p and q over so many symbols

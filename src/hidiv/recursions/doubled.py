@@ -1,12 +1,13 @@
 """Numbers kept as the unevaluated sum of two doubles, high + low: about 32 digits, so that a million levels of rounding
-do not show. The numpy form of kernels/doubled.hpp."""
+do not show. The numpy form of kernels/simd/doubled.hpp."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hidiv.types import Array
+
 Doubled = tuple[Array, Array]
 
 # The leading 26 bits of a double; masking, unlike the usual multiplication, cannot overflow.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import Layout, Places
 from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import conditional_rows, root_law, upward
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import ranged_kernel
-from hidiv.recursions.layout import IntArray, Places
+from hidiv.recursions.layout import Places
 from hidiv.recursions.levels import levels
-from hidiv.recursions.local import log_sum
+from hidiv.recursions.row_divergence import log_sum
 from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import log_of
-
-Array = NDArray[np.float64]
+from hidiv.types import Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 FAINT = 1e-250  # observations whose rescaled weight falls below this are weighed again in logarithms
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Numbers = NDArray[np.int32]
+from hidiv.types import Array, Flags, Numbers
 
 SMALLEST = 1e-280  # dividing by less would overflow
 

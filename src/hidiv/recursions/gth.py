@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from hidiv.types import Array, Flags
 
 
 def reaches(allowed: Flags) -> Flags:

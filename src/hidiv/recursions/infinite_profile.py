@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hidiv.recursions.boolean_messages import gaps, posterior_support, upward_support
 from hidiv.recursions.layout import Layout
-from hidiv.recursions.support import gaps, posterior_support, upward_support
 from hidiv.recursions.tables import PairTables, Tables
 from hidiv.recursions.terms import row_divergence
 from hidiv.recursions.upward import Upward, log_of, upward
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array, IntArray
 
 
 def infinite_profile(pair: PairTables, layout: Layout) -> Array:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.doubled import add, row_corrections, settled, sums_by_key, weighted
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.levels import blocks
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array, IntArray
 
 
 @kernel

@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.recursions.boolean_messages import first_gap, upward_support
 from hidiv.recursions.layout import Layout, add_to_parents
-from hidiv.recursions.posterior import finite_posterior
-from hidiv.recursions.support import first_gap, upward_support
+from hidiv.recursions.posterior_sweep import finite_posterior
 from hidiv.recursions.tables import PairTables
 from hidiv.recursions.terms import row_divergence
 from hidiv.recursions.upward import conditional_rows, upward
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array, IntArray
 
 
 def inward_given(pair: PairTables, layout: Layout) -> Array:

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-Indices = NDArray[np.int32] | NDArray[np.int64]
+from hidiv.types import Indices, IntArray
+
 Places = tuple[IntArray | None, IntArray | None, Indices | None]  # parent, transition_of, row_of
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from math import fsum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.powers import stochastic
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array, IntArray
 
 _CELLS = 1 << 17  # numbers handled at once by the numpy twins: a few arrays of it stay in the cache
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 SMALL = 8  # states up to which a stack of chains is the last axis
 AT_ONCE = 512  # chains of a stack whose matrices stay in the cache

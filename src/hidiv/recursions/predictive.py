@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.terms import h
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 NEAR = 0.05  # relative differences below this are summed to second order, without cancellation
 FEW = 6  # the number of free filter probabilities for which products of three are worth their cost

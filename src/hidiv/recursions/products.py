@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
-
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 STRIP = 1 << 18  # entries handled while they are in the cache
 

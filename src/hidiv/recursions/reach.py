@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.levels import blocks
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+from hidiv.types import Flags, IntArray
 
 
 @kernel
-def reach(start: BoolArray, parent: IntArray, group: IntArray, allowed: BoolArray) -> BoolArray:
+def reach(start: Flags, parent: IntArray, group: IntArray, allowed: Flags) -> Flags:
     """(n, K): out[u](s) = any_r out[parent](r) and allowed[g_u](r, s), and `start` at the root.
 
     start (K,), parent, group (n,), allowed (G, K, K): where p has mass.

@@ -6,10 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from hidiv.types import Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.recursions.layout import Layout
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 Law = tuple[
     Array, Array, Array
 ]  # initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hidiv.recursions.boolean_messages import posterior_support, upward_support
 from hidiv.recursions.kernels import ranged_kernel
-from hidiv.recursions.layout import IntArray, Layout, Places, add_to_parents
-from hidiv.recursions.local import exact_sum, log_sum
-from hidiv.recursions.support import posterior_support, upward_support
+from hidiv.recursions.layout import Layout, Places, add_to_parents
+from hidiv.recursions.row_divergence import exact_sum, log_sum
 from hidiv.recursions.tables import Law, Tables
-
-Array = NDArray[np.float64]
+from hidiv.types import Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hidiv.recursions.boolean_messages import upward_support
 from hidiv.recursions.kernels import ranged_kernel
-from hidiv.recursions.layout import IntArray, Layout, Places, add_to_parents
-from hidiv.recursions.support import upward_support
+from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import log_of
-
-Array = NDArray[np.float64]
+from hidiv.types import IntArray
 
 
 def viterbi(tables: Tables, layout: Layout) -> tuple[IntArray, float, int | None]:

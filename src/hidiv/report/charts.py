@@ -7,13 +7,12 @@ from math import ceil, floor, log10, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.models.tree import Tree
 from hidiv.plots.tree_drawing import node_names, places
 from hidiv.report.page import short
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 WIDTH, HEIGHT = 720.0, 170.0
 BARS = 720  # beyond it each bar is the largest of a stretch
 DRAWN = 300  # nodes; a larger tree is summed up level by level

@@ -6,12 +6,11 @@ from math import ceil
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hidiv.comparison.cluster import Clusters, cluster
-from hidiv.comparison.embed import embed
-from hidiv.comparison.matrix import PairwiseMatrix
-from hidiv.comparison.pairwise import pairwise_kl
+from hidiv.comparison.clustering.cluster import Clusters, cluster
+from hidiv.comparison.clustering.embed import embed
+from hidiv.comparison.pairwise.kl import pairwise_kl
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix
 from hidiv.divergences.result import plain
 from hidiv.divergences.subject import on as on_tree
 from hidiv.errors import HidivError, refuse
@@ -23,8 +22,8 @@ from hidiv.report.page import Page, render, short
 from hidiv.report.pair_page import listed_tree
 from hidiv.report.png import data_address
 from hidiv.report.provenance import versions
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 FEWEST, MOST = 3, 1000  # models of a page
 IN_A_TABLE = 40  # models; a larger matrix is a picture
 NAMED = 60  # models whose names stand on the map

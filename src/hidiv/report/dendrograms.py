@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hidiv.report.charts import scale
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 WIDTH = 520.0
 NAMED = 120  # models; beyond it rows are too narrow for names
 

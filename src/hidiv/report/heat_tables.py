@@ -7,15 +7,14 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.divergences.result import Parts
 from hidiv.emissions.tabular import tabular
 from hidiv.models.model import Model
 from hidiv.recursions.terms import divergence_terms
 from hidiv.report.page import short
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 STEPS = 10  # shades of either colour
 WIDEST = 40  # rows or columns of a table; of more, those that matter most
 CELLS = 5000  # of all tables together; further groups are left out

@@ -10,8 +10,8 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.compare import INTERRUPTED, compare
-from hidiv.divergences.compared import MEANINGS, Comparison, spoken
-from hidiv.divergences.local import local_divergences
+from hidiv.divergences.comparison import MEANINGS, Comparison, spoken
+from hidiv.divergences.joint.local_terms import local_divergences
 from hidiv.divergences.result import Divergence, plain
 from hidiv.divergences.subject import on as on_tree
 from hidiv.inference.influence import influence

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.divergences.local import Local
+from hidiv.divergences.joint.local_terms import Local
 from hidiv.divergences.result import Divergence
 from hidiv.models.model import Model
 from hidiv.report.heat_tables import share

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isinf
 from typing import Any
 
-from hidiv.divergences.compared import Comparison
-from hidiv.divergences.tell_apart import Needed, SamplesNeeded, samples_to_tell_apart
+from hidiv.divergences.comparison import Comparison
+from hidiv.divergences.telling_apart.tell_apart import Needed, SamplesNeeded, samples_to_tell_apart
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.progress import Progress

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.arguments import whole
 from hidiv.errors import InvalidEvidence, MissingExtra, counted, refuse
+from hidiv.types import Array
 from hidiv.values import Value
 
-Array = NDArray[np.float64]
 Coefficients = NDArray[Any]  # float64 or complex128
 
 

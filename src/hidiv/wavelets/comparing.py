@@ -7,14 +7,13 @@ from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hidiv.comparison.pairwise import pairwise_kl
+from hidiv.comparison.pairwise.kl import pairwise_kl
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.models.model import Model
+from hidiv.types import Array
 from hidiv.wavelets.fitting import WaveletModel
-
-Array = NDArray[np.float64]
 
 MOST_ALIGNED = 5  # states; every order of them is a matrix of its own
 

@@ -9,12 +9,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hidiv.types import Array
 from hidiv.wavelets.bands import Bands, cropped, extended, local_means, pywavelets, read_values
 from hidiv.wavelets.hilbert_pair import hilbert_pair
-
-Array = NDArray[np.float64]
 
 FIRST = "sym4"  # of the finest scale: there both trees use the same filter, one sample apart
 ORIENTATIONS = ("horizontal +", "horizontal -", "vertical +", "vertical -", "diagonal +", "diagonal -")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.arguments import whole
+from hidiv.emissions.composite.product import Product
 from hidiv.emissions.family import Family
-from hidiv.emissions.product import Product
 from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.fitting.fit import fit
 from hidiv.models.model import Model
@@ -17,8 +16,6 @@ from hidiv.models.tree import Tree
 from hidiv.wavelets.bands import Bands
 from hidiv.wavelets.states import States, observed, started, started_means
 from hidiv.wavelets.trees import by_tree, coefficient_trees
-
-Array = NDArray[np.float64]
 
 STAY = 0.8  # probability that a child begins in its parent's state, in a start
 

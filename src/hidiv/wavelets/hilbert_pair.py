@@ -11,9 +11,8 @@ from functools import cache
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 
 @cache

@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.emissions.exponential import Exponential
+from hidiv.emissions.families.exponential import Exponential
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.generalized_gaussian import GeneralizedGaussian
 from hidiv.emissions.family import Family
-from hidiv.emissions.gaussian import Gaussian
-from hidiv.emissions.generalized_gaussian import GeneralizedGaussian
 from hidiv.errors import InvalidModel, refuse
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 States = Literal["gaussian", "generalized_gaussian"]
 
 APART = 3.0  # factor between the variances a start gives to the outermost states and that of all coefficients

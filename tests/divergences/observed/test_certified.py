@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed import refining
-from hidiv.divergences.observed.cheap import block_below, joint_above, variational_above
+from hidiv.divergences.observed.certified import refining
+from hidiv.divergences.observed.certified.cheap_bounds import block_below, joint_above, variational_above
+from hidiv.divergences.observed.certified.rates import refiners_entropy
 from hidiv.divergences.observed.interval import FiniteChain, Interval
-from hidiv.divergences.observed.rates import refiners_entropy
 from hidiv.errors import HidivError
 
 P = hd.Model("stationary", [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.continuous import quadrature, quadrature_chain, quadrature_rate
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.observed.panels import FINE, QUICK
-from hidiv.divergences.observed.points import points
+from hidiv.divergences.observed.quadrature.panels import FINE, QUICK
+from hidiv.divergences.observed.quadrature.points import points
+from hidiv.divergences.observed.quadrature.two_state_chains import quadrature, quadrature_chain, quadrature_rate
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from hidiv.divergences.observed.enumeration import enumerate_chain
+from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
+from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
 from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
-from hidiv.divergences.observed.support import forbidden_word
-from hidiv.divergences.observed.tree_enumeration import enumerate_tree
+from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.errors import OutOfRange
 
 from ...loading import cases
@@ -193,5 +193,5 @@ def test_too_many_words_are_refused():
 def test_blocks_change_nothing(monkeypatch):
     """Words in many blocks give what one block gives."""
     whole = enumerate_chain(PAPER_P, PAPER_Q, 9).value
-    monkeypatch.setattr("hidiv.divergences.observed.enumeration._PREFIXES", 7)
+    monkeypatch.setattr("hidiv.divergences.observed.enumerated.chain_words._PREFIXES", 7)
     assert enumerate_chain(PAPER_P, PAPER_Q, 9).value == pytest.approx(whole, rel=1e-14)

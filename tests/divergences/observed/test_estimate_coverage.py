@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.chain_draws import ChainPair
-from hidiv.divergences.observed.cross_fitting import controlled_mean
+from hidiv.divergences.observed.sampled.chain_draws import ChainPair
+from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
 from tests.divergences.observed.models import P, Q, models, models_with_zeros
 
 RUNS = 1000

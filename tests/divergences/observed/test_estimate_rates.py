@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.batch import Batch
-from hidiv.divergences.observed.batch_means import _carry, _merged
-from hidiv.divergences.observed.paths import classes_of
+from hidiv.divergences.observed.sampled.draws import Batch
+from hidiv.divergences.observed.sampled.long_paths import classes_of
+from hidiv.divergences.observed.sampled.rate_estimator import _carry, _merged
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
 

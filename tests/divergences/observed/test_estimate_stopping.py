@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed import sampling
-from hidiv.divergences.observed.parallel import in_order
-from hidiv.divergences.observed.sampling import Draws, stopped_estimate
+from hidiv.divergences.observed.sampled import estimator as sampling
+from hidiv.divergences.observed.sampled.estimator import Draws, stopped_estimate
+from hidiv.divergences.observed.sampled.workers import in_order
 from hidiv.errors import HidivError, IncompatibleModels
 from hidiv.progress import Progress
 from tests.divergences.observed.models import P, Q

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.chain_draws import ChainPair
-from hidiv.divergences.observed.cross_fitting import controlled_mean
-from hidiv.divergences.observed.missed import drawn_counts, missed, visit_costs
-from hidiv.divergences.observed.sampling import Draws, stopped_estimate
-from hidiv.divergences.observed.tree_draws import TreePair
+from hidiv.divergences.observed.sampled.chain_draws import ChainPair
+from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
+from hidiv.divergences.observed.sampled.estimator import Draws, stopped_estimate
+from hidiv.divergences.observed.sampled.missed_states import drawn_counts, missed, visit_costs
+from hidiv.divergences.observed.sampled.tree_draws import TreePair
 from tests.divergences.observed.models import P, Q
 
 RARE_VALUE, RARE_RATE = 2.7235, 0.02741  # of a hundred nodes and of a step, by 200,000 draws and a million steps

@@ -8,13 +8,11 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from hidiv.divergences.observed.block_entropy import block_entropy
-from hidiv.divergences.observed.chain_contexts import context_chain, context_chain_entropy
-from hidiv.divergences.observed.enumeration import enumerate_chain
-from hidiv.divergences.observed.finite_chain import observed_chain
-from hidiv.divergences.observed.grid_chain import grid_chain, grid_chain_entropy
-from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable
-from hidiv.divergences.observed.rates import (
+from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
+from hidiv.divergences.observed.certified.block_entropy import block_entropy
+from hidiv.divergences.observed.certified.chains import observed_chain
+from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
+from hidiv.divergences.observed.certified.rates import (
     closed_parts,
     cross_entropy_rate,
     entropy_rate,
@@ -23,7 +21,9 @@ from hidiv.divergences.observed.rates import (
     refiners_cross,
     refiners_entropy,
 )
-from hidiv.divergences.observed.support import forbidden_word
+from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
+from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable
+from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.recursions.kernels import description
 from tests.divergences.observed.pairs import contains, pair_with_zeros
 

@@ -7,11 +7,11 @@ from math import inf
 import numpy as np
 import pytest
 
-from hidiv.divergences.observed.enumeration import enumerate_chain
-from hidiv.divergences.observed.finite_chain import observed_chain
+from hidiv.divergences.observed.certified.chains import observed_chain
+from hidiv.divergences.observed.certified.trees.regular_trees import cross_entropy_regular, observed_regular
+from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
+from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
 from hidiv.divergences.observed.interval import NotApplicable, TreeLaw
-from hidiv.divergences.observed.tree_enumeration import enumerate_tree
-from hidiv.divergences.observed.two_state_tree import cross_entropy_regular, observed_regular
 
 from .pairs import KINDS, PAPER_P, PAPER_Q, at_nodes, contains, pair, pair_with_zeros, regular_parents
 
@@ -106,7 +106,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
             raise KeyboardInterrupt
         return cross_entropy_regular(p, q, children, depth, cells)
 
-    monkeypatch.setattr("hidiv.divergences.observed.two_state_tree.cross_entropy_regular", interrupted)
+    monkeypatch.setattr("hidiv.divergences.observed.certified.trees.regular_trees.cross_entropy_regular", interrupted)
     p, q = at_nodes(PAPER_P, 3), at_nodes(PAPER_Q, 3)
     found = observed_regular(p, q, 2, 3, width=1e-9)
     assert found.how["entropy"]["cells"] == calls[0]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hidiv.types import Array
 
 TINY = 1e-150  # products of a transition and an emission below this are left to other methods: they could underflow
 UNIT = 2.0**-53  # half the distance from one to the next double: the error of one operation

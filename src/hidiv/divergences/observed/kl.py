@@ -11,27 +11,27 @@ from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator
 from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
-from hidiv.divergences.observed.cheap import ROOM, cheap, joint_above
-from hidiv.divergences.observed.continuous import quadrature
-from hidiv.divergences.observed.enumeration import enumerate_chain
-from hidiv.divergences.observed.finite import by_formula, finite_chain, tree_law
-from hidiv.divergences.observed.finite_chain import observed_chain
-from hidiv.divergences.observed.in_logarithms import in_logarithms
+from hidiv.divergences.observed.alphabets import by_formula, finite_chain, tree_law
+from hidiv.divergences.observed.budget import check_limits
+from hidiv.divergences.observed.certified.chains import observed_chain
+from hidiv.divergences.observed.certified.cheap_bounds import ROOM, cheap, joint_above
+from hidiv.divergences.observed.certified.rates import SECONDS
+from hidiv.divergences.observed.certified.refining import capped
+from hidiv.divergences.observed.certified.trees.listed_trees import observed_listed
+from hidiv.divergences.observed.certified.trees.regular_trees import observed_regular
+from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
+from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
 from hidiv.divergences.observed.interval import Interval, NotApplicable
-from hidiv.divergences.observed.limits import check_limits
-from hidiv.divergences.observed.rates import SECONDS
-from hidiv.divergences.observed.refining import capped
-from hidiv.divergences.observed.sampling import Draws, stopped_estimate
-from hidiv.divergences.observed.support import forbidden_configuration
-from hidiv.divergences.observed.tree_enumeration import enumerate_tree
-from hidiv.divergences.observed.two_state_listed import observed_listed
-from hidiv.divergences.observed.two_state_tree import observed_regular
-from hidiv.divergences.observed.until_end import observed_until_end
+from hidiv.divergences.observed.log_normals import in_logarithms
+from hidiv.divergences.observed.quadrature.two_state_chains import quadrature
+from hidiv.divergences.observed.sampled.estimator import Draws, stopped_estimate
+from hidiv.divergences.observed.sampled.until_end_chains import observed_until_end
+from hidiv.divergences.observed.support.symbols import forbidden_configuration
 from hidiv.divergences.observed.variational import variational
 from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
-from hidiv.emissions.categorical import check_alphabets
+from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.errors import HidivError, IncompatibleModels, OutOfRange, refuse
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
@@ -130,7 +130,7 @@ def _first(p: Model, q: Model, tree: Tree, ways: dict[str, Callable[[], Divergen
 
 
 def _is_quick(p: Model, tree: Tree) -> bool:
-    from hidiv.divergences.observed.finite import symbol_probabilities
+    from hidiv.divergences.observed.alphabets import symbol_probabilities
 
     symbols = symbol_probabilities(p).shape[-1]
     return tree.depth < 64 and (symbols == 1 or symbols ** min(tree.n_nodes, 64) <= QUICK)

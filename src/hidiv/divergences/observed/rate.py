@@ -8,11 +8,10 @@ from typing import Any, Literal
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, number
 from hidiv.divergences.comparable import check_length, check_observations
-from hidiv.divergences.observed.batch_means import rate_estimate
-from hidiv.divergences.observed.cheap import ROOM, joint_rate_above
-from hidiv.divergences.observed.continuous import quadrature
-from hidiv.divergences.observed.finite import by_formula, finite_chain
-from hidiv.divergences.observed.in_logarithms import in_logarithms
+from hidiv.divergences.observed.alphabets import by_formula, finite_chain
+from hidiv.divergences.observed.budget import check_limits
+from hidiv.divergences.observed.certified.cheap_bounds import ROOM, joint_rate_above
+from hidiv.divergences.observed.certified.rates import SECONDS, observed_rate
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.kl import (
     AUTO_SECONDS,
@@ -22,12 +21,13 @@ from hidiv.divergences.observed.kl import (
     not_applicable,
     sufficient,
 )
-from hidiv.divergences.observed.limits import check_limits
-from hidiv.divergences.observed.rates import SECONDS, observed_rate
+from hidiv.divergences.observed.log_normals import in_logarithms
+from hidiv.divergences.observed.quadrature.two_state_chains import quadrature
+from hidiv.divergences.observed.sampled.rate_estimator import rate_estimate
 from hidiv.divergences.remedy import advised
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
-from hidiv.emissions.categorical import check_alphabets
+from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model
 from hidiv.progress import Wanted, reported

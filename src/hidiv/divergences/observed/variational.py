@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.recursions.levels import by_level
+from hidiv.types import Array
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
     from hidiv.models.tree import Tree
 
-Array = NDArray[np.float64]
 
 SETTLED = 1e-15  # relative change of the increment below which a long chain only adds the same again
 

@@ -10,19 +10,19 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.do_bound import do_bound
-from hidiv.divergences.joint import joint_kl, joint_kl_rate
+from hidiv.divergences.joint.do_bound import do_bound
+from hidiv.divergences.joint.kl import joint_kl, joint_kl_rate
 from hidiv.divergences.montecarlo import montecarlo
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
-from hidiv.divergences.posterior import posterior_kl
+from hidiv.divergences.posterior.kl import posterior_kl
 from hidiv.divergences.result import Divergence
 from hidiv.inference.likelihood import log_likelihood
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.report.paper import printed
+from hidiv.types import Array
 
-Array = NDArray[np.float64]
 Tick = Callable[[str], None]
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hidiv.emissions.categorical import Categorical
-from hidiv.emissions.gaussian import Gaussian
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 

@@ -1,0 +1,132 @@
+"""Groups of models that lie close together, and a map of all of them, from a matrix of divergences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hidiv.arguments import whole
+from hidiv.comparison.clustering.medoids import medoids_of, pam
+from hidiv.errors import HidivError, counted, refuse
+from hidiv.types import Array, IntArray
+from hidiv.values import Value
+
+Method = Literal["average", "complete", "single", "medoids"]
+
+MOST_TRIED = 10  # clusters, where their number is chosen by the silhouette
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters(Value):
+    """Which cluster each model is in, a medoid for each, and how well the clusters stand apart."""
+
+    labels: IntArray  # (M,), clusters by the place of their first model
+    medoids: IntArray  # (C,): the model of each cluster with the smallest sum of divergences to the others
+    silhouette: float  # mean over all models, -1 to 1; 0 for one cluster
+    silhouettes: Array  # (M,)
+    linkage: Array | None  # (M - 1, 4) as scipy writes it; None with medoids
+    method: str
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.medoids)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(str(n) for n in np.bincount(self.labels))
+        return (
+            f"{counted(self.n_clusters, 'cluster')} of {sizes} models ({self.method}), silhouette {self.silhouette:.3f}"
+        )
+
+
+def cluster(matrix: Any, n_clusters: int | None = None, *, method: Method = "average", seed: int = 0) -> Clusters:
+    """Clusters of models from their divergences (M, M), symmetrised where they are not.
+
+    Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)) is what is clustered.
+
+    method: scipy's "average", "complete" or "single" linkage, or "medoids" (k-medoids, swaps until none helps).
+    n_clusters=None takes the number up to ten with the largest silhouette. Infinite divergences count as twice the
+    largest finite one.
+
+    >>> import numpy as np
+    >>> far = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
+    >>> cluster(far).labels
+    array([0, 0, 1, 1])
+    """
+    table = jeffreys(matrix)
+    m = len(table)
+    if method not in ("average", "complete", "single", "medoids"):
+        refuse(HidivError, "method", 'must be "average", "complete", "single" or "medoids"', method)
+    if n_clusters is not None:
+        n_clusters = whole("n_clusters", n_clusters, 1, m, of="models")
+    tree = None if method == "medoids" or m < 2 else _linkage(table, method)
+
+    def cut(count: int) -> IntArray:
+        if m < 2:
+            return np.zeros(m, dtype=np.int64)
+        return pam(table, count, seed) if tree is None else _cut(tree, count)
+
+    if n_clusters is not None:
+        labels = _in_order(cut(n_clusters))
+    elif m < 3:
+        labels = np.zeros(m, dtype=np.int64)
+    else:
+        tried = [_in_order(cut(count)) for count in range(2, min(MOST_TRIED, m - 1) + 1)]
+        labels = max(tried, key=lambda each: float(silhouettes(table, each).mean()))
+    each = silhouettes(table, labels)
+    return Clusters(labels, medoids_of(table, labels), float(each.mean()), each, tree, method)
+
+
+def jeffreys(matrix: Any) -> Array:
+    """(M, M): the matrix, or the sum with its transpose where it is not symmetric; finite, zero on the diagonal."""
+    try:
+        table = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        refuse(HidivError, "matrix", "must be a square matrix of divergences", type(matrix).__name__)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or not table.size:
+        refuse(HidivError, "matrix", "must be a square matrix of divergences", f"shape {table.shape}")
+    if np.isnan(table).any() or (table < 0).any():
+        refuse(HidivError, "matrix", "divergences are numbers from 0")
+    if not (table == table.T).all():
+        table = table + table.T
+    finite = table[np.isfinite(table)]
+    table[np.isinf(table)] = 2.0 * finite.max() if finite.max() > 0 else 1.0
+    np.fill_diagonal(table, 0.0)
+    return table
+
+
+def silhouettes(table: Array, labels: IntArray) -> Array:
+    """(M,): (b - a) / max(a, b), a the mean divergence to the own cluster, b to the nearest other; 0 when alone."""
+    count = int(labels.max()) + 1
+    if count < 2:
+        return np.zeros(len(labels))
+    member = np.eye(count)[labels]
+    sums, sizes = table @ member, member.sum(axis=0)
+    own = np.arange(len(labels)), labels
+    a = sums[own] / np.maximum(sizes[labels] - 1, 1)
+    others = sums / sizes
+    others[own] = np.inf
+    b = others.min(axis=1)
+    largest = np.maximum(a, b)
+    value = np.divide(b - a, largest, out=np.zeros_like(a), where=largest > 0)
+    return np.where(sizes[labels] > 1, value, 0.0)
+
+
+def _linkage(table: Array, method: str) -> Array:
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    return np.asarray(linkage(squareform(table, checks=False), method))
+
+
+def _cut(tree: Array, count: int) -> IntArray:
+    from scipy.cluster.hierarchy import cut_tree
+
+    return np.asarray(cut_tree(tree, count)[:, 0], dtype=np.int64)
+
+
+def _in_order(labels: IntArray) -> IntArray:
+    """The same clusters, numbered by the place of their first model."""
+    _, first, which = np.unique(labels, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[which.ravel()], dtype=np.int64)

@@ -1,0 +1,197 @@
+"""Many models of one shape, their parameters stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.adapters.as_model import as_model
+from hidiv.comparison.collection.npz_arrays import arrays_of, raw_of
+from hidiv.comparison.collection.parameters import Raw, Stack, checked, model_of, raw_of_models, raw_of_stack, shape_of
+from hidiv.emissions.family import Family
+from hidiv.errors import HidivError, InvalidFile, InvalidModel, counted, refuse, shown
+from hidiv.files.disk import Path
+from hidiv.files.reading import load
+from hidiv.files.writing import save
+from hidiv.models.model import Model
+from hidiv.types import Array
+from hidiv.values import Value
+
+NAMED = 5  # bad models named after the first
+
+
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Collection(Value):
+    """M models that share their numbers of states and groups and their families; frozen, checked in one pass.
+
+    `collection[i]` is a Model, `collection[i:j]` a Collection.
+    """
+
+    initial: Array  # (M, K)
+    transitions: Array  # (M, G, K, K), zeros where a group has none
+    has_transition: NDArray[np.bool_]  # (M, G)
+    emissions: tuple[Family, ...]  # one a group, each of M K states: those of the first model, then of the second, ...
+    end: Array | None  # (M, K)
+    names: tuple[str | None, ...]  # M
+    state_names: tuple[tuple[str, ...] | None, ...]  # M
+
+    def __init__(self, models: Iterable[Any]) -> None:
+        given = _read(models)
+        first = shape_of(given[0])
+        for i, model in enumerate(given):
+            for what, value in shape_of(model).items():
+                if value != first.get(what, value):
+                    refuse(
+                        InvalidModel,
+                        title(i, model.name),
+                        f"has {value} where models[0] has {first[what]}",
+                        remedy="the models of a collection share their shape",
+                    )
+        self._set(checked(raw_of_models(given)))
+
+    @classmethod
+    def _of(cls, stack: Stack) -> Collection:
+        collection = cls.__new__(cls)
+        collection._set(stack)
+        return collection
+
+    def _set(self, stack: Stack) -> None:
+        for key, value in stack._asdict().items():
+            object.__setattr__(self, key, value)
+
+    @cached_property
+    def _raw(self) -> Raw:
+        return raw_of_stack(Stack(*(getattr(self, key) for key in Stack._fields)))
+
+    @property
+    def n_states(self) -> int:
+        """Number of hidden states K of every model."""
+        return int(self.initial.shape[1])
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups G of the grouped parts."""
+        return max(int(self.transitions.shape[1]), len(self.emissions))
+
+    def __len__(self) -> int:
+        return int(self.initial.shape[0])
+
+    @overload
+    def __getitem__(self, index: int) -> Model: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Collection: ...
+
+    def __getitem__(self, index: int | slice) -> Model | Collection:
+        if isinstance(index, slice):
+            which = np.arange(len(self))[index]
+            if which.shape[0] == 0:
+                refuse(InvalidModel, "models", "a collection needs at least one model", "an empty slice")
+            return self.take(which)
+        return model_of(self._raw, range(len(self))[index])  # IndexError outside, as a list would
+
+    def take(self, which: NDArray[np.int64]) -> Collection:
+        """The models of these places."""
+        return Collection._of(checked(self._raw.take(which)))
+
+    def __iter__(self) -> Iterator[Model]:
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Collection):
+            return NotImplemented
+        mine, theirs = self.to_arrays(), other.to_arrays()
+        return mine.keys() == theirs.keys() and all(np.array_equal(mine[key], theirs[key]) for key in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        kinds = "/".join(dict.fromkeys(family.name for family in self.emissions))
+        groups = f", {self.n_groups} groups" if self.n_groups > 1 else ""
+        return (
+            f"Collection of {counted(len(self), 'model')}: {counted(self.n_states, 'state')}, {kinds} emission{groups}"
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Named arrays, as an NPZ file holds them."""
+        return arrays_of(self._raw)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Collection:
+        """A collection from the form of `to_arrays`; checked in one pass, then the bad models are named."""
+        raw = raw_of(arrays)
+        try:
+            return cls._of(checked(raw))
+        except InvalidModel as error:
+            i, reason = _first_bad(raw, 0, error)
+            refuse(InvalidModel, title(i, raw.names[i]), str(reason), remedy=_further_bad(raw, i + 1))
+
+    @classmethod
+    def load(cls, path: Path) -> Collection:
+        """The collection of an NPZ file."""
+        found = load(path)
+        if not isinstance(found, Collection):
+            refuse(InvalidFile, str(path), "must hold a collection, an NPZ file", type(found).__name__)
+        return found
+
+    def save(self, path: Path) -> None:
+        """Write the collection as an NPZ file."""
+        save(self, path)
+
+
+def title(i: int, name: str | None, what: str = "models") -> str:
+    """How sentences speak of one model among many."""
+    return f"{what}[{i}]" if name is None else f"{what}[{i}] {shown(name)!r}"
+
+
+def _read(models: Iterable[Any]) -> list[Model]:
+    if isinstance(models, Mapping | str) or not isinstance(models, Iterable):
+        refuse(InvalidModel, "models", "must be a list of models", type(models).__name__)
+    given = []
+    for i, model in enumerate(models):
+        try:
+            given.append(as_model(model))
+        except InvalidModel as error:
+            raise InvalidModel(f"models[{i}]: {error}") from None
+    if not given:
+        refuse(InvalidModel, "models", "a collection needs at least one model", "an empty list")
+    return given
+
+
+def _further_bad(raw: Raw, start: int) -> str:
+    """The models from `start` on that are refused too, in words: a few by their place."""
+    found: list[str] = []
+    while start < len(raw.initial) and len(found) <= NAMED:
+        try:
+            checked(raw.take(np.arange(start, len(raw.initial))))
+        except InvalidModel as error:
+            start = _first_bad(raw, start, error)[0] + 1
+            found.append(f"models[{start - 1}]")
+        else:
+            break
+    if len(found) > NAMED:
+        found[NAMED:] = ["others"]
+    return "bad too: " + ", ".join(found) if found else ""
+
+
+def _first_bad(raw: Raw, low: int, error: HidivError) -> tuple[int, HidivError]:
+    """The first model from `low` on that a check refuses, found by halving, and the sentence the model alone gives."""
+    high = len(raw.initial)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            checked(raw.take(np.arange(low, middle)))
+        except InvalidModel:
+            high = middle
+        else:
+            low = middle
+    try:
+        model_of(raw, low)
+    except InvalidModel as alone:
+        return low, alone
+    return low, error

@@ -1,0 +1,157 @@
+"""The parameters of a collection as named arrays, the way an NPZ file holds them.
+
+format, version; initial (M, K); transition (M, G, K, K) and transition_present (M, G); end (M, K);
+emission.0.gaussian.mean (M, K, ...), emission.1.product.0.poisson.rate, ...: group, family, parameter;
+name (M,) and name_present (M,); state_names (M, K) and state_names_present (M,). All but the first four may be absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.comparison.collection.parameters import Names, Raw, StateNames
+from hidiv.comparison.collection.stacked_families import Law, leaves
+from hidiv.emissions.registry import FAMILIES, NESTED
+from hidiv.errors import InvalidFile, InvalidModel, refuse, shown
+
+Arrays = Mapping[str, NDArray[Any]]
+
+FORMAT = "hidiv.collection"
+KNOWN = ("format", "version", "initial", "transition", "transition_present", "end", "name", "name_present",
+         "state_names", "state_names_present")  # fmt: skip
+
+
+def arrays_of(raw: Raw) -> dict[str, NDArray[Any]]:
+    """The arrays of a collection, in the order of the file."""
+    arrays: dict[str, NDArray[Any]] = {"format": np.array(FORMAT), "version": np.array(1, dtype=np.int64)}
+    arrays |= {"initial": raw.initial, "transition": raw.transitions}
+    if not raw.has_transition.all():
+        arrays["transition_present"] = raw.has_transition.astype(np.uint8)
+    if raw.end is not None:
+        arrays["end"] = raw.end
+    n_states = np.array(raw.initial.shape[1], dtype=np.int64)
+    for g, law in enumerate(raw.laws):
+        arrays |= {f"emission.{g}.{path}.{key}": n_states if key == "n_states" else a for path, key, a in leaves(law)}
+    arrays |= _texts("name", [None if name is None else [name] for name in raw.names], 1)
+    arrays |= _texts("state_names", raw.state_names, int(n_states))
+    return arrays
+
+
+def raw_of(arrays: Arrays) -> Raw:
+    """The parameters in the arrays of a file; their shapes are checked, their values not yet."""
+    for key in arrays:
+        if key not in KNOWN and not key.startswith("emission."):
+            known = f"known are {', '.join(KNOWN)} and emission.*"
+            refuse(InvalidFile, shown(key), "is not a known member", remedy=known)
+    if "format" not in arrays or str(arrays["format"]) != FORMAT:
+        refuse(InvalidFile, "format", f"must be {FORMAT}", str(arrays["format"]) if "format" in arrays else "none")
+    if "version" not in arrays or arrays["version"].tolist() != 1:
+        refuse(
+            InvalidFile,
+            "version",
+            "must be 1, the only one so far",
+            str(arrays["version"]) if "version" in arrays else "none",
+            "a newer hidiv may read it",
+        )
+    initial = _member(arrays, "initial", "f8", (None, None))
+    m, k = initial.shape
+    if min(m, k) < 1:
+        refuse(InvalidFile, "initial", "needs at least one model and one state", f"shape {initial.shape}")
+    transitions = _member(arrays, "transition", "f8", (m, None, k, k))
+    n_groups = transitions.shape[1]
+    laws = _laws(arrays, m, k)
+    if n_groups < 1 or (1 not in (n_groups, len(laws)) and n_groups != len(laws)):
+        wanted = f"needs one family or one for each of the {n_groups} transition groups"
+        refuse(InvalidFile, "emission", wanted, len(laws))
+    end = _member(arrays, "end", "f8", (m, k)) if "end" in arrays else None
+    if end is not None and n_groups > 1:
+        refuse(InvalidFile, "end", "end probabilities belong to a chain with a single transition", f"{n_groups} groups")
+    names: Names = tuple(None if name is None else name[0] for name in _read_texts(arrays, "name", (m,)))
+    state_names: StateNames = _read_texts(arrays, "state_names", (m, k))
+    return Raw(initial, transitions, _flags(arrays, "transition_present", (m, n_groups)), laws, end, names, state_names)
+
+
+def _laws(arrays: Arrays, m: int, k: int) -> tuple[Law, ...]:
+    """emission.<group>.<family>.<parameter>, groups counted from 0 without a gap."""
+    groups: list[Law] = []
+    for key, array in arrays.items():
+        if key.startswith("emission."):
+            _, group, *path = key.split(".")
+            _place(groups, group, path, key, array, m, k)
+    if not groups:
+        refuse(InvalidFile, "emission", "is missing")
+    return tuple(groups)
+
+
+def _place(laws: list[Law], number: str, path: Sequence[str], key: str, array: NDArray[Any], m: int, k: int) -> None:
+    """Put one parameter where its name says, in the law that was last begun or the one after it."""
+    name = path[0] if path else ""
+    if number == f"{len(laws)}" and name in FAMILIES:
+        laws.append({"family": name, **({NESTED[name]: []} if name in NESTED else {})})
+    if name not in FAMILIES:
+        refuse(InvalidFile, shown(key), "is not a known family", shown(name), "known are " + ", ".join(FAMILIES))
+    if number != f"{len(laws) - 1}" or laws[-1]["family"] != name:
+        refuse(InvalidFile, shown(key), "members of one family must follow each other, counted from 0")
+    if name in NESTED and len(path) > 3:
+        _place(laws[-1][NESTED[name]], path[1], path[2:], key, array, m, k)
+    elif len(path) != 2 or name == "product":
+        refuse(InvalidFile, shown(key), "must be named emission.<group>.<family>.<parameter>")
+    elif path[1] == "n_states":
+        if array.shape != () or array.dtype.kind != "i" or int(array) != k:
+            refuse(InvalidFile, shown(key), f"must be {k}, the number of states")
+        if name != "silent":
+            refuse(InvalidFile, shown(key), f"is not a parameter of {name}")
+    else:
+        laws[-1][path[1]] = _member({key: array}, key, "f8", (m, k, ...))
+
+
+def _member(arrays: Arrays, key: str, kind: str, shape: tuple[Any, ...]) -> NDArray[Any]:
+    """An array that must be there, of that kind and shape; None stands for any length, ... for any axes."""
+    if key not in arrays:
+        refuse(InvalidFile, key, "is missing")
+    array = arrays[key]
+    fixed = shape[:-1] if shape[-1] is ... else shape
+    fits = array.ndim == len(fixed) or (shape[-1] is ... and array.ndim > len(fixed))
+    if not fits or any(n not in (None, size) for n, size in zip(fixed, array.shape, strict=False)):
+        said = ", ".join("any" if n is None else "..." if n is ... else str(n) for n in shape)
+        refuse(InvalidFile, shown(key), f"must have the shape ({said})", f"{array.shape}")
+    if not f"{array.dtype.kind}{array.dtype.itemsize}".startswith(kind):
+        what = {"f8": "64-bit floats", "u1": "bytes 0 and 1", "U": "text"}[kind]
+        refuse(InvalidFile, shown(key), f"must hold {what}", array.dtype.str)
+    return array
+
+
+def _flags(arrays: Arrays, key: str, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    if key not in arrays:
+        return np.ones(shape, dtype=np.bool_)
+    flags = _member(arrays, key, "u1", shape)
+    if (flags > 1).any():
+        refuse(InvalidFile, key, "must hold 0 and 1", int(flags.max()))
+    return flags.astype(np.bool_)
+
+
+def _texts(key: str, rows: Sequence[Sequence[str] | None], width: int) -> dict[str, NDArray[Any]]:
+    """Texts as one array, and which of the models have them unless all do; nothing where none does."""
+    present = [row is not None for row in rows]
+    if not any(present):
+        return {}
+    for i, row in enumerate(rows):
+        if any(text.endswith("\0") for text in row or ()):
+            refuse(InvalidModel, f"models[{i}]: {key}", "a name that ends with a zero character cannot be saved")
+    array = np.array([list(row or [""] * width) for row in rows])
+    found = {key: array[:, 0] if key == "name" else array}
+    return found if all(present) else found | {f"{key}_present": np.array(present, dtype=np.uint8)}
+
+
+def _read_texts(arrays: Arrays, key: str, shape: tuple[int, ...]) -> tuple[tuple[str, ...] | None, ...]:
+    if key not in arrays:
+        if f"{key}_present" in arrays:
+            refuse(InvalidFile, key, "is missing")
+        return (None,) * shape[0]
+    rows = _member(arrays, key, "U", shape).reshape(shape[0], -1).tolist()
+    present = _flags(arrays, f"{key}_present", shape[:1])
+    return tuple(tuple(row) if there else None for row, there in zip(rows, present.tolist(), strict=True))

@@ -1,0 +1,157 @@
+"""Where blocks are computed: in this process, in others, or on a Dask cluster; the same function everywhere."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from typing import Any
+
+import numpy as np
+
+from hidiv.comparison.pairwise.blas import one_blas_thread
+from hidiv.comparison.pairwise.storage import AnyBlock, AnyPlan, Sheet
+from hidiv.errors import HidivError, refuse
+from hidiv.progress import Progress, Wanted, reporting
+from hidiv.types import Array
+
+Executor = Any  # None, "serial", "processes" or a Dask client
+
+IN_FLIGHT = 3  # blocks sent out for each worker: one is computed, one on its way, one waiting
+
+
+def compute(block: AnyBlock) -> tuple[Array, int]:
+    """A block computed where it is sent, with one BLAS thread."""
+    with one_blas_thread():
+        return block.compute()
+
+
+def fill(sheet: Sheet, plan: AnyPlan, executor: Executor, progress: Wanted = None) -> int:
+    """Compute every block the sheet lacks and write it once; how many were computed."""
+    corners = sheet.todo(plan)
+    total = len(plan.corners())
+    done = total - len(corners)
+    with reporting(progress), Progress("all pairs") as bar:
+        for block, values, direct in _computed(corners, plan, executor, sheet):
+            if values is not None:
+                sheet.write(block, values, direct)
+            else:
+                sheet.mark(block, direct)
+            done += 1
+            bar.show(done, f"{done} of {total} blocks", total)
+    return len(corners)
+
+
+def _computed(
+    corners: list[tuple[int, int]], plan: AnyPlan, executor: Executor, sheet: Sheet
+) -> Iterator[tuple[AnyBlock, Array | None, int]]:
+    """Blocks as they are done, with their values unless those are in place already."""
+    if executor is None or executor == "serial":
+        yield from _here(corners, plan, sheet, 1 if executor == "serial" else processors())
+    elif executor == "processes":
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processors(), context, _deaf) as pool:
+            yield from _sent(corners, plan, pool.submit, _any_done, IN_FLIGHT * processors())
+    elif hasattr(executor, "submit") and hasattr(executor, "scheduler_info"):
+        workers = max(1, len(executor.scheduler_info(n_workers=-1)["workers"]))
+
+        def submit(function: Any, block: AnyBlock) -> Any:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph")  # a block carries its models with it
+                return executor.submit(function, block, pure=False)
+
+        yield from _sent(corners, plan, submit, _any_done_on_dask, IN_FLIGHT * workers)
+    else:
+        refuse(HidivError, "executor", 'must be None, "serial", "processes" or a Dask client', type(executor).__name__)
+
+
+def _here(
+    corners: list[tuple[int, int]], plan: AnyPlan, sheet: Sheet, threads: int
+) -> Iterator[tuple[AnyBlock, Array | None, int]]:
+    """In this process; a matrix in memory is written where it lies."""
+    in_place = isinstance(sheet.values, np.ndarray) and sheet.errors is None
+
+    def one(corner: tuple[int, int]) -> tuple[AnyBlock, Array | None, int]:
+        block = plan.block(*corner)
+        if not in_place:
+            return block, *block.compute()
+        target = sheet.values[block.top : block.bottom, block.left : block.right]
+        _, direct = block.compute(target)
+        if sheet.is_mirrored and block.top != block.left:
+            sheet.values[block.left : block.right, block.top : block.bottom] = target.T
+        return block, None, direct
+
+    with one_blas_thread():
+        if threads == 1 or len(corners) == 1:
+            yield from map(one, corners)
+            return
+        # Down the columns: threads side by side in the same rows would fault on the same pages of a new matrix.
+        corners = sorted(corners, key=lambda corner: corner[::-1])
+        with ThreadPoolExecutor(threads) as pool:
+            # Values on their way to a store are memory too: only a few blocks at a time.
+            some = len(corners) if in_place else 4 * threads
+            for start in range(0, len(corners), some):
+                yield from _in_turn([pool.submit(one, corner) for corner in corners[start : start + some]])
+
+
+def _in_turn(futures: list[Any]) -> Iterator[Any]:
+    """What the futures give, in their order; after an interrupt what is being computed comes too, no more is begun."""
+    for i, future in enumerate(futures):
+        try:
+            found = future.result()
+        except KeyboardInterrupt:
+            begun = [other for other in futures[i:] if not other.cancel()]
+            yield from (other.result() for other in begun)
+            raise
+        yield found
+
+
+def _deaf() -> None:
+    """Ctrl-C reaches every process of a terminal: the one that waits for the others decides."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _sent(
+    corners: list[tuple[int, int]], plan: AnyPlan, submit: Any, any_done: Any, most: int
+) -> Iterator[tuple[AnyBlock, Array, int]]:
+    """Blocks sent out a few at a time, and taken in whichever comes first."""
+    waiting: dict[Any, AnyBlock] = {}
+    ahead = iter(corners)
+    try:
+        while True:
+            for corner in ahead:
+                block = plan.block(*corner)
+                waiting[submit(compute, block.packed())] = block
+                if len(waiting) >= most:
+                    break
+            if not waiting:
+                return
+            for future in any_done(list(waiting)):
+                yield waiting.pop(future), *future.result()
+    except KeyboardInterrupt:
+        # What a process of this machine is computing comes too, as with threads; a cluster is let go.
+        for future in [one for one in waiting if one.cancel() is False]:
+            yield waiting.pop(future), *future.result()
+        raise
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _any_done(futures: list[Any]) -> Any:
+    return wait(futures, return_when=FIRST_COMPLETED).done
+
+
+def _any_done_on_dask(futures: list[Any]) -> Any:
+    import distributed
+
+    wait_on_dask: Any = distributed.wait
+    return wait_on_dask(futures, return_when=FIRST_COMPLETED).done
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,126 @@
+"""All observed divergences between two lists of models by the variational recursion (definitions (5.7))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hidiv.comparison.collection.by_shape import Shelves
+from hidiv.comparison.collection.collection import Collection
+from hidiv.comparison.pairwise.plan import Pairs
+from hidiv.comparison.pairwise.state_tables import fill_state_table
+from hidiv.emissions.family import Family
+from hidiv.models.tree import Tree
+from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees
+from hidiv.recursions.variational_sweep import Own, own_terms, structure, variational_pairs
+from hidiv.types import Array
+
+TABLE_BYTES = 1 << 26  # of the emission table of one strip
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedSide:
+    """m models of one shape; `own` on the side of p."""
+
+    initial: Array  # (m, K)
+    transitions: Array  # (m, G, K, K)
+    families: tuple[Family, ...]  # one a group, of m K states
+    own: Own | None
+
+    @property
+    def n_states(self) -> int:
+        return int(self.initial.shape[1])
+
+    def take(self, which: slice) -> ObservedSide:
+        """Some of the models."""
+        index = np.arange(len(self.initial))[which]
+        states = (index[:, None] * self.n_states + np.arange(self.n_states)).ravel()
+        own = self.own
+        return ObservedSide(
+            self.initial[index],
+            self.transitions[index],
+            tuple(family.take(states) for family in self.families),
+            None if own is None else Own(own.start, own.terms[index], own.root[index]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedBlock:
+    """Models p and q of a block, and the kinds of subtrees they live on."""
+
+    kinds: Subtrees
+    p: ObservedSide
+    q: ObservedSide
+    root_weight: float
+
+    def part(self, first: slice, second: slice) -> ObservedBlock:
+        return replace(self, p=self.p.take(first), q=self.q.take(second))
+
+    def packed(self) -> ObservedBlock:
+        return self
+
+    def fill(self, out: Array, alike: bool) -> int:
+        m, n = out.shape
+        cells = max(len(self.p.families), len(self.q.families)) * self.p.n_states * self.q.n_states * n
+        height = max(1, TABLE_BYTES // (8 * cells))
+        q = (
+            np.ascontiguousarray(self.q.initial.T),
+            np.ascontiguousarray(np.moveaxis(self.q.transitions, 0, -1)),
+        )
+        for top in range(0, m, height):
+            p = self.p if height >= m else self.p.take(slice(top, top + height))
+            assert p.own is not None
+            terms = p.own.start, np.ascontiguousarray(p.own.terms), np.ascontiguousarray(p.own.root)
+            laws = np.ascontiguousarray(p.initial), np.ascontiguousarray(p.transitions)
+            # One thread: blocks are the parallelism.
+            found = variational_pairs(structure(self.kinds), terms, laws, q, _emission(p, self.q), 1)
+            out[top : top + height] = self.root_weight * found
+        return 0
+
+
+def _emission(p: ObservedSide, q: ObservedSide) -> Array:
+    """(G, m, K, K', n): KL of every state of p from every state of q, group by group."""
+    (m, k), (n, width) = p.initial.shape, q.initial.shape
+    groups = max(len(p.families), len(q.families))
+    table = np.empty((groups, m, k, width, n))
+    by_state = np.arange(n * width).reshape(n, width).T.ravel()  # the kernel wants q's models side by side
+    for g in range(groups):
+        a, b = (side.families[min(g, len(side.families) - 1)] for side in (p, q))
+        fill_state_table(a, b.take(by_state), table[g].reshape(m * k, width * n))
+    return table
+
+
+def kinds_of(tree: Tree, grouped: bool, level_weights: Array | None) -> Subtrees:
+    """The kinds of subtrees of a tree, groups told apart only where some model has them."""
+    if tree.kind == "regular" or (tree.kind == "chain" and (tree.group is None or not grouped)):
+        return regular_subtrees(tree.children or 1, tree.depth, grouped and tree.kind == "regular", level_weights)
+    group = tree.group if grouped and tree.group is not None else np.zeros(tree.n_nodes, dtype=np.int64)
+    return listed_subtrees(tree.parent, group, tree.level, level_weights)
+
+
+def observed_pairs(
+    left: Shelves, right: Shelves, tree: Tree, level_weights: Array | None = None
+) -> dict[tuple[int, int], Pairs]:
+    """The pairs of every shelf of p with every shelf of q; any numbers of states."""
+    grouped = any(shelf.models.n_groups > 1 for shelf in (*left.shelves, *right.shelves))
+    kinds = kinds_of(tree, grouped, level_weights)
+    root_weight = 1.0 if level_weights is None else float(level_weights[0])
+    ps = [_side(shelf.models, kinds, tree.n_groups, True) for shelf in left.shelves]
+    qs = ps if right is left else [_side(shelf.models, kinds, tree.n_groups, False) for shelf in right.shelves]
+    return {(a, b): ObservedBlock(kinds, p, q, root_weight) for a, p in enumerate(ps) for b, q in enumerate(qs)}
+
+
+def _side(models: Collection, kinds: Subtrees, n_groups: int | None, counted: bool) -> ObservedSide:
+    transitions, families = models.transitions[:, :n_groups], models.emissions[:n_groups]
+    own = None
+    if counted:
+        m, k = models.initial.shape
+        first, second = (grid.ravel() for grid in np.indices((k, k)))
+        each = np.arange(m)[:, None] * k
+        tables = [
+            family.take((each + first).ravel()).kl(family.take((each + second).ravel())).reshape(m, k, k)
+            for family in families
+        ]
+        own = own_terms(kinds, models.initial, transitions, np.stack(tables, axis=1))
+    return ObservedSide(models.initial, transitions, families, own)

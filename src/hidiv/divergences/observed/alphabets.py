@@ -1,0 +1,64 @@
+"""Models whose observations are symbols, as the arrays that enumeration and certificates read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hidiv.divergences.observed.interval import FiniteChain, NotApplicable, TreeLaw
+from hidiv.types import Array
+
+if TYPE_CHECKING:
+    from hidiv.emissions.family import Family
+    from hidiv.models.model import Model
+    from hidiv.models.tree import Tree
+
+
+def finite_chain(model: Model) -> FiniteChain:
+    """A homogeneous model with a finite alphabet."""
+    if model.n_groups > 1:
+        raise NotApplicable("the parameters differ from node to node")
+    return FiniteChain(model.initial, np.asarray(model.transitions[0]), symbol_probabilities(model)[0])
+
+
+def tree_law(model: Model, tree: Tree) -> TreeLaw:
+    """Transitions and probabilities by node of a listed tree, by level of a regular one."""
+    count = tree.depth if tree.kind == "regular" else tree.n_nodes
+    group = np.arange(count) if tree.kind == "regular" else tree.group
+    tables = []
+    for table in (model.transitions, symbol_probabilities(model)):
+        index = np.zeros(count, dtype=np.int64) if len(table) == 1 or group is None else group
+        tables.append(np.ascontiguousarray(table[index]))
+    return TreeLaw(model.initial, *tables)
+
+
+def symbol_probabilities(model: Model) -> Array:
+    """(G, K, M): probabilities of the symbols; NotApplicable for observations that are no symbols."""
+    tables = [family_symbols(family) for family in model.emissions]
+    if len({table.shape for table in tables}) > 1:
+        raise NotApplicable("the alphabets of the groups differ")
+    return np.stack(tables)
+
+
+def by_formula(*models: Model) -> bool:
+    """Whether divergences of the emissions are formulas: those of mixtures are integrals, which take long."""
+    return not any(f.name == "mixture" and not has_symbols(f) for m in models for f in m.emissions)
+
+
+def has_symbols(family: Family) -> bool:
+    """Whether the observations are symbols."""
+    if family.name == "mixture":
+        return all(has_symbols(each) for each in family.parameters()["components"])
+    return family.name == "categorical" or (family.name == "bernoulli" and family.n_features == 1)
+
+
+def family_symbols(family: Family) -> Array:
+    """(K, M): probabilities of the symbols of one family."""
+    if not has_symbols(family):
+        raise NotApplicable(f"{family.name} observations have no finite alphabet")
+    if family.name == "mixture":
+        weights, members = family.parameters().values()
+        return np.asarray(np.einsum("kc,ckm->km", weights, np.stack([family_symbols(each) for each in members])))
+    probs = np.asarray(family.parameters()["probs"])
+    return probs if family.name == "categorical" else np.column_stack([1.0 - probs.reshape(-1), probs.reshape(-1)])

@@ -1,0 +1,221 @@
+"""A grid of filters of q beside the states of p, and the recursions that run on it (definitions (5.5))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.observed.interval import TINY, UNIT, FiniteChain, NotApplicable
+from hidiv.recursions.belief_grid import belief_grid
+from hidiv.recursions.grid_sweeps import chance_sweeps, spread_sweeps, tangent_sweeps
+from hidiv.types import Array, Flags
+
+MEMORY = 6e8  # bytes of all tables of a grid
+FINEST = 1 << 16  # cells of an edge; a short chain visits few filters however fine they are
+_BATCH = 0.2  # seconds of sweeps between two looks at the clock
+
+
+def ticks(cells: int) -> Array:
+    """(cells + 1,): from 0 to 1, closer near the ends, where filters of sharp or sticky chains are."""
+    places = 0.5 - 0.5 * np.cos(np.pi * np.arange(cells + 1) / cells)
+    places[0], places[-1] = 0.0, 1.0
+    return places
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """Points (G, K) with, after every symbol, the corners around the next filter: index, weights (G, M, K)."""
+
+    p: FiniteChain
+    q: FiniteChain
+    points: Array
+    index: NDArray[np.int32]
+    weights: Array
+    log_scale: Array
+    excess: Array
+    reached: Flags
+    start_index: NDArray[np.int32]
+    start_weights: Array
+    start_excess: Array
+
+    @classmethod
+    def of(
+        cls, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags, cells: int, most: float = inf
+    ) -> Beliefs | None:
+        """The grid closed under p's symbols from `start` (n, K), states of p `beside` (n, K_p).
+
+        None if it has more than `most` points, or more than memory is for, or cells finer than doubles tell apart.
+        """
+        if cells > FINEST:
+            return None
+        if p.n_states > 64:
+            raise NotApplicable("p has more than 64 states")
+        if (q.moves() & (q.steps() < TINY)).any():
+            raise NotApplicable("q has probabilities too small for doubles")
+        each = q.n_symbols * (q.n_states * 24.0 + 16.0) + p.n_states * (q.n_states + 4.0) * 24.0
+        flags, limit = np.ascontiguousarray(beside), int(max(min(MEMORY / each, most), 1000))
+        tables = belief_grid(*p.laws(), *q.laws(), np.ascontiguousarray(start), flags, ticks(cells), limit)
+        return None if tables is None else cls(p, q, *tables)
+
+    @cached_property
+    def nearest(self) -> Array:
+        """(G, M, K): all weight on the corner that has most of it."""
+        return _all_on_the_largest(self.weights)
+
+    @cached_property
+    def cost(self) -> Array:
+        """(G, K_p): expected -log q(next symbol | point), moved up by the excess; +inf where q cannot emit it."""
+        law = self.p.transition @ self.p.probabilities
+        with np.errstate(invalid="ignore"):
+            each = self.excess - self.log_scale
+            infinite = np.isinf(each)
+            finite = np.where(infinite, 0.0, each) @ law.T
+            return np.where(infinite.astype(np.float64) @ law.T > 0, inf, finite)
+
+    @property
+    def counts(self) -> int:
+        """Terms whose rounding adds up in one value of one sweep."""
+        return 16 * (self.p.n_states + self.q.n_states + self.q.n_symbols) + 64
+
+
+class Progress(NamedTuple):
+    """After some sweeps: least and largest change in the last one, allowance for its rounding."""
+
+    least: float
+    largest: float
+    rounding: float
+
+
+@dataclass(eq=False)
+class Spread:
+    """Upper bounds: values (G, K_p) + level of what q costs from each point on, spread on the corners of cells."""
+
+    grid: Beliefs
+    weights: Array
+    logarithmic: bool
+    values: Array
+    level: float = 0.0
+    done: int = 0
+    off: float = 0.0
+
+    @classmethod
+    def begin(cls, grid: Beliefs, nearest: bool, logarithmic: bool) -> Spread:
+        """Nothing to come."""
+        weights = grid.nearest if nearest else grid.weights
+        return cls(grid, weights, logarithmic, np.zeros((len(grid.points), grid.p.n_states)))
+
+    def sweep(self, count: int) -> Progress:
+        """`count` further symbols."""
+        g = self.grid
+        values, least, largest = spread_sweeps(
+            *g.p.laws(), g.index, self.weights, g.cost, g.reached, self.values, count, self.logarithmic
+        )
+        return _moved(self, values, least, largest, count)
+
+
+@dataclass(eq=False)
+class Tangents:
+    """Lower bounds: values (G, K_p) + level - log(b . slopes (G, K_p, K)), for every filter b."""
+
+    grid: Beliefs
+    weights: Array
+    values: Array
+    slopes: Array
+    level: float = 0.0
+    done: int = 0
+    off: float = 0.0
+
+    @classmethod
+    def begin(cls, grid: Beliefs, nearest: bool) -> Tangents:
+        """Nothing to come."""
+        shape = len(grid.points), grid.p.n_states
+        weights = grid.nearest if nearest else grid.weights
+        return cls(grid, weights, np.zeros(shape), np.ones((*shape, grid.q.n_states)))
+
+    def sweep(self, count: int) -> Progress:
+        """`count` further symbols."""
+        g = self.grid
+        values, self.slopes, least = tangent_sweeps(
+            *g.p.laws(), *g.q.laws(), g.points, g.index, self.weights, g.reached, self.values, self.slopes, count
+        )
+        return _moved(self, values, least, inf, count)
+
+
+@dataclass(eq=False)
+class Chances:
+    """Lower bounds of the entropy to come of the grid's own chain: values (G,) + level, linear between corners."""
+
+    grid: Beliefs
+    chance: Array
+    cost: Array
+    values: Array
+    level: float = 0.0
+    done: int = 0
+    off: float = 0.0
+
+    @classmethod
+    def begin(cls, grid: Beliefs) -> Chances:
+        """Nothing to come."""
+        chance = np.exp(grid.log_scale) * (grid.weights.sum(axis=2) > 0)
+        with np.errstate(invalid="ignore"):
+            cost = -np.where(chance > 0, chance * grid.log_scale, 0.0).sum(axis=1)
+        return cls(grid, chance, cost, np.zeros(len(grid.points)))
+
+    def sweep(self, count: int) -> Progress:
+        """`count` further symbols."""
+        g = self.grid
+        values, least, largest = chance_sweeps(g.index, g.weights, self.chance, self.cost, self.values, count)
+        return _moved(self, values, least, largest, count, self.excess(values))
+
+    def excess(self, values: Array) -> float:
+        """What rounding of the cells may take: a little of the mass is anywhere between the pure states."""
+        return float((self.chance * self.grid.excess).sum(axis=1).max() * np.ptp(values))
+
+
+def _moved(
+    recursion: Spread | Tangents | Chances, values: Array, least: float, largest: float, count: int, more: float = 0.0
+) -> Progress:
+    """New values without their level, and the rounding of all sweeps so far."""
+    finite = values[np.isfinite(values)]
+    before = recursion.values[np.isfinite(recursion.values)]
+    size = max(float(np.abs(finite).max(initial=0.0)), float(np.abs(before).max(initial=0.0)))
+    cost = recursion.grid.log_scale[np.isfinite(recursion.grid.log_scale)]
+    rounding = UNIT * recursion.grid.counts * (1.0 + size + float(np.abs(cost).max(initial=0.0))) + more
+    level = float(finite.min(initial=inf)) if len(finite) else 0.0
+    recursion.values = values - level
+    recursion.level += level
+    recursion.done += count
+    recursion.off += count * rounding + 2.0 * UNIT * abs(recursion.level)
+    return Progress(least, largest, rounding)
+
+
+def swept(recursion: Spread | Tangents | Chances, steps: int, end: float, flat: float) -> tuple[Progress, bool]:
+    """`steps` sweeps, fewer once the change is the same everywhere up to `flat`; False where the time was up before.
+
+    A change is known to be flat only where its least and largest are both known: else all sweeps are done.
+    """
+    count, progress = 1, Progress(-inf, inf, 0.0)
+    while recursion.done < steps:
+        began = monotonic()
+        progress = recursion.sweep(min(count, steps - recursion.done))
+        spent = max(monotonic() - began, 1e-6) / count
+        if progress.largest - progress.least <= flat + 2.0 * progress.rounding:
+            break
+        if monotonic() > end:
+            return progress, recursion.done >= steps
+        count = int(min(max(_BATCH / spent, 1), 2 * count, 64))
+    return progress, True
+
+
+def _all_on_the_largest(weights: Array) -> Array:
+    """One where the last axis is largest, the first of equals, and zero beside it; zeros stay."""
+    best = weights.argmax(axis=-1)[..., None]
+    chosen = np.zeros_like(weights)
+    np.put_along_axis(chosen, best, (np.take_along_axis(weights, best, axis=-1) > 0).astype(np.float64), axis=-1)
+    return chosen

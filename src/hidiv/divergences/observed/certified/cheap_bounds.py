@@ -1,0 +1,148 @@
+"""Bounds of the observed divergence that cost next to nothing, for any tree and any family (definitions (5.1))."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hidiv.divergences.alignment.align import align
+from hidiv.divergences.comparable import closed
+from hidiv.divergences.joint.kl import joint_kl_rate
+from hidiv.divergences.observed.alphabets import finite_chain, symbol_probabilities, tree_law
+from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
+from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
+from hidiv.divergences.observed.interval import Interval, NotApplicable
+from hidiv.divergences.observed.variational import emission_pairs, mixed
+from hidiv.errors import HidivError
+from hidiv.models.tree import Tree
+from hidiv.recursions.levels import by_level
+from hidiv.types import Array
+
+if TYPE_CHECKING:
+    from hidiv.models.model import Model
+    from hidiv.models.until_end import UntilEnd
+
+
+ROOM = 1e-12  # relative: the joint divergence and the recursion below are right to far fewer units
+WORDS = 1 << 14  # of a block
+LONG = 1000  # symbols of the chain on which the states are matched for a rate
+MOST = 64  # states of models whose relabellings are searched
+_LEVELS = 4096  # of a recursion that is not flat by then
+
+
+def joint_above(p: Model, q: Model, tree: Tree | UntilEnd) -> float:
+    """The smallest joint divergence over relabellings of q, moved up by its rounding; +inf where there is none."""
+    try:
+        return _room(align(p, q, tree).value) if _alike(p, q) else inf
+    except HidivError:
+        return inf
+
+
+def joint_rate_above(p: Model, q: Model) -> float:
+    """The joint rate with q's states relabelled as matches p best on a long chain, moved up by its rounding."""
+    try:
+        order = align(p, q, Tree.chain(LONG)).permutation if _alike(p, q) else None
+        return inf if order is None else _room(joint_kl_rate(p, q.relabel(order)).value)
+    except HidivError:
+        return inf
+
+
+def variational_above(p: Model, q: Model, tree: Tree) -> float:
+    """V(a, b) = KL(e_p(a) || e_q(b)) + sum_c M_c(a, b), M(a, b) = -sum_a' T_p(a, a') log sum_b' T_q(b, b') exp(-V).
+
+    E_p log q(X) is at least what any guess of q's states from p's gives, H(X) at least H(X | S). M is monotone and
+    shifts constants, so that a long chain goes on with its largest last change.
+    """
+    pairs = emission_pairs(p, q)
+    if tree.kind == "listed" or (tree.kind == "chain" and tree.group is not None):
+        value = _listed_above(p, q, tree, pairs)
+    else:
+        value = _level_above(p, q, tree, pairs)
+    return _room(value, tree.depth)
+
+
+def block_below(p: Model, q: Model, tree: Tree) -> float:
+    """The divergence of the first nodes alone, as many as can be listed; 0 where observations are no symbols."""
+    try:
+        if tree.is_chain and p.n_groups == q.n_groups == 1:
+            left, right = finite_chain(p), finite_chain(q)
+            found = enumerate_chain(left, right, _listable(left.n_symbols, tree.n_nodes))
+        else:
+            part = _first_nodes(tree, _listable(symbol_probabilities(p).shape[-1], min(tree.n_nodes, 64)))
+            found = enumerate_tree(tree_law(p, part), tree_law(q, part), part.parent)
+    except (NotApplicable, HidivError):
+        return 0.0
+    return max(found.value * (1.0 - ROOM) - 1e-14, 0.0)
+
+
+def cheap(p: Model, q: Model, tree: Tree, why: str) -> Interval:
+    """The block below, the smaller of the two bounds above."""
+    ends = {
+        "smallest joint divergence over relabellings": joint_above(p, q, tree),
+        "variational recursion": variational_above(p, q, tree) if closed(p, q) else inf,
+    }
+    best = min(ends, key=lambda name: ends[name])
+    how = {"method": "cheap bounds", "upper": best, "lower": "divergence of the first nodes", "because": why}
+    return Interval(min(block_below(p, q, tree), ends[best]), ends[best], how)
+
+
+def _alike(p: Model, q: Model) -> bool:
+    return p.n_states == q.n_states <= MOST
+
+
+def _room(value: float, levels: int = 1) -> float:
+    return value * (1.0 + ROOM * min(levels, _LEVELS)) if value > 0 else 0.0
+
+
+def _listable(symbols: int, nodes: int) -> int:
+    """How many nodes have few enough words."""
+    count = 1
+    while count < nodes and count < 64 and symbols ** (count + 1) <= WORDS:
+        count += 1
+    return count
+
+
+def _first_nodes(tree: Tree, count: int) -> Tree:
+    """A listed tree of the first nodes, whole levels of a regular one."""
+    if tree.kind != "regular":
+        return Tree(tree.parent[:count], None if tree.group is None else tree.group[:count])
+    depth = 1
+    while depth < tree.depth and Tree.regular(tree.children or 1, depth + 1).n_nodes <= count:
+        depth += 1
+    part = Tree.regular(tree.children or 1, depth)
+    return Tree(part.parent, part.group)
+
+
+def _level_above(p: Model, q: Model, tree: Tree, pairs: Array) -> float:
+    """Chains and regular trees, level by level."""
+    children, depth = tree.children or 1, tree.depth
+    homogeneous = len(pairs) == len(p.transitions) == len(q.transitions) == 1
+    v = pairs[-1]
+    for level in range(depth - 1, 0, -1):
+        t_p, t_q = (m.transitions[level if len(m.transitions) > 1 else 0] for m in (p, q))
+        new = pairs[level - 1 if len(pairs) > 1 else 0] + children * _message(t_p, t_q, v)
+        if homogeneous and children == 1 and depth - level >= _LEVELS and np.isfinite(new).all():
+            return float(mixed(p.initial, q.initial, new)) + (level - 1) * float((new - v).max())
+        v = new
+    return float(mixed(p.initial, q.initial, v))
+
+
+def _listed_above(p: Model, q: Model, tree: Tree, pairs: Array) -> float:
+    """Any listed tree, all nodes of a level together."""
+    group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else tree.group
+    zero = np.zeros_like(group)
+    v = pairs[group if len(pairs) > 1 else zero]
+    of_p, of_q = (group if len(m.transitions) > 1 else zero for m in (p, q))
+    for nodes in reversed(by_level(tree.level, tree.parent)[1:]):
+        message = _message(p.transitions[of_p[nodes]], q.transitions[of_q[nodes]], v[nodes])
+        parents, starts = np.unique(tree.parent[nodes], return_index=True)
+        v[parents] += np.add.reduceat(message, starts, axis=0)
+    return float(mixed(p.initial, q.initial, v[0]))
+
+
+def _message(transition_p: Array, transition_q: Array, v: Array) -> Array:
+    """M(a, b), for stacks of transitions (..., K, K) and v (..., K_p, K_q)."""
+    rows = np.broadcast_to(transition_p[..., :, None, :], (*v.shape[:-2], v.shape[-2], v.shape[-1], v.shape[-2]))
+    return mixed(rows, transition_q[..., None, :, :], v[..., None, None, :, :])

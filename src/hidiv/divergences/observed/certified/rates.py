@@ -1,0 +1,197 @@
+"""Certified rates: closed forms, two-state filters in log-odds, contexts and grids (definitions (5.4) and (5.6))."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, log
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.divergences.observed.certified.belief_grid.grid_rates import grid_cross, grid_entropy
+from hidiv.divergences.observed.certified.contexts.context_rates import context_cross, context_entropy
+from hidiv.divergences.observed.certified.log_odds.collocation import collocated_rate
+from hidiv.divergences.observed.certified.refining import Part, Refiner, narrowed
+from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, outward
+from hidiv.divergences.observed.support.symbols import forbidden_word
+from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
+from hidiv.types import Array
+
+WIDTH, SECONDS = 1e-10, 20.0  # of an interval, and to get there, when nothing else is said
+
+
+def observed_rate(
+    p: FiniteChain,
+    q: FiniteChain,
+    enough: Callable[[Interval], bool] = lambda found: found.width <= WIDTH,
+    seconds: float = SECONDS,
+    above: float = inf,
+) -> Interval:
+    """Bounds of lim D_X(N) / N; +inf, with the word, where p emits a word q cannot.
+
+    Cross-entropy and entropy apart: in the log-odds where the filter has two states; else by contexts and by grids of
+    filters in turns, until `enough`, for `seconds`, or until an interrupt. `above`: a bound known otherwise.
+    """
+    end = monotonic() + seconds
+    word = forbidden_word(p, q)
+    if word is not None:
+        return Interval(inf, inf, {"method": "support of words", "word": list(word)})
+    return narrowed(_cross_parts(p, q), _entropy_parts(p), enough, end, above)
+
+
+def _cross_parts(p: FiniteChain, q: FiniteChain) -> list[Part]:
+    """The cross-entropy rate where it is known at once, or by closed classes of p, to be refined."""
+    try:
+        return [Part(1.0, cross_entropy_rate(p, q), [])]
+    except NotApplicable:
+        pass
+    p, q = reached(p), reached(q)
+    return [
+        Part(share, Interval(0.0, inf, {"method": "none"}), refiners_cross(part, q, p, members))
+        for share, part, members in closed_parts(p)
+    ]
+
+
+def _entropy_parts(p: FiniteChain) -> list[Part]:
+    """The entropy rate of every closed class of p, known at once or to be refined."""
+    parts = []
+    whole = reached(p)
+    for share, part, members in closed_parts(whole):
+        try:
+            parts.append(Part(share, _class_entropy(part), []))
+        except NotApplicable:
+            most = Interval(0.0, log(part.n_symbols) * (1.0 + 4.0 * UNIT), {"method": "alphabet"})
+            parts.append(Part(share, most, refiners_entropy(part, part, whole, members)))
+    return parts
+
+
+def refiners_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> list[Refiner]:
+    """What can bound the cross-entropy rate of q on a closed class p of `whole`, its states there `members`."""
+    return [context_cross(p, q), grid_cross(p, q, whole, members)]
+
+
+def refiners_entropy(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> list[Refiner]:
+    """What can bound the entropy rate of a closed class p, whatever q is."""
+    return [context_entropy(p), grid_entropy(p)]
+
+
+def cross_entropy_rate(p: FiniteChain, q: FiniteChain) -> Interval:
+    """Bounds of lim -E_p log q(x_1..N) / N, q with at most two states that it can be in, any p.
+
+    p's closed classes weighted by absorption; the filter forgets where it started. q must be able to emit what p does.
+    """
+    q = reached(q)
+    if q.n_states > 2:
+        raise NotApplicable(f"the filter of q has {q.n_states} states, not two")
+    parts = classes(p)
+    if (q.transition == 0)[[0, -1], [-1, 0]].any() and _may_be_excluded(reached(p), q, parts):
+        raise NotApplicable("q never forgets which of its states p excluded before it settled")
+    if q.n_states == 2 and not q.transition.diagonal().any():
+        return _alternating(p, q)
+    if q.n_states == 1 or (q.transition == 0)[[0, 1], [1, 0]].any():
+        return _weighted([(share, _settled(part, q)) for share, part in parts])
+    return _weighted([(share, collocated_rate(part, q)) for share, part in parts])
+
+
+def entropy_rate(p: FiniteChain) -> Interval:
+    """Bounds of lim H(X_1..N) / N, for closed classes of one or two states, or where symbols reveal the states."""
+    return _weighted([(share, _class_entropy(part)) for share, part in classes(p)])
+
+
+def reached(chain: FiniteChain) -> FiniteChain:
+    """The chain without the states it cannot be in."""
+    return chain.of_states(np.flatnonzero(reaches(chain.transition > 0)[chain.initial > 0].any(axis=0)))
+
+
+def classes(chain: FiniteChain) -> list[tuple[float, FiniteChain]]:
+    """The closed classes that are reached, each with its probability and, as initial law, its stationary one."""
+    return [(share, part) for share, part, _ in closed_parts(reached(chain))]
+
+
+def closed_parts(chain: FiniteChain) -> list[tuple[float, FiniteChain, NDArray[np.int64]]]:
+    """The closed classes of a chain that reaches all its states, and which states they have."""
+    members = closed_classes(chain.transition)
+    transient = np.ones(chain.n_states, dtype=np.bool_)
+    transient[np.concatenate(members)] = False
+    entered = absorbed(chain.initial, chain.transition, transient)
+    shares = np.array([entered[m].sum() for m in members])
+    shares /= shares.sum()
+    laws = [stationary(chain.transition[np.ix_(m, m)]) for m in members]
+    return [(float(w), chain.of_states(m, law), m) for w, m, law in zip(shares, members, laws, strict=True)]
+
+
+def _may_be_excluded(p: FiniteChain, q: FiniteChain, parts: list[tuple[float, FiniteChain]]) -> bool:
+    """Whether p, before it settles in a class, may emit a symbol that a state of q has not."""
+    settled = sum(part.n_states for _, part in parts) == p.n_states
+    emitted = (p.probabilities > 0).any(axis=0)
+    return not settled and bool((q.probabilities[:, emitted] == 0).any())
+
+
+def _class_entropy(p: FiniteChain) -> Interval:
+    """Entropy rate of an irreducible chain."""
+    steps = p.steps()
+    if ((steps > 0).sum(axis=2) <= 1).all():  # a state and a symbol tell the next state
+        law = steps.sum(axis=2).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = -np.where(law > 0, law * np.log(law), 0.0).sum(axis=1)
+        return _exact(float(p.initial @ rows), p, "entropy of the next symbol given the state")
+    if p.n_states > 2:
+        raise NotApplicable(f"the filter of p has {p.n_states} states, not two")
+    return collocated_rate(p, p)
+
+
+def _settled(p: FiniteChain, q: FiniteChain) -> Interval:
+    """q that ends in a state and stays, or cannot leave one: as good as the best state to stay in.
+
+    log q(x) is, up to log N, the largest over the time of the only jump; along p's law that is
+    min over r of -E log q_r(x) - log T(r, r), states never stayed in left out.
+    """
+    symbols = p.initial @ p.probabilities
+    with np.errstate(divide="ignore"):
+        stay = np.log(q.transition.diagonal())
+    return _exact(float(np.min(_costs(symbols, q) - stay)), p, "one state of q in the long run")
+
+
+def _alternating(p: FiniteChain, q: FiniteChain) -> Interval:
+    """q that changes state at every step: in pairs of symbols it stays as it started."""
+    p = reached(p)
+    pairs = FiniteChain(p.initial, p.transition @ p.transition, p.probabilities)
+    members = closed_classes(pairs.transition)
+    transient = np.ones(p.n_states, dtype=np.bool_)
+    transient[np.concatenate(members)] = False
+    entered = absorbed(p.initial, pairs.transition, transient)
+    total = 0.0
+    for m in members:
+        first = np.zeros(p.n_states)
+        first[m] = stationary(pairs.transition[np.ix_(m, m)])
+        now, then = (_costs(law @ p.probabilities, q) for law in (first, first @ p.transition))
+        total += float(entered[m].sum() * np.min((now + then[::-1])[q.initial > 0])) / 2
+    return _exact(total, p, "q alternates between its states")
+
+
+def _costs(symbols: Array, q: FiniteChain) -> Array:
+    """(K,): -sum_x symbols(x) log q_r(x), +inf where a symbol is missing from r."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(-np.where(symbols > 0, symbols * np.log(q.probabilities), 0.0).sum(axis=1))
+
+
+def _exact(value: float, p: FiniteChain, method: str) -> Interval:
+    """A closed form with its rounding: logarithms, sums and a stationary law, all of positive numbers."""
+    if not np.isfinite(value):
+        raise NotApplicable("q cannot emit what p does")
+    allowance = UNIT * (8.0 * p.n_states**2 + 2.0 * p.n_symbols + 40.0) * (1.0 + abs(value))
+    return outward(value - allowance, value + allowance, {"method": method, "rounding": allowance})
+
+
+def _weighted(parts: list[tuple[float, Interval]]) -> Interval:
+    """The mean of intervals; the weights are right to a few units."""
+    if len(parts) == 1:
+        return parts[0][1]
+    off = 32.0 * UNIT * len(parts) * max(abs(part.upper) for _, part in parts)
+    how: dict[str, Any] = {
+        "method": "closed classes of p",
+        "classes": [part.how | {"weight": share} for share, part in parts],
+    }
+    return outward(sum(w * part.lower for w, part in parts) - off, sum(w * part.upper for w, part in parts) + off, how)

@@ -1,0 +1,153 @@
+"""Quadrature over the sample space of one continuous number, for all states of two models at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hidiv.emissions.family import Family
+from hidiv.emissions.numerics.quadrature import unit_rule
+from hidiv.types import Array
+
+NODES = 16  # of a panel
+TAIL = 40.0  # e^-TAIL of the peak no longer shows
+LOWEST = 1e6  # log-densities below are as good as none
+COVERED = 1e-9  # mass the points may miss before the rule is refused
+LEVELS = 40
+RESOLVED = 36.0  # log-odds beyond which a proportion and one are the same double
+_POSITIVE = ("exponential", "gamma", "log_normal")
+
+
+class Fineness(NamedTuple):
+    """agree: what a panel's mass may differ from that of its halves; bend: how much the log-ratio of two states may
+    change over a panel (a filter turns within a few units of it); faint: mass that need not be resolved."""
+
+    agree: float
+    bend: float
+    faint: float
+
+
+FINE = Fineness(1e-14, 6.0, 1e-18)  # 16 nodes then err by about 1e-13
+QUICK = Fineness(1e-10, 9.0, 1e-14)  # far below the error of any number of draws
+
+
+def panel_rule(p: Family, q: Family, fineness: Fineness = FINE) -> tuple[Array, Array]:
+    """(J,) points and weights: integral f = sum weight f(x) for f of the size of the densities of p and q.
+
+    Positive numbers and proportions are integrated in their logarithm and log-odds, where densities have no poles.
+    """
+    change = _variable(p), _variable(q)
+    kind = change[0] if change[0] == change[1] else "line"
+    starts, ends = (np.concatenate(parts) for parts in zip(*(_ends(f, kind) for f in (p, q)), strict=True))
+    inner = np.concatenate([_bends(f, kind) for f in (p, q)])
+    lo, hi = float(starts.min()), float(ends.max())
+    edges = np.unique(np.concatenate([[lo, hi], starts, ends, inner[(inner > lo) & (inner < hi)]]))
+    left, size = edges[:-1], np.diff(edges)
+    done: list[tuple[Array, Array]] = []
+    for _ in range(LEVELS):
+        whole, bend = _masses(p, q, kind, left, size, fineness.faint)
+        half = 0.5 * size
+        first, second = (_masses(p, q, kind, start, half, 1.0)[0] for start in (left, left + half))
+        rough = np.abs(first + second - whole).max(axis=1) > fineness.agree
+        again = (rough | (bend > fineness.bend)) & (left + half > left)
+        done.append((left[~again], size[~again]))
+        left, size = np.concatenate([left[again], (left + half)[again]]), np.concatenate([half[again]] * 2)
+        if not left.size:
+            break
+    left, size = (np.concatenate(parts) for parts in zip(*done, (left, size), strict=True))
+    order = np.argsort(left)
+    nodes, weights = unit_rule(NODES)
+    y = (left[order, None] + size[order, None] * nodes).ravel()
+    x, slope = _back(y, kind)
+    weight = (size[order, None] * weights).ravel() * slope
+    matters = weight * np.exp(_logs(p, q, x)).max(axis=1) > 1e-6 * fineness.faint
+    return x[matters], weight[matters]
+
+
+def tail_points(family: Family) -> tuple[Array, Array]:
+    """(K,), (K,): counts or numbers beyond which a state has no mass to speak of."""
+    return _ends(family, "line", step=1.0)
+
+
+def _variable(family: Family) -> str:
+    """What to integrate over: x itself, its logarithm, its log-odds, or an angle."""
+    if family.name in _POSITIVE:
+        return "log"
+    return {"beta": "log-odds", "von_mises": "angle"}.get(family.name, "line")
+
+
+def _back(y: Array, kind: str) -> tuple[Array, Array]:
+    """x and dx/dy."""
+    if kind == "log":
+        x = np.exp(y)
+        return x, x
+    if kind == "log-odds":
+        x = 1.0 / (1.0 + np.exp(-y))
+        return x, x * (1.0 / (1.0 + np.exp(y)))
+    return y, np.ones_like(y)
+
+
+def _there(x: Array, kind: str) -> Array:
+    """The variable of integration of x."""
+    if kind == "log":
+        return np.log(x)
+    return np.log(x) - np.log1p(-x) if kind == "log-odds" else x
+
+
+def _logs(p: Family, q: Family, x: Array) -> Array:
+    """(n, K + L): log-densities of all states."""
+    from hidiv.divergences.observed.quadrature.points import log_weights
+
+    return np.concatenate([log_weights(family, x[:, None]) for family in (p, q)], axis=1)
+
+
+def _masses(p: Family, q: Family, kind: str, left: Array, size: Array, faint: float) -> tuple[Array, Array]:
+    """(P, K + L): the mass of every panel; (P,): how much the log-ratio of two states changes over it at most."""
+    nodes, weights = unit_rule(NODES)
+    x, slope = _back((left[:, None] + size[:, None] * nodes).ravel(), kind)
+    logs = np.maximum(_logs(p, q, x), -LOWEST).reshape(len(left), NODES, -1)
+    masses = np.einsum("pns,n,pn->ps", np.exp(logs), weights, slope.reshape(len(left), NODES)) * size[:, None]
+    # A state far below the others has no say in a filter, and where p is never, nothing bends.
+    logs = np.maximum(logs, logs.max(axis=2, keepdims=True) - TAIL)
+    ratios = logs[:, :, :, None] - logs[:, :, None, :]
+    bend = (ratios.max(axis=1) - ratios.min(axis=1)).max(axis=(1, 2))
+    return masses, np.where(masses[:, : p.n_states].max(axis=1) > faint, bend, 0.0)
+
+
+def _ends(family: Family, kind: str, step: float | None = None) -> tuple[Array, Array]:
+    """(K,), (K,): the range, in the variable of integration, outside which each state's density does not show."""
+    if kind == "angle":
+        return np.full(family.n_states, -np.pi), np.full(family.n_states, np.pi)
+    starts, ends = np.zeros(family.n_states), np.zeros(family.n_states)
+    for s in range(family.n_states):
+        one = family.take([s])
+        drawn = one.draw(np.zeros(256, dtype=np.int64), np.random.default_rng(0))[:, 0]
+        y = np.sort(_there(drawn, kind))
+        height = _height(one, y, kind).max()
+        spread = max(float(y[-1] - y[0]), 1e-300 if step is None else step, 1e-9 * abs(float(y[0])))
+        for at, sign, out in ((y[0], -1.0, starts), (y[-1], 1.0, ends)):
+            reach = 0.25 * spread
+            while _height(one, np.array([at + sign * reach]), kind)[0] > height - TAIL and reach < 1e15 * spread:
+                reach *= 1.5
+            out[s] = np.ceil(at + sign * reach) if step is not None else at + sign * reach
+    if kind == "log-odds":
+        return np.maximum(starts, -RESOLVED), np.minimum(ends, RESOLVED)
+    return starts, ends
+
+
+def _height(one: Family, y: Array, kind: str) -> Array:
+    """Log-density in the variable of integration."""
+    from hidiv.divergences.observed.quadrature.points import log_weights
+
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        x, slope = _back(y, kind)
+        return np.nan_to_num(log_weights(one, x[:, None])[:, 0] + np.log(slope), nan=-np.inf, neginf=-np.inf)
+
+
+def _bends(family: Family, kind: str) -> Array:
+    """Where a density may have a kink."""
+    if kind == "line":
+        found = family.parameters()
+        return np.concatenate([np.zeros(1), *(np.ravel(found[key]) for key in ("loc", "mean") if key in found)])
+    return np.zeros(0)

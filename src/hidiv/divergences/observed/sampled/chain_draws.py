@@ -1,0 +1,189 @@
+"""Draws of chains from p: one-step divergences summed, with controls of known mean (definitions (5.4) and (5.8))."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hidiv.divergences.observed.alphabets import family_symbols
+from hidiv.divergences.observed.quadrature.panels import QUICK
+from hidiv.divergences.observed.quadrature.points import points
+from hidiv.divergences.observed.sampled.chain_counts import Counts, counts_of
+from hidiv.divergences.observed.sampled.draws import Batch
+from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
+from hidiv.divergences.observed.sampled.tree_counts import ROUNDING
+from hidiv.divergences.observed.sampled.weighing import weigh, weigh_ratio
+from hidiv.inference.sampling import draw_observations, draw_states
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.recursions.chain_sums import chain_sums, node_sums
+from hidiv.recursions.filters import Filters, Weights, carried_difference, run_both
+from hidiv.recursions.predictive import Following, Past, Points, Wanted
+from hidiv.types import Array, IntArray
+
+CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
+FEW_SYMBOLS = 8
+LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
+LAST = 8  # nodes at the end that have coefficients of their own
+
+
+@dataclass(frozen=True, eq=False)
+class ChainPair:
+    """p and q on a chain; `spaces` the points of each pair of emission groups, `space_of` (N,) which one a node has."""
+
+    p: Model
+    q: Model
+    tree: Tree
+    spaces: tuple[Points, ...]
+    space_of: IntArray
+
+    @classmethod
+    def of(cls, p: Model, q: Model, tree: Tree) -> ChainPair:
+        """NotApplicable where the observations of a node are no sum over points."""
+        if len(p.emissions) == len(q.emissions) == 1:
+            space = points(p.emissions[0], q.emissions[0], QUICK)
+            return cls(p, q, tree, (space,), np.zeros(tree.n_nodes, dtype=np.int64))
+        group = np.asarray(tree.group)
+        at_p, at_q = (np.minimum(group, len(m.emissions) - 1) for m in (p, q))
+        pairs, space_of = np.unique(np.stack([at_p, at_q], axis=1), axis=0, return_inverse=True)
+        spaces = tuple(points(p.emissions[a], q.emissions[b], QUICK) for a, b in pairs.tolist())
+        return cls(p, q, tree, spaces, np.asarray(space_of).ravel())
+
+    @cached_property
+    def moves(self) -> tuple[Array, Array]:
+        """(1, K, K) or (N, K, K): transitions of p and of q, by node where they differ."""
+        return moves_of(self.p, self.tree), moves_of(self.q, self.tree)
+
+    @cached_property
+    def close(self) -> bool:
+        """Whether q is near p, state by state."""
+        if self.p.n_states != self.q.n_states:
+            return False
+        apart = [self.q.initial - self.p.initial, self.moves[1] - self.moves[0]]
+        apart += [np.ones(1) if s.apart is None else np.abs(s.apart) @ s.weight for s in self.spaces]
+        return all(float(np.abs(a).max()) <= CLOSE for a in apart)
+
+    @cached_property
+    def following(self) -> Following | None:
+        """Where the step after next is cheap to look at: few symbols, the same laws at every node."""
+        space, (move_p, move_q) = self.spaces[0], self.moves
+        if (
+            self.close
+            or len(self.spaces) > 1
+            or self.p.n_states + self.q.n_states < 5
+            or not space.symbols
+            or len(space.weight) > FEW_SYMBOLS
+        ):
+            return None
+        if len(move_p) > 1 or len(move_q) > 1:
+            return None
+        return Following(move_p[0] @ space.p, move_q[0] @ space.q)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Posterior counts of p and their means."""
+        return counts_of(self.p, self.q, self.tree, self.spaces, self.space_of, self.moves[0])
+
+    def past(self, x: Array) -> tuple[Past, Filters, Filters, Weights, Weights]:
+        """Filters along x (n, N, F), and the weights of the observations under p and q."""
+        weights_p, weights_q = weigh(self.p, self.tree, x), weigh(self.q, self.tree, x)
+        moves_p, moves_q = self.moves
+        one, two = run_both((self.p.initial, self.q.initial), self.moves, (weights_p, weights_q))
+        apart: tuple[Array, Array] | tuple[None, None] = (None, None)
+        if self.close:
+            log_p, log_q, given = weights_p.logs(), weights_q.logs(), two.log_prob[:, None, :]
+            with np.errstate(invalid="ignore", over="ignore"):
+                weight_q = np.exp(log_q - given)
+                change = np.exp(log_p - given) * np.expm1(weigh_ratio(self.p, self.q, self.tree, x))
+            change = np.where(log_p > -np.inf, change, weight_q)
+            start, changes = self.q.initial - self.p.initial, moves_q - moves_p
+            apart = carried_difference(start, moves_q, changes, one, weight_q, change)
+        return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
+
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
+        """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
+
+        lean: without those that take longest, products of filter probabilities.
+        """
+        states = draw_states(self.p, self.tree, size, rng)
+        x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+        events = drawn_counts(states, None, self.p.n_states)
+        found = self._by_kernel(x, events, lean) if self.is_plain else None
+        return self._by_node(x, events, lean) if found is None else found
+
+    @cached_property
+    def expected(self) -> tuple[Array, Array]:
+        """Means of the first states and transitions that are drawn, and what one more of each may add."""
+        means = np.concatenate([self.counts.initial, self.counts.pairs.ravel()])
+        return means, event_costs(self.p, self.q, jumps=False)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the laws are the same at every node, and not so close that differences must be carried."""
+        alike = len(self.spaces) == 1 and len(self.moves[0]) == len(self.moves[1]) == 1
+        return alike and not self.close and len(self.spaces[0].weight) > 0
+
+    def _by_node(self, x: Array, events: Array, lean: bool) -> Batch:
+        past, one, two, weights_p, weights_q = self.past(x)
+        wanted = Wanted(not lean, None if lean else self.following)
+        base, sums = node_sums(self.spaces, self.space_of, past, wanted, LAST)
+        plain = (one.log_prob - two.log_prob).sum(axis=0)
+        counted = self.counts.along(one, x, weights_p, weights_q)
+        return Batch(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
+
+    def _by_kernel(self, x: Array, events: Array, lean: bool) -> Batch | None:
+        """All sums in one go; None where probabilities are too small for it."""
+        space, models = self.spaces[0], (self.p, self.q)
+        counted = bool(self.counts.emissions)
+        shift: Array | float = 0.0
+        if space.symbols:
+            row_of = x[:, :, 0].astype(np.int64)
+            tables, logs = self.symbol_rows, None
+        else:
+            row_of = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
+            weights = [weigh(model, self.tree, x) for model in models]
+            scales = [0.0 if w.scale is None else w.scale.sum(axis=0) for w in weights]
+            shift = scales[0] - scales[1]
+            tables = [_by_row(w.value) for w in weights]
+            logs = (_by_row(weights[0].logs()), _by_row(weights[1].logs())) if counted else None
+        following = None if lean or self.following is None else (self.following.p, self.following.q)
+        laws = [(m.initial, m.transitions[0], table) for m, table in zip(models, tables, strict=True)]
+        symbols = space.symbols and counted
+        # Portions run side by side already; threads of its own are for what takes longer than to start them.
+        threads = 1 if row_of.size * len(space.weight) < LONG else 0
+        p, q = laws
+        found = chain_sums(p, q, row_of, self.point_tables, following, logs, symbols, not lean, LAST, threads)
+        if found is None:
+            return None
+        controls = found[:, 2:]
+        means = self.counts.means()
+        first = 2 * (self.p.n_states + self.q.n_states - 2 + (following is not None))
+        mine = controls[:, first : first + len(means)]
+        mine -= means
+        if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
+            shown = self.counts.emissions[0][2].ravel()
+            mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
+        return Batch(found[:, 0] + shift, found[:, 1], controls, events)
+
+    @cached_property
+    def symbol_rows(self) -> list[Array]:
+        """(M, K) for p and (M, L) for q: the probabilities of each symbol."""
+        return [np.ascontiguousarray(family_symbols(m.emissions[0]).T) for m in (self.p, self.q)]
+
+    @cached_property
+    def point_tables(self) -> tuple[Array, Array, Array, Array]:
+        """The points as the kernel reads them."""
+        space = self.spaces[0]
+        return (np.ascontiguousarray(space.p), np.ascontiguousarray(space.q_scaled), space.scale, space.weight)
+
+
+def _by_row(values: Array) -> Array:
+    """(n N, K) of values (N, K, n)."""
+    return np.ascontiguousarray(values.transpose(2, 0, 1)).reshape(-1, values.shape[1])
+
+
+def moves_of(model: Model, tree: Tree) -> Array:
+    """(1, K, K), or (N, K, K) for a model whose transitions have groups."""
+    return model.transitions if len(model.transitions) == 1 else model.transitions[tree.group]

@@ -1,0 +1,217 @@
+"""Means with control variates: the coefficients of each part of the draws are fitted on the other parts."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.types import Array, Flags
+
+FOLDS = 5
+SHARE = 3  # at most one control for so many draws
+SPARE = 4  # draws for each control from which on the error falls as that of any mean
+FEWEST = 30  # draws from which on coefficients are fitted at all
+COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
+BLURRED = 1e-6  # the same where only products of controls are known
+MANY = 10**8  # multiplications from which on a factorisation of all draws takes too long
+FAIR = 5.0  # standard errors that the sample mean of a control may be off
+SETTLED = 20.0  # draws for each unit of kurtosis
+CHANCE = 2.0  # standard errors of a coefficient that mean nothing
+EXACT = 1e-13  # relative spread of what is but rounded
+SURE = 1e-12  # deviations of counts below this mean that nothing else can happen
+NEGLIGIBLE = 1e-3  # share of a standard error
+SHARED = 10.0  # draws for each unit of a control's kurtosis: fewer decide it, and its coefficient, alone
+Z95 = 1.959963984540054  # two-sided 95 % of a normal law
+
+
+class Mean(NamedTuple):
+    """Estimate, standard error, number of controls used, and the draws with their controls taken out."""
+
+    value: float
+    std_error: float
+    controls: int
+    draws: Array
+    settled: bool = True  # the standard error can be trusted: no rare event seems to be missing among the draws
+    full: bool = True  # more draws would bring no more controls
+
+    def half_width(self) -> float:
+        """Of the 95 % interval, by Student's law to second order."""
+        return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1, 1)))
+
+
+def plain_mean(draws: Array, full: bool = True) -> Mean:
+    """Without controls; where rare events are missing the spread is taken to be at least the value."""
+    spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.inf
+    value = float(draws.mean())
+    fair = len(draws) >= SETTLED * kurtosis(draws)
+    return Mean(value, (spread if fair else max(spread, abs(value))) / sqrt(len(draws)), 0, draws, fair, full)
+
+
+def kurtosis(draws: Array) -> float:
+    """Fourth moment over the square of the second; 3 for a normal law."""
+    square = np.square(draws - draws.mean())
+    second = float(square.mean())
+    return float(square @ square) / len(draws) / second**2 if second**2 > 0 else 3.0
+
+
+def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
+    """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
+
+    At most one for three different draws. Left out are those that others before them nearly determine, those whose
+    sample mean shows that these draws miss rare events, and those that a few draws make; all of them where a few draws
+    decide what is left. The error allows for what the missing events add: as much as the draws show, and no more than
+    one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
+    """
+    if len(draws) < FEWEST or not draws.std() > 0:
+        return plain_mean(draws, full=len(draws) >= FEWEST)
+    with np.errstate(invalid="ignore", over="ignore"):
+        marks = controls @ np.cos(np.arange(controls.shape[1]))  # any mixture tells draws apart
+    different = len(np.unique(marks))
+    most = different // SHARE
+    controls = controls[:, np.isfinite(controls).all(axis=0)]
+    # One that is off by itself would make others off that have nothing to do with it.
+    apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
+    basis, offset, size = _orthonormal(controls[:, ~apart][:, : 4 * most], most)
+    off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
+    kept = ~off & (SHARED * (basis**4).sum(axis=0) <= 1.0)
+    missing = [(basis[:, off], offset[off], size[off]), _orthonormal(controls[:, apart][:, : 4 * most], most)]
+    folds = _Folds(draws, basis[:, kept], offset[kept])
+    count = int(kept.sum())
+    full = count * SPARE <= different
+    # Half of them where they are many for these draws, and no further search: one of many tries looks good by chance.
+    for tried in dict.fromkeys((count, count if full else count // 2)):
+        found = folds.fitted(tried) if tried else None
+        if found is not None and found.settled:
+            # Folds share what their coefficients were fitted on, which the spread does not show.
+            found = found._replace(std_error=found.std_error * (1.0 + 0.5 * tried / len(draws)))
+            reach = steps * (float(np.ptp(draws)) + abs(found.value))
+            lacking = sum(_lacking(found, *part, reach) for part in missing)
+            found = widened(found, 1.0, lacking, least=False)
+            bare = plain_mean(draws, full=False)
+            return found._replace(full=full) if found.std_error < bare.std_error else bare
+    return plain_mean(draws, full=not count)
+
+
+def _off(mean: Array, spread: Array | float, n: int) -> Flags:
+    """Which sample means are off by more standard errors than chance explains."""
+    return np.asarray(np.abs(mean) * sqrt(n) > FAIR * spread)
+
+
+def _lacking(found: Mean, basis: Array, offset: Array, size: Array, reach: float) -> float:
+    """What the events add that directions (n, m) of these sample means and lengths count and the draws do not show."""
+    slopes = np.abs((found.draws - found.value) @ basis) - CHANCE * float(found.draws.std())
+    return float(np.clip(slopes, 0.0, reach * size) @ np.abs(offset))
+
+
+def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
+    """Mean of draws (n,) with the first `most` independent controls; coefficients come from the other folds, so that
+    the estimate stays unbiased."""
+    basis, offset, _ = _orthonormal(controls[:, : 4 * most], most)
+    found = _Folds(draws, basis, offset).fitted(basis.shape[1]) if basis.shape[1] else None
+    return plain_mean(draws) if found is None else found
+
+
+def unseen(controls: Array) -> float:
+    """The largest expected number, in one draw, of an event whose count is a control and that no draw has shown.
+
+    Such a control is the same in all draws, less its mean.
+    """
+    if not controls.size:
+        return 0.0
+    first = controls[0]
+    missing = np.where((controls == first).all(axis=0), np.abs(first), 0.0)
+    return float(missing.max())
+
+
+def widened(mean: Mean, chance: float, reach: float, least: bool = True) -> Mean:
+    """With what an event of this chance, never drawn, may add: it may change a draw by as much as `reach`.
+
+    least: and by the value at least.
+    """
+    reach = max(reach, abs(mean.value)) if least else reach
+    if chance * reach <= NEGLIGIBLE * mean.std_error:
+        return mean
+    return mean._replace(std_error=float(np.hypot(mean.std_error, chance * reach)))
+
+
+class _Folds:
+    """Normal equations of the draws outside each fold, with an intercept; in this basis they are nearly the identity.
+
+    Those of the first columns alone are a corner of them.
+    """
+
+    def __init__(self, draws: Array, basis: Array, offset: Array) -> None:
+        n = len(draws)
+        self.draws, self.basis, self.offset = draws, basis, offset
+        off = draws - draws.mean()
+        ends = -(-np.arange(FOLDS + 1) * n // FOLDS)
+        self.folds = [slice(ends[f], ends[f + 1]) for f in range(FOLDS)]
+        rest = n - np.diff(ends)
+        sums = np.stack([basis[mine].sum(axis=0) for mine in self.folds])
+        grams = np.stack([basis[mine].T @ basis[mine] for mine in self.folds])
+        grams = grams.sum(axis=0) - grams
+        self.grams = grams - sums[:, :, None] * sums[:, None, :] / rest[:, None, None]
+        right = basis.T @ off - np.stack([off[mine] @ basis[mine] for mine in self.folds])
+        self.right = right - sums * (np.array([off[mine].sum() for mine in self.folds]) / rest)[:, None]
+
+    def fitted(self, count: int) -> Mean | None:
+        """The mean with the first `count` columns; None where only one fold has seen one of them move."""
+        try:
+            slopes = np.linalg.solve(self.grams[:, :count, :count], self.right[:, :count, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            return None
+        parts = zip(self.folds, slopes, strict=True)
+        left = np.concatenate(
+            [self.draws[f] - (self.basis[f, :count] @ slope + self.offset[:count] @ slope) for f, slope in parts]
+        )
+        n, value, spread = len(left), float(left.mean()), float(left.std(ddof=1))
+        # Rounding is no sign of anything.
+        fair = n >= SETTLED * kurtosis(left) or spread <= EXACT * abs(value)
+        return Mean(value, spread / sqrt(n), count, left, fair)
+
+
+def _orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
+    """(n, m) orthonormal columns that span the first m independent centred controls; (m,) their sample means, and their
+    lengths before they were made to be one."""
+    n = len(controls)
+    mean = controls.mean(axis=0)
+    centred = controls - mean
+    size = np.sqrt(np.einsum("ij,ij->j", centred, centred))
+    good = np.isfinite(size) & (size > 1e-12 * (np.abs(mean) * sqrt(n) + np.finfo(float).tiny))
+    if not good.any() or most < 1:
+        return np.zeros((n, 0)), np.zeros(0), np.zeros(0)
+    if not good.all():
+        centred, mean, size = centred[:, good], mean[good], size[good]
+    if centred.shape[1] >= n:
+        centred, mean, size = centred[:, : n - 1], mean[: n - 1], size[: n - 1]
+    centred /= size
+    if centred.size * centred.shape[1] < MANY:
+        triangle = np.asarray(np.linalg.qr(centred, mode="r"))
+        keep = np.flatnonzero(np.abs(np.diagonal(triangle)) > COLLINEAR)[:most]
+        # The columns kept are a rotation of those of the triangle, whose own triangle is theirs too.
+        back = np.linalg.inv(np.asarray(np.linalg.qr(triangle[:, keep], mode="r")))
+    else:
+        keep, products = _from_products(centred.T @ centred, most)
+        back = np.linalg.inv(products)
+    return centred[:, keep] @ back, (mean[keep] / size[keep]) @ back, size[keep] / np.abs(np.diagonal(back))
+
+
+def _from_products(gram: Array, most: int) -> tuple[NDArray[np.intp], Array]:
+    """Which columns are independent, and their triangle (m, m), from products (F, F) of columns of length one.
+
+    Ten times as fast as a factorisation of the columns, and blind to what is left of a column below 1e-7.
+    """
+    triangle = np.zeros((most, len(gram)))
+    keep: list[int] = []
+    for j in range(len(gram)):
+        row = gram[j, j:] - triangle[: len(keep), j] @ triangle[: len(keep), j:]
+        if row[0] > BLURRED**2:
+            triangle[len(keep), j:] = row / sqrt(row[0])
+            keep.append(j)
+            if len(keep) == most:
+                break
+    chosen = np.array(keep, dtype=np.intp)
+    return chosen, triangle[: len(keep), chosen]

@@ -1,0 +1,131 @@
+"""Posterior counts of p and observed pairs on a tree, less their means (definitions (5.8))."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
+from hidiv.divergences.observed.quadrature.points import log_weights
+from hidiv.divergences.observed.sampled.weighing import nodes_of
+from hidiv.emissions.family import Family
+from hidiv.emissions.registry import has_kl
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.types import Array, IntArray
+
+ROUNDING = 1e-20  # divergences of two laws below this are of one law: what is left of their log-ratio is noise
+
+
+class Shown(NamedTuple):
+    """What the nodes of an emission group are counted by: symbols, or log p_s/q_r; means (K, M) or (K, L)."""
+
+    nodes: IntArray
+    p: Family
+    q: Family
+    symbols: bool
+    means: Array
+
+
+class TreeCounts(NamedTuple):
+    """parent (N,), transitions by node and their groups, laws of p's states (N, K), means of what is counted."""
+
+    tree: Tree
+    levels: list[IntArray]
+    moves: Array
+    group: IntArray
+    laws: Array
+    shown: list[Shown]
+
+    def along(self, own: Array, x: Array) -> Array:
+        """(n, F): expected counts given x, less their means: over all nodes, by group, and pairs of symbols."""
+        count, _, states = own.shape
+        posterior = np.empty_like(own)
+        root = own[:, 0] * self.laws[0]
+        posterior[:, 0] = root / root.sum(axis=1, keepdims=True)
+        groups = int(self.group.max()) + 1
+        pairs = np.zeros((groups, count, states, states))
+        means = np.zeros((groups, states, states))
+        for nodes in self.levels[1:]:
+            parent = self.tree.parent[nodes]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                top = own[:, nodes].max(axis=2, keepdims=True)
+                raw = np.einsum("nus,urs->nur", own[:, nodes] / top, self.moves[nodes])
+                share = np.where(raw > 0, posterior[:, parent] / raw, 0.0)
+            both = share[:, :, :, None] * self.moves[nodes] * (own[:, nodes] / top)[:, :, None, :]
+            posterior[:, nodes] = both.sum(axis=2)
+            expected = self.laws[parent][:, :, None] * self.moves[nodes]
+            for g in np.unique(self.group[nodes]).tolist():
+                mine = self.group[nodes] == g
+                pairs[g] += both[:, mine].sum(axis=1)
+                means[g] += expected[mine].sum(axis=0)
+        flat = (pairs - means[:, None]).transpose(1, 0, 2, 3).reshape(count, groups, -1)
+        seen = [self._emissions(shown, posterior, x) for shown in self.shown]
+        alike = len({(s.symbols, s.means.shape) for s in self.shown}) == 1
+        out = [posterior[:, 0] - self.laws[0], flat.sum(axis=1)]
+        if alike and len(seen) > 1:
+            out.append(np.sum(seen, axis=0))
+        out.extend(seen)
+        if groups > 1:
+            out.append(flat.reshape(count, -1))
+        return np.concatenate([*out, *self._pairs(x)], axis=1)
+
+    def _emissions(self, shown: Shown, posterior: Array, x: Array) -> Array:
+        """(n, K M): counts of symbols by state, or posterior means of log p_s/q_r."""
+        at, values = posterior[:, shown.nodes], x[:, shown.nodes]
+        if shown.symbols:
+            width = shown.means.shape[1]
+            found = np.stack([np.einsum("nus,nu->ns", at, values[:, :, 0] == m) for m in range(width)], axis=2)
+        else:
+            rows = values.reshape(-1, values.shape[2])
+            logs = [log_weights(f, rows[:, : f.n_features]).reshape(*at.shape[:2], -1) for f in (shown.p, shown.q)]
+            found = np.einsum("nus,nus->ns", at, logs[0])[:, :, None] - np.einsum("nus,nur->nsr", at, logs[1])
+            found[:, shown.means < ROUNDING * len(shown.nodes)] = 0.0
+        return (found - shown.means).reshape(len(x), -1)
+
+    def _pairs(self, x: Array) -> list[Array]:
+        """(n, M^2): how often a symbol stands above another, where all observations are symbols of one alphabet."""
+        if len(self.shown) != 1 or not self.shown[0].symbols or self.tree.n_nodes == 1:
+            return []
+        table = family_symbols(self.shown[0].p)
+        width, edges = table.shape[1], self.tree.parent[1:]
+        code = (x[:, edges, 0] * width + x[:, 1:, 0]).astype(np.int64)
+        code += np.arange(len(x))[:, None] * width**2
+        found = np.bincount(code.ravel(), minlength=len(x) * width**2).reshape(len(x), -1)
+        law = (self.laws[edges][:, :, None] * self.moves[1:]).sum(axis=0)
+        return [found - (table.T @ law @ table).ravel()]
+
+
+def counts_on(p: Model, q: Model, tree: Tree, moves: Array, levels: list[IntArray]) -> TreeCounts:
+    """Means from the laws of p's states, root first."""
+    laws = np.empty((tree.n_nodes, p.n_states))
+    laws[0] = p.initial
+    for nodes in levels[1:]:
+        laws[nodes] = np.einsum("ur,urs->us", laws[tree.parent[nodes]], moves[nodes])
+    shown = []
+    groups = max(len(p.emissions), len(q.emissions))
+    for g in range(groups):
+        nodes = nodes_of(tree, g, groups)
+        one, two = (m.emissions[min(g, len(m.emissions) - 1)] for m in (p, q))
+        if nodes.size and one.n_features:
+            means = emission_means(one, two)
+            if means is not None:
+                visits = laws[nodes].sum(axis=0)[:, None]
+                shown.append(Shown(nodes, one, two, has_symbols(one), visits * means))
+    group = np.zeros(tree.n_nodes, dtype=np.int64)
+    if len(p.transitions) > 1:
+        assert tree.group is not None
+        group = np.asarray(tree.group)
+    return TreeCounts(tree, levels, moves, group, laws, shown)
+
+
+def emission_means(p: Family, q: Family) -> Array | None:
+    """(K, M) probabilities of symbols, or (K, L) divergences of all states of p from all of q; None without."""
+    if has_symbols(p):
+        return family_symbols(p)
+    if not has_kl(p, q) or "mixture" in (p.name, q.name):  # those of mixtures take integrals
+        return None
+    left, right = (grid.ravel() for grid in np.indices((p.n_states, q.n_states)))
+    found = p.take(left).kl(q.take(right)).reshape(p.n_states, q.n_states)
+    return found if np.isfinite(found).all() else None

@@ -1,0 +1,71 @@
+"""The posterior divergence along each of many sequences in one call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.adapters.as_model import as_models
+from hidiv.arguments import whole
+from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
+from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
+from hidiv.recursions.posterior_sweeps import posterior_batch
+from hidiv.types import Array, IntArray
+
+
+def posterior_kl_batch(
+    p: Any, q: Any, x: Any, lengths: ArrayLike | None = None, *, threads: int | None = None
+) -> Array:
+    """(n_sequences,): posterior_kl of each sequence, states given its observations (definitions (2.2)).
+
+    `x` is a list of sequences, or all of them stacked with their `lengths`. Works on all cores (or `threads` of them)
+    and gives the same bits whatever their number. +inf where p's posterior reaches what q excludes.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
+    >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
+    >>> hd.posterior_kl_batch(p, q, [[0, 1], [1, 1, 0]])
+    array([0.12262213, 0.18583922])
+    """
+    p, q = as_models(p, q)
+    check_posterior(p, q, "states", None)
+    if max(p.n_groups, q.n_groups) > 1:
+        refuse(IncompatibleModels, "groups", "sequences of different lengths need models with one group")
+    values, start = stacked(x, lengths)
+    # Laid out as one chain, which `start` cuts.
+    pair, layout, _ = pair_tables(p, q, values, None, "states", None, start[1:] - 1)
+    found = posterior_batch(pair, layout, start, 0 if threads is None else whole("threads", threads))
+    if found.impossible.any():
+        first = int(np.argmax(found.impossible))
+        refuse_if_impossible(p, q, found.one(first), f"sequence {first}")
+    return found.values
+
+
+def stacked(x: Any, lengths: ArrayLike | None) -> tuple[Any, IntArray]:
+    """All observations after each other, and (n_sequences + 1,) where each sequence starts and the last one ends."""
+    if lengths is None:
+        if not isinstance(x, list | tuple) or not x:
+            refuse(
+                InvalidEvidence, "x", "must be a non-empty list of sequences", remedy="give lengths with stacked ones"
+            )
+        arrays = [np.asarray(sequence) for sequence in x]
+        for i, array in enumerate(arrays):
+            if array.ndim not in (1, 2) or array.ndim != arrays[0].ndim or array.shape[1:] != arrays[0].shape[1:]:
+                refuse(InvalidEvidence, f"x[{i}]", "must have the columns of the first sequence", array.shape)
+        counts = [len(array) for array in arrays]
+        values = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    else:
+        values = np.asarray(x)
+        counts = np.asarray(lengths).tolist()
+        if not isinstance(counts, list) or not all(type(n) is int for n in counts):
+            refuse(InvalidEvidence, "lengths", "must be a list of whole numbers", lengths)
+        if sum(counts) != len(values):
+            refuse(InvalidEvidence, "lengths", f"must add up to the {counted(len(values), 'row')} of x", sum(counts))
+    for i, n in enumerate(counts):
+        if n < 1:
+            refuse(
+                InvalidEvidence, f"x[{i}]" if lengths is None else f"lengths[{i}]", "a sequence has at least one row", n
+            )
+    return values, np.concatenate([[0], np.cumsum(counts)])

@@ -1,0 +1,48 @@
+"""What the joint divergence holds beyond the observed one: the chain rule, solved for its last term."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf, isinf
+
+from hidiv.divergences.result import Divergence
+
+ROUNDING = 1e-12  # relative, allowed for the joint divergence where the difference is certified
+
+
+def expected_posterior(joint: Divergence, observed: Divergence) -> Divergence:
+    """E_{X ~ p} D( p(S | X) || q(S | X) ) = joint - observed, with the standing of the observed one.
+
+    Bounds and standard error of the observed divergence carry over; +inf where the joint one alone is infinite.
+
+    >>> import hidiv as hd
+    >>> from hidiv.divergences.posterior.expected import expected_posterior
+    >>> joint, observed = hd.Divergence(3.0, "joint"), hd.Divergence(1.0, "observed", "certified", 0.5, 1.5)
+    >>> left = expected_posterior(joint, observed)
+    >>> left.value, round(left.lower, 9), round(left.upper, 9)
+    (2.0, 1.5, 2.5)
+    """
+    notes = ["joint - observed, by the chain rule", *joint.notes[:1]]
+    if isinf(joint.value):
+        because = "the joint divergence is infinite and the observed one is not"
+        # That the difference is infinite is as sure as that the observed divergence is finite.
+        bounds = (inf, inf) if observed.status == "certified" else (None, None)
+        return replace(
+            observed, value=inf, quantity="posterior", lower=bounds[0], upper=bounds[1], std_error=None,
+            infinite=[because], notes=notes, certificate=None,
+        )  # fmt: skip
+    room = ROUNDING * joint.value
+    value = joint.value - observed.value
+    if abs(value) <= room:
+        notes.append("no larger than the rounding of the two")
+        value = max(value, 0.0) if observed.status != "estimate" else value
+    lower, upper = (None if bound is None else joint.value - bound for bound in (observed.upper, observed.lower))
+    certificate = None
+    if observed.status == "certified" and lower is not None and upper is not None:
+        # Nothing but rounding can bring a divergence below zero.
+        lower, upper = max(lower - room, 0.0), upper + room
+        value = max(value, 0.0)
+        certificate = {"method": "chain rule", "rounding_of_joint": room, "observed": observed.certificate}
+    return replace(
+        observed, value=value, quantity="posterior", lower=lower, upper=upper, notes=notes, certificate=certificate
+    )

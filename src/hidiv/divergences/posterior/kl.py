@@ -1,0 +1,184 @@
+"""The divergence of what is hidden given what is known, exact on any tree (definitions (2.2))."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from hidiv.adapters.as_model import as_models
+from hidiv.divergences.comparable import check_same_states
+from hidiv.divergences.joint.places import said
+from hidiv.divergences.joint.visits import by_group
+from hidiv.divergences.remedy import advised
+from hidiv.divergences.result import Detail, Divergence
+from hidiv.divergences.subject import subject
+from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
+from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.inference.far_rows import far_rows, moved, relative
+from hidiv.inference.likelihood import refuse_impossible
+from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
+from hidiv.inference.weights import check_end, layout_of, log_weights, symbol_sets
+from hidiv.models.groups import check_groups
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.recursions.infinite_profile import infinite_profile
+from hidiv.recursions.layout import Layout
+from hidiv.recursions.posterior_sweep import Posterior, posterior
+from hidiv.recursions.tables import PairTables, Tables
+from hidiv.recursions.terms import log_ratio
+from hidiv.types import Array, IntArray
+
+Target = Literal["states", "unobserved"]
+
+
+@advised
+def posterior_kl(
+    p: Any, q: Any, evidence: Any, tree: Any = None, *, target: Target = "states", evidence_q: Any = None
+) -> Divergence:
+    """D of the hidden states given the evidence, exact on any chain or tree (definitions (2.2)).
+
+    target="unobserved" compares everything that is not known, unseen observations included; `evidence_q` gives q
+    another evidence than p, states only. +inf where p's posterior reaches a state q's gives no mass; evidence that
+    either model cannot produce is an error. `.by_node` is the profile along the tree.
+
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
+    >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
+    >>> hd.posterior_kl(p, q, [1, 1, 0])
+    posterior divergence D(p || q) on a chain of 3 nodes = 0.185839217678 nats, exact
+    """
+    p, q = as_models(p, q)
+    check_posterior(p, q, target, evidence_q)
+    pair, layout, tree = pair_tables(p, q, evidence, tree, target, evidence_q)
+    found = posterior(pair, layout)
+    refuse_if_impossible(p, q, found)
+    reasons = [] if found.infinite is None else [_reason(p, *found.infinite)]
+    return Divergence(
+        found.value, "posterior", infinite=reasons, subject=subject(p, q, tree),
+        detail=Detail(by_node=partial(_profile, pair, layout)),
+        notes=[] if reasons else [
+            f"log-likelihood of the evidence: {found.log_likelihood_p!r} under p, {found.log_likelihood_q!r} under q"
+        ],
+    )  # fmt: skip
+
+
+def check_posterior(p: Model, q: Model, target: str, evidence_q: Any) -> None:
+    """Refuse what has no posterior divergence."""
+    check_same_states(p, q, "posterior")
+    if target not in ("states", "unobserved"):
+        refuse(HidivError, "target", 'must be "states" or "unobserved"', target)
+    if evidence_q is not None and target != "states":
+        refuse(HidivError, "evidence_q", 'two evidences leave only the states to compare, target="states"', target)
+    if (p.end is None) != (q.end is None):
+        refuse(
+            IncompatibleModels,
+            "end",
+            "one model has end probabilities and the other has none",
+            remedy="give both or neither an end",
+        )
+
+
+def refuse_if_impossible(p: Model, q: Model, found: Posterior, place: str = "") -> None:
+    """Impossible evidence is an error that names the model and the node, and the sequence if there are many."""
+    if found.impossible is not None:
+        side, node = found.impossible
+        model = p if side == "p" else q
+        refuse_impossible(model, node, side if model.name is None else f"{side} ({model.name!r})", place)
+
+
+def pair_tables(
+    p: Model, q: Model, evidence: Any, tree: Any, target: str, evidence_q: Any, lasts: IntArray | None = None
+) -> tuple[PairTables, Layout, Tree]:
+    """Both models' tables on the evidence with accurate log-ratios, and how the nodes use them.
+
+    `lasts`: the nodes where chains that end do so, when there are several; one chain ends at its last node.
+    """
+    known, on_tree = evidence_and_tree(evidence, tree)
+    for model, who in ((p, "p"), (q, "q")):
+        check_groups(model, on_tree, who)
+        check_end(model, on_tree)
+    more_families = p if len(p.emissions) >= len(q.emissions) else q
+    rows = lay_out(known, on_tree, more_families)
+    if lasts is None:
+        lasts = np.array([on_tree.n_nodes - 1])
+    if p.end is not None:
+        rows = with_ends(rows, lasts)
+    weights_p = log_weights(p, rows, on_tree)
+    left = None
+    if evidence_q is None:
+        weights_q, ratio = log_weights(q, rows, on_tree), _by_rows(p, q, rows, weight_ratio)
+        if target == "unobserved":
+            left = _by_rows(p, q, rows, residual)
+        if p.end is not None and q.end is not None:
+            ratio[rows.n_rows - rows.n_ended :] += log_ratio(p.end, q.end)
+    else:
+        # With evidence of its own q has rows of its own: one a node for both.
+        rows_q = lay_out(evidence_and_tree(evidence_q, on_tree)[0], on_tree, more_families)
+        if q.end is not None:
+            rows_q = with_ends(rows_q, lasts)
+        weights_q = log_weights(q, rows_q, on_tree)
+        weights_p, weights_q = (
+            w if r.row_of is None else w[r.row_of] for w, r in ((weights_p, rows), (weights_q, rows_q))
+        )
+        rows = replace(rows, row_of=None)
+        with np.errstate(invalid="ignore"):
+            ratio = np.where(weights_p == weights_q, 0.0, weights_q - weights_p)
+    with np.errstate(invalid="ignore"):
+        apart = weights_q - weights_p
+    ratio = np.where(np.isnan(ratio) & np.isfinite(apart), apart, ratio)  # where a law's own formula is out of range
+    shift_p = shift_q = None
+    far = far_rows(weights_p, weights_q)
+    if far.size:
+        state = np.where(weights_q[far] > -np.inf, weights_p[far], -np.inf).argmax(axis=1)
+        near_p, near_q = (
+            relative(model, rows, weights, far, state) if evidence_q is None else None
+            for model, weights in ((p, weights_p), (q, weights_q))
+        )
+        weights_p, shift_p = moved(weights_p, far, state, near_p)
+        weights_q, shift_q = moved(weights_q, far, state, near_q)
+        ratio[far] = _relative_ratio(ratio[far], weights_p[far], weights_q[far], state)
+    groups = max(len(p.transitions), len(q.transitions))
+    transitions_p, transitions_q = by_group(p.transitions, groups), by_group(q.transitions, groups)
+    pair = PairTables(
+        Tables(p.initial, transitions_p, weights_p, shift_p), Tables(q.initial, transitions_q, weights_q, shift_q),
+        log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), ratio, left,
+    )  # fmt: skip
+    return pair, layout_of(groups, on_tree, rows), on_tree
+
+
+def _relative_ratio(ratio: Array, near_p: Array, near_q: Array, state: IntArray) -> Array:
+    """(r, K): log-ratios less that of `state`, by whichever difference rounds less."""
+    base = np.take_along_axis(ratio, state[:, None], axis=1)
+    with np.errstate(invalid="ignore"):
+        from_ratios, from_weights = ratio - base, near_q - near_p
+        better = np.abs(ratio) + np.abs(base) <= np.abs(near_p) + np.abs(near_q)
+    here = np.isfinite(from_weights)  # where a law vanishes the ratio says which
+    return np.where(here, np.where(better & np.isfinite(from_ratios), from_ratios, from_weights), ratio)
+
+
+def _by_rows(p: Model, q: Model, rows: Rows, compare: Any) -> Array:
+    """(R, K): two families compared on every piece of knowledge, in the group it is read in."""
+    table = np.zeros((rows.n_rows, p.n_states))
+    groups: list[Any] = [slice(None)]
+    if rows.group is not None:
+        groups = [np.flatnonzero(rows.group == g) for g in range(int(rows.group.max()) + 1)]
+    for g, where in enumerate(groups):
+        family_p, family_q = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
+        lower, upper = (None if bound is None else bound[where] for bound in (rows.lower, rows.upper))
+        if family_p.n_features or family_q.n_features:
+            table[where] = compare(family_p, family_q, rows.x[where], lower, upper, symbol_sets(family_p, rows, where))
+    return table
+
+
+def _profile(pair: PairTables, layout: Layout) -> Array | None:
+    found = posterior(pair, layout, by_node=True)
+    return found.by_node if found.infinite is None else infinite_profile(pair, layout)
+
+
+def _reason(p: Model, node: int, parent_state: int, state: int) -> str:
+    """Where p's posterior has mass and q's has none."""
+    came = "" if parent_state < 0 else f" after {said(p, parent_state)}"
+    return f"node {node}: {said(p, state)}{came} is possible under p given the evidence and impossible under q"

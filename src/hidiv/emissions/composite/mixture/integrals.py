@@ -1,0 +1,249 @@
+"""Divergences of mixtures themselves, one column: integrals and sums over where any component lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.emissions.evidence.intervals import COUNTS
+from hidiv.emissions.numerics.quadrature import Function, Laws, Over, divergence, integral, log_power, renyi, total
+from hidiv.emissions.registry import comparable, pair
+from hidiv.errors import IncompatibleModels, refuse
+from hidiv.types import Array
+
+if TYPE_CHECKING:
+    from hidiv.emissions.composite.mixture.mixture import Mixture
+
+
+# log-masses of the tails between which panels lie: the median, the flanks, and where a law has all but vanished.
+TAILS = (log(0.5), log(0.25), log(0.05), -6.0, -12.0, -24.0, -48.0)
+FLANKS = TAILS[:4]  # well inside every support
+FAR_TAILS = (-100.0, -300.0, -690.0)  # for orders above one, whose weight may lie further out
+RELATIVE = 2**46  # doubles between two that differ by a hundredth
+
+
+def divergences(p: Mixture, q: Mixture) -> Array:
+    """(K,): KL of the mixtures, accurate to about 1e-12 (1e-8 for laws crowded at the end of a segment).
+
+    +inf where p has mass and q none.
+    """
+    places = places_of(p), places_of(q)
+    value = np.full(p.n_states, np.inf)
+    for s in (s for s, gap in enumerate(_uncovered(p, q, places[0])) if gap is None):
+        a, b = p.take([s]), q.take([s])
+        value[s] = divergence(_laws(a, b), _over(a, b, _edges(p, q, places, s)))
+    return value
+
+
+def renyi_divergences(p: Mixture, q: Mixture, alpha: float) -> Array:
+    """(K,): the same of order alpha; above 1 infinite where some component of p is so from every one of q."""
+    tails = TAILS + (FAR_TAILS if alpha > 1 else ())
+    places = places_of(p, tails), places_of(q, tails)
+    missing = _uncovered(p, q, places[0]) if alpha > 1 else [None] * p.n_states
+    value = np.full(p.n_states, np.inf)
+    for s in (s for s, gap in enumerate(missing) if gap is None):
+        a, b, edges = p.take([s]), q.take([s]), _edges(p, q, places, s)
+        if alpha < 1 or not _diverges(a, b, alpha):
+            laws = _laws(a, b)
+            height = max(0.0, float(log_power(laws, alpha, edges).max()))
+            value[s] = renyi(laws, alpha, _over(a, b, edges), height)
+    return value
+
+
+def uncovered(p: Mixture, q: Mixture) -> list[str | None]:
+    """(K,): a value p shows and q never does, in words; supports are half-lines, segments or symbols."""
+    if p.n_features > 1:
+        return _by_components(p, q)
+    return _uncovered(p, q, places_of(p, FLANKS))
+
+
+def _by_components(p: Mixture, q: Mixture) -> list[str | None]:
+    """The same for several columns: what a component of p shows and no component of q does."""
+    found: list[str | None] = [None] * p.n_states
+    for c, member in enumerate(p.components):
+        each = [pair(member, other).gaps(member, other) for other in q.components]
+        for s in range(p.n_states):
+            seen = [gap[s] for gap, weight in zip(each, q.weights[s], strict=True) if weight > 0]
+            if p.weights[s, c] > 0 and all(gap is not None for gap in seen):
+                found[s] = found[s] or f"{seen[0]} of component {c}"
+    return found
+
+
+def _uncovered(p: Mixture, q: Mixture, places: list[Array]) -> list[str | None]:
+    found: list[str | None] = []
+    well_inside = [t if _is_listed(m) else np.delete(t, _deep(t), 1) for m, t in zip(p.components, places, strict=True)]
+    for s in range(p.n_states):
+        at = _used(p, well_inside, s)
+        with np.errstate(all="ignore"):
+            log_p, log_q = (np.asarray(f.log_density(at[:, None])[:, s, 0]) for f in (p, q))
+        lost = np.flatnonzero((log_p > -np.inf) & (log_q == -np.inf))
+        found.append(f"values such as {at[lost[0]]:g}" if lost.size else None)
+    return found
+
+
+def _deep(table: Array) -> list[int]:
+    """Columns of quantiles beyond the flanks."""
+    tails = table.shape[1] // 2
+    return [c for c in range(table.shape[1]) if c % tails >= len(FLANKS)]
+
+
+def _edges(p: Mixture, q: Mixture, places: tuple[list[Array], list[Array]], state: int) -> Array:
+    """Where panels end: the places of both, and where a density bends, which a rule next to it might not notice."""
+    kinks = [_kinks(member)[state] for member in p.components + q.components]
+    return np.unique(np.concatenate([_used(p, places[0], state), _used(q, places[1], state), *kinks]))
+
+
+def _kinks(member: Any) -> Array:
+    """(K, n): where densities bend."""
+    if member.name == "laplace":
+        return np.asarray(member.loc).reshape(member.n_states, 1)
+    return np.zeros((member.n_states, 1 if member.name == "generalized_gaussian" else 0))
+
+
+def _used(p: Mixture, places: list[Array], state: int) -> Array:
+    """Places of the components that have weight in a state."""
+    kept = [table[state] for table, weight in zip(places, p.weights[state], strict=True) if weight > 0]
+    return np.unique(np.concatenate(kept))
+
+
+def where_it_lies(p: Mixture) -> list[Array]:
+    """For each state, values that mark out where the components with weight lie."""
+    places = places_of(p)
+    return [_used(p, places, s) for s in range(p.n_states)]
+
+
+def places_of(p: Mixture, tails: tuple[float, ...] = TAILS) -> list[Array]:
+    """For each component (K, T) values that mark out where it lies: all symbols, counts, angles, or quantiles."""
+    if p.n_features != 1:
+        refuse(
+            IncompatibleModels, "emission", "the KL of mixtures is integrated over one column", p.n_features,
+            "use Mixture.bounds or Mixture.estimate; joint divergences take the component as part of the hidden state",
+        )  # fmt: skip
+    return [_places(member, tails) for member in p.components]
+
+
+def _places(member: Any, tails: tuple[float, ...]) -> Array:
+    if is_finite(member):
+        return symbols(member)
+    if member.name in COUNTS:
+        return count_places(member)
+    if member.name == "von_mises":
+        return np.tile(np.linspace(-np.pi, np.pi, 33), (member.n_states, 1))
+    found = quantiles(member, tails)
+    return np.minimum(found, 1.0) if member.name == "beta" else found  # they are found from outside
+
+
+def _is_listed(member: Any) -> bool:
+    """Whether the places of a family are no quantiles."""
+    return is_finite(member) or member.name in COUNTS or member.name == "von_mises"
+
+
+def is_finite(member: Any) -> bool:
+    """Whether a family has finitely many values."""
+    return member.name in ("categorical", "bernoulli", "binomial")
+
+
+def symbols(member: Any) -> Array:
+    """(K, M): all values of a family that has finitely many."""
+    if member.name == "categorical":
+        last = int(member.n_symbols) - 1
+    else:
+        last = 1 if member.name == "bernoulli" else int(np.max(member.trials))
+    return np.tile(np.arange(last + 1.0), (member.n_states, 1))
+
+
+def quantiles(member: Any, logs: tuple[float, ...]) -> Array:
+    """(K, 2 T): where each state's law leaves T log-masses below, and above; one column, by bisection over doubles."""
+    states, tails = member.n_states, len(logs)
+    wanted, below = np.tile(logs, 2 * states), np.tile(np.arange(2 * tails) < tails, states)
+    rows, own = np.arange(wanted.size), np.repeat(np.arange(states), 2 * tails)
+    high = np.full(wanted.size, _rank(np.array(np.finfo(np.float64).max)))
+    low = -high
+    while True:
+        middle = (low & high) + ((low ^ high) >> 1)  # the mean, which a sum might not hold
+        t = _double(middle)
+        ends = np.where(below, -np.inf, t)[:, None], np.where(below, t, np.inf)[:, None]
+        with np.errstate(all="ignore"):
+            mass = member.log_mass(*ends)[rows, own, 0]
+        beyond = np.where(below, mass >= wanted, mass <= wanted)
+        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        # Edges of panels need a few digits: of the number, and of the spread of the law it belongs to.
+        near, far = _double(low).reshape(states, -1), _double(high).reshape(states, -1)
+        spread = np.abs(far[:, [tails + 1]] - far[:, [1]])
+        rough = (high - low > RELATIVE) | (far - near > 0.1 * spread).ravel()
+        if not (rough & (high - low > 1)).any():
+            return far
+
+
+def _rank(x: Array) -> NDArray[np.int64]:
+    """Positive doubles counted from 0 upwards."""
+    return np.asarray(x.view(np.int64))
+
+
+def _double(rank: NDArray[np.int64]) -> Array:
+    """The double of a rank; negative ranks are negative numbers."""
+    return np.asarray(np.where(rank < 0, -1.0, 1.0) * np.abs(rank).view(np.float64))
+
+
+def count_places(member: Any) -> Array:
+    """(K, T): a most probable count of each state's law, and counts from there out to where it has all but vanished."""
+    from hidiv.emissions.evidence.count_points import fall, most_probable
+
+    table = []
+    for s in range(member.n_states):
+        one = member.take([s])
+        peak = np.array([most_probable(one)])
+
+        def log_p(k: Array, one: Any = one) -> Array:
+            with np.errstate(all="ignore"):
+                return np.asarray(one.log_density(k.reshape(-1, 1)).reshape(k.shape))
+
+        far = float(fall(log_p, peak, 1.0)[0])
+        side = far * np.exp2(-np.arange(8.0))
+        table.append(np.concatenate([peak, peak + side, np.maximum(peak - side, 0.0)]))
+    return np.asarray(np.ceil(np.array(table)))
+
+
+def _laws(p: Mixture, q: Mixture) -> Laws:
+    """Both laws and their ratio at any point, between counts too, where rules for sums look."""
+    from hidiv.emissions.composite.mixture.mixture import density_ratio
+
+    # A node that rounds to the end of the segment would meet a density of 0 or infinity there.
+    last = np.nextafter(1.0, 0.0) if any(member.name == "beta" for member in p.components + q.components) else np.inf
+
+    def at(f: Callable[[Array], Array]) -> Function:
+        def each(x: Array) -> Array:
+            with np.errstate(all="ignore"):
+                return np.asarray(f(np.minimum(x, last).reshape(-1, 1)).reshape(x.shape))
+
+        return each
+
+    return Laws(at(p.log_density), at(q.log_density), at(lambda x: density_ratio(p, q, x)))
+
+
+def _over(p: Mixture, q: Mixture, edges: Array) -> Over:
+    """Sum or integral over all that either has mass on; one state."""
+    if all(is_finite(member) for member in p.components + q.components):
+        return lambda f: float(f(edges).sum())
+    if p.components[0].name in COUNTS:
+        return lambda f: total(f, [int(edge) for edge in edges])
+    return lambda f: integral(f, edges)
+
+
+def _diverges(p: Mixture, q: Mixture, alpha: float) -> bool:
+    """Whether a component of p has an infinite Renyi divergence from every component of q; one state."""
+
+    def finite(a: Any, b: Any) -> bool:
+        if not comparable(a, b):
+            rule = f"{a.name} and {b.name} components have no Renyi divergence of order above 1"
+            refuse(IncompatibleModels, "emission", rule, alpha)
+        return bool(np.isfinite(a.renyi(b, alpha)[0]))
+
+    def weighed(f: Mixture) -> list[Any]:
+        return [member for member, weight in zip(f.components, f.weights[0], strict=True) if weight > 0]
+
+    return any(not any(finite(a, b) for b in weighed(q)) for a in weighed(p))

@@ -1,0 +1,115 @@
+"""A mixture together with its component: what a joint divergence compares, in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.registry import Pair, pair, register
+from hidiv.errors import IncompatibleModels, refuse
+from hidiv.recursions.terms import row_divergence, row_renyi
+from hidiv.types import Array
+
+if TYPE_CHECKING:
+    from hidiv.emissions.composite.mixture.mixture import Mixture
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """The law of (component, observation) given the state; its observations are those of the mixture.
+
+    KL = KL(weights) + sum_c weights_p(c) KL(component c of p || component c of q): components are paired by place, as
+    states are by label.
+    """
+
+    name: ClassVar[str] = "marked"
+    mixture: Mixture
+
+    @property
+    def n_states(self) -> int:
+        return self.mixture.n_states
+
+    @property
+    def n_features(self) -> int:
+        return self.mixture.n_features
+
+    def take(self, states: ArrayLike) -> Marked:
+        return Marked(self.mixture.take(states))
+
+    def kl(self, other: Any) -> Array:
+        return pair(self, other).kl(self, other)  # type: ignore[arg-type]
+
+    def renyi(self, other: Any, alpha: float) -> Array:
+        return pair(self, other).renyi(self, other, alpha)  # type: ignore[arg-type]
+
+    def log_ratio(self, other: Any, x: Array) -> Array:
+        """(n, K): the mean of log q/p of (component, x) over p's component given x."""
+        return pair(self, other).log_ratio(self, other, x)  # type: ignore[arg-type]
+
+    def gaps(self, other: Any) -> list[str | None]:
+        return pair(self, other).gaps(self, other)  # type: ignore[arg-type]
+
+
+def _together(p: Marked, q: Marked) -> list[tuple[Pair, Any, Any]]:
+    """How each component of p compares with the one in the same place in q."""
+    first, second = p.mixture.components, q.mixture.components
+    if len(first) != len(second):
+        rule = f"the mixtures have {len(first)} and {len(second)} components, which cannot be paired"
+        refuse(IncompatibleModels, "emission", rule, remedy="use the observed divergence, or give components weight 0")
+    return [(pair(a, b), a, b) for a, b in zip(first, second, strict=True)]
+
+
+def _weighed(weights: Array, values: Array) -> Array:
+    """(K, C) twice -> (K,): sums in which no weight makes nothing of an infinite value."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(weights > 0, weights * values, 0.0).sum(axis=-1))
+
+
+def kl(p: Marked, q: Marked) -> Array:
+    each = np.stack([how.kl(a, b) for how, a, b in _together(p, q)], axis=1)
+    return row_divergence(p.mixture.weights, q.mixture.weights) + _weighed(p.mixture.weights, each)
+
+
+def renyi(p: Marked, q: Marked, alpha: float) -> Array:
+    """log Z of the weights, and of the components under the weights' geometric mean; both of one sign."""
+    a, b = p.mixture.weights, q.mixture.weights
+    each = np.stack([how.renyi(f, g, alpha) for how, f, g in _together(p, q)], axis=1)
+    outer = row_renyi(a, b, alpha)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        logs = alpha * np.log(a) + (1.0 - alpha) * np.log(b)
+        tilted = np.where((a > 0) & (b > 0), np.exp(logs - (alpha - 1.0) * outer[:, None]), 0.0)
+        excess = _weighed(tilted, np.expm1((alpha - 1.0) * each))
+        return np.where(np.isinf(outer), outer, outer + np.log1p(excess) / (alpha - 1.0))
+
+
+def log_ratio(p: Marked, q: Marked, x: Array) -> Array:
+    _together(p, q)
+    value = p.mixture.log_ratio(q.mixture, x)
+    return np.asarray(value - row_divergence(p.mixture.component_laws(x), q.mixture.component_laws(x)))
+
+
+def gaps(p: Marked, q: Marked) -> list[str | None]:
+    """The first component that has one."""
+    each = [how.gaps(a, b) for how, a, b in _together(p, q)]
+    found: list[str | None] = []
+    for s, (a, b) in enumerate(zip(p.mixture.weights, q.mixture.weights, strict=True)):
+        said = [f"component {c}" if b[c] == 0 else f"{gap[s]} of component {c}" for c, gap in enumerate(each)
+                if a[c] > 0 and (b[c] == 0 or gap[s] is not None)]  # fmt: skip
+        found.append(said[0] if said else None)
+    return found
+
+
+def marked_residual(p: Mixture, q: Mixture, *knowledge: Any) -> Array:
+    """(R, K): KL of (component, observation) given pieces of knowledge (x, lower, upper)."""
+    from hidiv.emissions.evidence.log_ratios import residual
+
+    laws = [family.component_laws(*knowledge) for family in (p, q)]
+    each = [residual(a, b, *knowledge) for _, a, b in _together(Marked(p), Marked(q))]
+    value = row_divergence(*laws) + _weighed(laws[0], np.stack(each, axis=2))
+    return np.where(p.log_weight(*knowledge) == -np.inf, 0.0, value)
+
+
+register(Marked, Marked, Pair(kl, renyi, log_ratio, gaps))

@@ -1,0 +1,288 @@
+"""Mixtures: a component is drawn given the state, then the observation from that component's law."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.emissions.composite.mixture.sample_space import check_counts, kind, log_weight
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.family import Family
+from hidiv.emissions.parameters import distributions
+from hidiv.emissions.registry import Pair, comparable, pair, register
+from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
+from hidiv.recursions.terms import log_ratio as ratio_of
+from hidiv.types import Array, IntArray
+
+if TYPE_CHECKING:
+    from hidiv.emissions.composite.mixture.bounds import Bounds
+    from hidiv.emissions.composite.mixture.marked import Marked
+    from hidiv.emissions.weighted import Weighted
+
+
+NEAR = 0.5  # log-ratios of components below it are summed as differences from one
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Family):
+    """sum_c weights(s, c) components[c](x | s); weights (K, C), C families of K states and the same columns.
+
+    `kl` is that of the mixture itself, which has no closed form: integrated for one column, refused for more (`bounds`
+    and `estimate` are there for any). Joint divergences take the component as part of the hidden state (`complete`).
+
+    >>> from hidiv.emissions.families.gaussian import Gaussian
+    >>> two = Mixture([[0.5, 0.5]], [Gaussian([-1.0], std=[1.0]), Gaussian([1.0], std=[1.0])])
+    >>> round(float(two.log_prob([0.0])[0, 0]), 12)
+    -1.418938533205
+    """
+
+    name: ClassVar[str] = "mixture"
+    weights: Array
+    components: tuple[Family, ...]
+
+    def __init__(self, weights: ArrayLike, components: Sequence[Family]) -> None:
+        table = distributions("weights", weights, (2,))
+        members = tuple(components) if isinstance(components, Iterable) else ()
+        if len(members) != table.shape[1]:
+            rule = f"must be a list of {counted(table.shape[1], 'family', 'families')}, one a column of weights"
+            refuse(InvalidModel, "components", rule, len(members) or components)
+        for i, member in enumerate(members):
+            place = f"components[{i}]"
+            if not isinstance(getattr(member, "n_states", None), int):
+                refuse(InvalidModel, place, "must be an emission family", type(member).__name__)
+            if member.n_states != len(table):
+                refuse(
+                    InvalidModel,
+                    place,
+                    f"must have {counted(len(table), 'state')}, one a row of weights",
+                    member.n_states,
+                )
+            if member.n_features != members[0].n_features:
+                rule = f"must have the columns of the first, {members[0].n_features}"
+                refuse(InvalidModel, place, rule, member.n_features)
+            if isinstance(member, Mixture):
+                refuse(InvalidModel, place, "must not be a mixture itself", remedy="list its components instead")
+            if kind(member) != kind(members[0]):
+                rule = f"must be {kind(members[0])} like the first"
+                refuse(InvalidModel, place, rule, f"{member.name}, which is {kind(member)}")
+        object.__setattr__(self, "weights", table)
+        object.__setattr__(self, "components", members)
+
+    @property
+    def n_features(self) -> int:
+        return self.components[0].n_features
+
+    @property
+    def is_scalar(self) -> bool:
+        return all(member.is_scalar for member in self.components)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"weights": self.weights, "components": list(self.components)}
+
+    def take(self, states: ArrayLike) -> Self:
+        index = np.asarray(states)
+        return type(self)(self.weights[index], [member.take(index) for member in self.components])
+
+    def select(self, columns: ArrayLike) -> Self:
+        return type(self)(self.weights, [member.select(columns) for member in self.components])
+
+    def check(self, x: Array) -> None:
+        if kind(self) == "counts":
+            check_counts(x, self.components)
+            return
+        for member in self.components:
+            member.check(x)
+
+    def log_density(self, x: Array) -> Array:
+        """(n, K, F): of each column on its own; columns of a mixture are not independent."""
+        return self._mixed([member.log_density(x) for member in self.components], self._log_weights[:, None])
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        """(n, K, F): of each column on its own."""
+        return self._mixed([member.log_mass(lower, upper) for member in self.components], self._log_weights[:, None])
+
+    def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+        self.check(x)
+        value = self._mixed([log_weight(member, x, lower, upper) for member in self.components], self._log_weights)
+        # Where nothing is known weights sum to one, whatever rounding says.
+        return np.where(_nothing(x, lower, upper)[:, None], 0.0, value)
+
+    @property
+    def n_symbols(self) -> int:
+        """Of mixtures of symbols."""
+        return self.as_symbols().n_symbols
+
+    def log_set(self, inside: NDArray[np.bool_]) -> Array:
+        """(n, M) sets of symbols -> (n, K): log P(X in the set), of mixtures of symbols."""
+        return self.as_symbols().log_set(inside)
+
+    def as_symbols(self) -> Categorical:
+        """The law of the symbols alone; refused for components that show anything else."""
+        return Categorical(np.einsum("kc,ckm->km", self.weights, self._symbol_tables()))
+
+    def marked_symbols(self) -> Categorical:
+        """The law of component and symbol together, component after component."""
+        return Categorical(np.concatenate(list(self.weights.T[:, :, None] * self._symbol_tables()), axis=1))
+
+    def _symbol_tables(self) -> Array:
+        """(C, K, M)."""
+        members: list[Any] = list(self.components)
+        if any(member.name != "categorical" for member in members):
+            refuse(IncompatibleModels, "emission", "a mixture of symbols needs categorical components")
+        if len({member.n_symbols for member in members}) > 1:
+            refuse(IncompatibleModels, "emission", "the components of a mixture of symbols need the same alphabet")
+        return np.stack([member.probs for member in members])
+
+    def component_laws(
+        self,
+        x: Array,
+        lower: Array | None = None,
+        upper: Array | None = None,
+        inside: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """(n, K, C): P(component | state, what is known); the weights where a state rules the knowledge out."""
+        each = [log_weight(member, x, lower, upper) for member in self.components]
+        terms = np.stack(each, axis=2) + self._log_weights
+        if inside is not None:
+            members: list[Any] = list(self.components)
+            said = ~np.asarray(inside.all(axis=1))[:, None, None]
+            terms = terms + np.where(said, np.stack([member.log_set(inside) for member in members], axis=2), 0.0)
+        top = terms.max(axis=2, keepdims=True)
+        share = np.exp(terms - np.where(np.isfinite(top), top, 0.0))
+        total = share.sum(axis=2, keepdims=True)
+        return np.where(total > 0, share / np.where(total > 0, total, 1.0), self.weights)
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        """Responsibilities of the components given the state, then weights and components as they ask for.
+
+        An expectation step inside the maximisation: the sum over u of weight[u, s] log w_u(s) never falls.
+        """
+        from hidiv.emissions.composite.mixture.estimation import maximised
+
+        laws = self.component_laws(known.x, known.lower, known.upper, known.inside)
+        return cast(Self, maximised(self, known, laws, fixed))
+
+    @property
+    def _log_weights(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(self.weights)
+
+    def _mixed(self, terms: list[Array], log_weights: Array) -> Array:
+        """log sum_c exp(log weight + term) over arrays (n, K, ...) of the components."""
+        every = np.stack(terms, axis=-1) + log_weights
+        top = every.max(axis=-1, keepdims=True)
+        shift = np.where(np.isfinite(top), top, 0.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.exp(every - shift).sum(axis=-1)) + shift[..., 0])
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        ends = np.cumsum(self.weights, axis=1)[states]
+        chosen = (ends <= (rng.random(len(states)) * ends[:, -1])[:, None]).sum(axis=1)
+        x = np.empty((len(states), self.n_features))
+        for c, member in enumerate(self.components):
+            x[chosen == c] = member.draw(states[chosen == c], rng)
+        return x
+
+    def statistics(self) -> None:
+        """A mixture has none."""
+
+    def complete(self) -> Marked:
+        from hidiv.emissions.composite.mixture.marked import Marked
+
+        return Marked(self)
+
+    def bounds(self, other: Mixture) -> Bounds:
+        """Certified bounds on the KL of each state's mixture, any number of columns."""
+        from hidiv.emissions.composite.mixture.bounds import bounds
+
+        return bounds(self, other)
+
+    def kl_estimate(self, other: Mixture, samples: int = 10_000, seed: Any = None) -> tuple[Array, Array]:
+        """(K,) twice: a Monte Carlo estimate of the KL of each state's mixture, and its standard error."""
+        from hidiv.emissions.composite.mixture.bounds import estimate
+
+        return estimate(self, other, samples, seed)
+
+
+def _nothing(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.bool_]:
+    """(n,): rows of which no entry is seen or bounded."""
+    known = ~np.isnan(x)
+    if lower is not None and upper is not None:
+        known |= (lower > -np.inf) | (upper < np.inf)
+    return np.asarray(~known.any(axis=1))
+
+
+def kl(p: Mixture, q: Mixture) -> Array:
+    from hidiv.emissions.composite.mixture.integrals import divergences
+
+    return divergences(p, q)
+
+
+def renyi(p: Mixture, q: Mixture, alpha: float) -> Array:
+    from hidiv.emissions.composite.mixture.integrals import renyi_divergences
+
+    return renyi_divergences(p, q, alpha)
+
+
+def gaps(p: Mixture, q: Mixture) -> list[str | None]:
+    from hidiv.emissions.composite.mixture.integrals import uncovered
+
+    return uncovered(p, q)
+
+
+def log_ratio(p: Mixture, q: Mixture, x: Array) -> Array:
+    """log q(x)/p(x), from the ratios of paired components where those are small."""
+    ratios = None
+    if _are_paired(p, q):
+        pairs = zip(p.components, q.components, strict=True)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ratios = np.stack([a.log_ratio(b, x) for a, b in pairs], axis=2)
+    return mixed_ratio(p, q, ratios, p.component_laws(x), p.log_weight(x), q.log_weight(x))
+
+
+def density_ratio(p: Mixture, q: Mixture, x: Array) -> Array:
+    """The same for one column and any numbers (n, 1), whether in the sample space or not; one state."""
+    ratios = None
+    if _are_paired(p, q):
+        pairs = zip(p.components, q.components, strict=True)
+        ratios = np.stack([pair(a, b).log_ratio(a, b, x) for a, b in pairs], axis=2)
+    terms = np.stack([member.log_density(x)[:, :, 0] for member in p.components], axis=2) + p._log_weights
+    log_p = p.log_density(x)[:, :, 0]
+    laws = np.where(log_p[:, :, None] > -np.inf, np.exp(terms - log_p[:, :, None]), p.weights)
+    return mixed_ratio(p, q, ratios, laws, log_p, q.log_density(x)[:, :, 0])
+
+
+def mixed_ratio(p: Mixture, q: Mixture, ratios: Array | None, laws: Array, log_p: Array, log_q: Array) -> Array:
+    """(n, K): log q/p; ratios (n, K, C) of paired components, laws (n, K, C) of p's given what is known."""
+    with np.errstate(invalid="ignore"):
+        value = np.where(log_p == log_q, 0.0, log_q - log_p)
+    if ratios is None:
+        return value
+    with np.errstate(invalid="ignore"):  # opposite infinities: not near
+        steps = ratios + ratio_of(p.weights, q.weights)
+    near = np.asarray((np.abs(steps) < NEAR).all(axis=2))
+    small = np.where(near[:, :, None], steps, 0.0)
+    return np.where(near, np.log1p((laws * np.expm1(small)).sum(axis=2)), value)
+
+
+def known_ratio(p: Mixture, q: Mixture, *knowledge: Any) -> Array:
+    """(R, K): log w_q/w_p of pieces of knowledge (x, lower, upper), as `known.weight_ratio` has it."""
+    from hidiv.emissions.evidence.log_ratios import weight_ratio
+
+    ratios = None
+    if _are_paired(p, q):
+        pairs = zip(p.components, q.components, strict=True)
+        ratios = np.stack([weight_ratio(a, b, *knowledge) for a, b in pairs], axis=2)
+    return mixed_ratio(p, q, ratios, p.component_laws(*knowledge), p.log_weight(*knowledge), q.log_weight(*knowledge))
+
+
+def _are_paired(p: Mixture, q: Mixture) -> bool:
+    """Whether each component of p compares with the one in the same place in q."""
+    return len(p.components) == len(q.components) and all(map(comparable, p.components, q.components))
+
+
+register(Mixture, Mixture, Pair(kl, renyi, log_ratio, gaps))

@@ -1,0 +1,164 @@
+"""Several families side by side: independent groups of columns, one hidden state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import is_
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.family import Family, Statistics, sizes_of
+from hidiv.emissions.registry import Pair, pair, register
+from hidiv.emissions.weighted import Weighted
+from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
+from hidiv.types import Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Family):
+    """Columns of the families in the order given, independent given the state; every family has the same states.
+
+    >>> from hidiv.emissions.families.gaussian import Gaussian
+    >>> one = Gaussian([0.0], std=[1.0])
+    >>> float(Product([one, one]).kl(Product([one, Gaussian([1.0], std=[1.0])]))[0])
+    0.5
+    """
+
+    name: ClassVar[str] = "product"
+    families: tuple[Family, ...]
+
+    def __init__(self, families: Sequence[Family]) -> None:
+        members = tuple(families) if isinstance(families, Iterable) else ()
+        if not members:
+            refuse(InvalidModel, "families", "must be a non-empty list of families", families)
+        for i, member in enumerate(members):
+            if not isinstance(getattr(member, "n_states", None), int):
+                refuse(InvalidModel, f"families[{i}]", "must be an emission family", type(member).__name__)
+            states = members[0].n_states
+            if member.n_states != states:
+                refuse(
+                    InvalidModel,
+                    f"families[{i}]",
+                    f"must have the {counted(states, 'state')} of the first",
+                    member.n_states,
+                )
+        object.__setattr__(self, "families", members)
+
+    @property
+    def n_states(self) -> int:
+        return self.families[0].n_states
+
+    @property
+    def n_features(self) -> int:
+        return sum(member.n_features for member in self.families)
+
+    @property
+    def is_scalar(self) -> bool:
+        return False
+
+    def parameters(self) -> dict[str, Any]:
+        return {"families": list(self.families)}
+
+    def take(self, states: ArrayLike) -> Self:
+        return type(self)([member.take(states) for member in self.families])
+
+    def select(self, columns: ArrayLike) -> Self:
+        """Columns in the order of the families, whatever the order they are asked for in."""
+        wanted = np.isin(np.arange(self.n_features), np.asarray(columns))
+        each = [(member, np.flatnonzero(mine[0])) for member, (mine,) in self.split(wanted[None, :].astype(np.float64))]
+        return type(self)([member.select(mine) for member, mine in each if mine.size])
+
+    def split(self, *arrays: Array) -> list[tuple[Family, list[Array]]]:
+        """Each family with its own columns of every array (n, F)."""
+        ends = np.cumsum([member.n_features for member in self.families])
+        parts = [np.split(array, ends[:-1], axis=1) for array in arrays]
+        return [(member, [part[i] for part in parts]) for i, member in enumerate(self.families)]
+
+    def check(self, x: Array) -> None:
+        first = 0
+        for member, (columns,) in self.split(x):
+            try:
+                member.check(columns)
+            except InvalidEvidence as error:
+                raise InvalidEvidence(f"columns from {first} on, {error}") from None
+            first += member.n_features
+
+    def log_density(self, x: Array) -> Array:
+        return np.concatenate([member.log_density(columns) for member, (columns,) in self.split(x)], axis=2)
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        return np.concatenate([member.log_mass(low, high) for member, (low, high) in self.split(lower, upper)], axis=2)
+
+    def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+        self.check(x)
+        if lower is None or upper is None:
+            return _added(member.log_weight(columns) for member, (columns,) in self.split(x))
+        return _added(member.log_weight(*columns) for member, columns in self.split(x, lower, upper))
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        return np.hstack([member.draw(states, rng) for member in self.families])
+
+    def complete(self) -> Any:
+        each = [member.complete() for member in self.families]
+        return self if all(map(is_, each, self.families)) else type(self)(each)
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        found, first = [], 0
+        for member in self.families:
+            found.append(member.maximise(known.on(slice(first, first + member.n_features)), fixed))
+            first += member.n_features
+        return type(self)(found)
+
+    def statistics(self) -> Statistics | None:
+        """Every family's own, side by side; None as soon as one has none."""
+        each = [member.statistics() for member in self.families]
+        known = [s for s in each if s is not None]
+        if len(known) < len(each):
+            return None
+        return Statistics(
+            (self.name, *(s.key for s in known)),
+            np.hstack([s.expected for s in known]),
+            np.hstack([s.natural for s in known]),
+            None if all(s.size is None for s in known) else np.hstack([sizes_of(s) for s in known]),
+        )
+
+
+def _added(arrays: Iterable[Array]) -> Array:
+    return np.asarray(sum(arrays))
+
+
+def _together(p: Product, q: Product) -> list[tuple[Pair, Any, Any]]:
+    """How each family of p compares with the one in the same place in q."""
+    widths_p, widths_q = ([member.n_features for member in side.families] for side in (p, q))
+    if widths_p != widths_q:
+        rule = f"the families of p have {widths_p} columns and those of q have {widths_q}"
+        refuse(IncompatibleModels, "emission", rule, remedy="list them in the same order")
+    return [(pair(a, b), a, b) for a, b in zip(p.families, q.families, strict=True)]
+
+
+def kl(p: Product, q: Product) -> Array:
+    return _added(how.kl(a, b) for how, a, b in _together(p, q))
+
+
+def renyi(p: Product, q: Product, alpha: float) -> Array:
+    return _added(how.renyi(a, b, alpha) for how, a, b in _together(p, q))
+
+
+def log_ratio(p: Product, q: Product, x: Array) -> Array:
+    together = _together(p, q)
+    return _added(how.log_ratio(a, b, part[0]) for (how, a, b), (_, part) in zip(together, p.split(x), strict=True))
+
+
+def gaps(p: Product, q: Product) -> list[str | None]:
+    """The first family that has one."""
+    each = [how.gaps(a, b) for how, a, b in _together(p, q)]
+    return [
+        next((f"{gap} of family {i}" for i, gap in enumerate(state) if gap is not None), None)
+        for state in zip(*each, strict=True)
+    ]
+
+
+register(Product, Product, Pair(kl, renyi, log_ratio, gaps))

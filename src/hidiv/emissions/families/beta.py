@@ -1,0 +1,177 @@
+"""Proportions between 0 and 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.family import Family, Statistics, add_columns, check_between, check_density
+from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
+from hidiv.emissions.numerics.deviance import cross, deviance, times
+from hidiv.emissions.numerics.exponential_family import renyi_between, second_order
+from hidiv.emissions.numerics.stirling import change, curvature, curvature_drop, remainder, slope
+from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
+from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import Weighted, kept
+from hidiv.types import Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Beta(Family):
+    """Density x^(a-1) (1-x)^(b-1) / B(a, b) on 0 < x < 1; a[s], b[s] > 0; (K,), or (K, F) for independent columns.
+
+    >>> round(float(Beta([1.0], [1.0]).kl(Beta([2.0], [1.0]))[0]), 15)
+    0.306852819440055
+    """
+
+    name: ClassVar[str] = "beta"
+    a: Array  # (K,) or (K, F)
+    b: Array  # the same
+
+    def __init__(self, a: ArrayLike, b: ArrayLike) -> None:
+        object.__setattr__(self, "a", positive("a", a, span=SHAPES))
+        object.__setattr__(self, "b", positive("b", b, span=SHAPES))
+        same_shape("b", self.a, self.b)
+
+    def parameters(self) -> dict[str, Array]:
+        return {"a": self.a, "b": self.b}
+
+    def check(self, x: Array) -> None:
+        check_between(x, self.name, 0.0, 1.0)
+        left, right = (wide(self.a) < 1).any(axis=0), (wide(self.b) < 1).any(axis=0)
+        check_density(x, ((x == 0) & left) | ((x == 1) & right), self.name)
+
+    def log_density(self, x: Array) -> Array:
+        a, b, at = wide(self.a), wide(self.b), x[:, None, :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = log_mass_of_log_odds(a, b, at, 1.0 - at) - np.log(at) - np.log1p(-at)
+        return np.where(at == 0, _at_end(a, b), np.where(at == 1, _at_end(b, a), inside))
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        from hidiv.emissions.numerics.tails import beta_tails, log_interval, short_interval
+
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            low, high, a, b = np.broadcast_arrays(
+                np.maximum(lower, 0.0)[:, None, :], np.minimum(upper, 1.0)[:, None, :], wide(self.a), wide(self.b)
+            )
+            apart = np.maximum(high - low, 0.0)
+            width = np.where(apart > 0, np.log1p(apart / low) + np.log1p(apart / (1.0 - high)), 0.0)  # of log x/(1-x)
+            s = a + b
+            bend = s * np.maximum(high * (1.0 - low), 0.0)
+            short = (width < 3.0) & (bend * width * width < 4.0) & (np.abs(a - s * low) * width < 10.0)
+            odds, step = np.where(short, low / (1.0 - low), 1.0)[..., None], np.where(short, width, 0.0)
+
+            def log_density(t: Array) -> Array:
+                ahead = odds * np.exp(t)
+                return log_mass_of_log_odds(a[..., None], b[..., None], ahead / (1.0 + ahead), 1.0 / (1.0 + ahead))
+
+            tails = log_interval(beta_tails(a, b, low, 1.0 - low), beta_tails(a, b, high, 1.0 - high))
+            value = np.where(short, short_interval(log_density, step), tails)
+        return np.where(apart > 0, value, -np.inf)
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        # Small shapes have much mass closer to the ends than any double between them.
+        drawn = rng.beta(wide(self.a)[states], wide(self.b)[states])
+        return np.clip(drawn, np.finfo(np.float64).tiny, np.nextafter(1.0, 0.0))
+
+    def estimate(self, known: Weighted) -> Self:
+        """From the means of log x and log(1 - x)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left, right = known.mean(np.log(known.x)), known.mean(np.log1p(-known.x))
+        usable = np.isfinite(left) & np.isfinite(right)
+        left, right = np.where(usable, left, -1.0), np.where(usable, right, -1.0)
+
+        def value(z: Array) -> Array:
+            a, b = np.exp(z)
+            s = a + b
+            terms = a * (left - np.log(a / s)) + b * (right - np.log(b / s))
+            return np.asarray(terms + remainder(s) - remainder(a) - remainder(b))
+
+        a, b = np.exp(climb(value, np.log(natural(self)), (-HIGH_LOG, HIGH_LOG), rounds=2))
+        mass = np.where(usable, known.mass, 0.0)
+        return type(self)(kept(a, self.a, mass), kept(b, self.b, mass))
+
+    def statistics(self) -> Statistics:
+        a, b = wide(self.a), wide(self.b)
+        s, ones = a + b, np.ones((self.n_states, 1))
+        means = [slope(c) - slope(s) + np.log(c / s) for c in (a, b)]
+        terms = remainder(s) - remainder(a) - remainder(b) - a * np.log(a / s) - b * np.log(b / s)
+        constant = terms.sum(axis=1, keepdims=True)
+        sizes = [1.0 + np.abs(slope(c)) + np.abs(slope(s)) + np.abs(np.log(c / s)) for c in (a, b)]
+        key = self.name, self.n_features
+        return Statistics(key, np.hstack([*means, ones]), np.hstack([a, b, constant]), np.hstack([*sizes, ones]))
+
+
+def log_mass_of_log_odds(a: Array, b: Array, x: Array, y: Array) -> Array:
+    """log of x^a y^b / B(a, b), y = 1 - x: the density by log x/(1-x); two deviances and no large terms that cancel."""
+    s = a + b
+    off = b * x - a * y  # s x - a, with the digits of the smaller shape
+    near = deviance(a, s * x, off) + deviance(b, s * y, -off)
+    return np.asarray(remainder(s) - remainder(a) - remainder(b) - near)
+
+
+def _at_end(a: Array, b: Array) -> Array:
+    """The log-density at 0."""
+    return np.where(a > 1, -np.inf, np.where(a == 1, np.log(b), np.inf))
+
+
+def natural(family: Beta) -> Array:
+    """(2, K, F): a and b."""
+    return np.stack([wide(family.a), wide(family.b)])
+
+
+def mean_part(p: Array, q: Array, step: Array) -> Array:
+    """(2, K, F) -> (K, F): the KL of one trial of success a/(a+b), from q's to p's, times a + b of q."""
+    (a, b), (c, d) = p, q
+    s, t = a + b, c + d
+    off = cross(p, q, step) / s  # (a d - c b) / s
+    return deviance(c, t * (a / s), off) + deviance(d, t * (b / s), -off)
+
+
+def kl_natural(p: Array, q: Array, step: Array) -> Array:
+    """(2, K, F) -> (K, F): the KL as `mean_part` and an integral along the segment, all terms non-negative.
+
+    log B(a, b) is a log a + b log b - s log s, s = a + b, which gives the first, plus G(a) + G(b) - G(s) (stirling.py),
+    whose second-order form is u^2 [a G''(a) - s G''(s)]/a, the same with b and v, and G''(s) (u b - v a)^2/(a b), with
+    (u, v) the step.
+    """
+    u, v = step[0][..., None], step[1][..., None]
+    across = cross(p, q, step)[..., None]
+
+    def form(z: Array) -> Array:
+        a, b = z
+        total = curvature(a + b)
+        first = u * u * (curvature_drop(a, b) - b / a * total)
+        second = v * v * (curvature_drop(b, a) - a / b * total)
+        return np.asarray(first + second + total * across * across / (a * b))
+
+    return np.asarray(mean_part(p, q, step) + second_order(form, p, q, step))
+
+
+def kl(p: Beta, q: Beta) -> Array:
+    first, second = natural(p), natural(q)
+    return np.asarray(kl_natural(first, second, second - first).sum(axis=1))
+
+
+def renyi(p: Beta, q: Beta, alpha: float) -> Array:
+    """Infinite where alpha a_p + (1 - alpha) a_q <= 0, or the same of b: the integral diverges."""
+    return np.asarray(renyi_between(kl_natural, natural(p), natural(q), alpha).sum(axis=1))
+
+
+def log_ratio(p: Beta, q: Beta, x: Array) -> Array:
+    first, second = natural(p), natural(q)
+    step, at = second - first, x[:, None, :]
+    (a, b), (c, d), (u, v) = first, second, step
+    s, off = a + b, b * at - a * (1.0 - at)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = np.where(np.abs(off) <= 0.5 * a, np.log1p(off / a), np.log(at) - np.log(a / s))  # log of x over p's mean
+        right = np.where(np.abs(off) <= 0.5 * b, np.log1p(-off / b), np.log1p(-at) - np.log(b / s))
+        constant = change(s, c + d, u + v) - change(a, c, u) - change(b, d, v) - mean_part(first, second, step)
+        terms = times(u, left) + times(v, right) + constant
+    return add_columns(terms, x)
+
+
+register(Beta, Beta, Pair(kl, renyi, log_ratio, no_gaps))

@@ -1,0 +1,154 @@
+"""Successes out of a number of trials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.families.bernoulli import Bernoulli, bits_renyi
+from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
+from hidiv.emissions.numerics import bits
+from hidiv.emissions.numerics.binomial_trials import kl_trials, log_pmf, ratio_trials, renyi_trials
+from hidiv.emissions.numerics.bits import Bits
+from hidiv.emissions.numerics.deviance import times
+from hidiv.emissions.parameters import counts, proportions, same_shape, wide
+from hidiv.emissions.registry import Pair, converted, register
+from hidiv.emissions.weighted import Weighted, kept
+from hidiv.types import Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Binomial(Family):
+    """P(X = x | S = s) = C(trials, x) prob^x (1-prob)^(trials-x); trials[s] whole, 0 <= prob[s] <= 1.
+
+    (K,), or (K, F) for independent columns. One trial is Bernoulli, and compares with it.
+
+    >>> round(float(Binomial([2], [0.5]).kl(Binomial([2], [0.75]))[0]), 15)
+    0.287682072451781
+    """
+
+    name: ClassVar[str] = "binomial"
+    trials: Array  # (K,) or (K, F), whole numbers
+    prob: Array  # the same shape
+
+    def __init__(self, trials: ArrayLike, prob: ArrayLike) -> None:
+        object.__setattr__(self, "trials", counts("trials", trials))
+        object.__setattr__(self, "prob", proportions("prob", prob))
+        same_shape("prob", self.trials, self.prob)
+
+    def parameters(self) -> dict[str, Array]:
+        return {"trials": self.trials, "prob": self.prob}
+
+    def check(self, x: Array) -> None:
+        check_whole(x, self.name, float(self.trials.max()))
+
+    def log_density(self, x: Array) -> Array:
+        return log_pmf(x[:, None, :], wide(self.trials), trial(self))
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        from hidiv.emissions.numerics.tails import Tails, beta_tails, log_counts
+
+        low, high, n, one, zero = np.broadcast_arrays(
+            lower[:, None, :], upper[:, None, :], wide(self.trials), *trial(self)
+        )
+
+        def tails(k: Array) -> Tails:
+            at_least, below = beta_tails(k, n - k + 1.0, one, zero)
+            return below, at_least
+
+        return log_counts(lambda k: log_pmf(k, n, Bits(one, zero)), tails, low, high, n)
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        drawn = rng.binomial(wide(self.trials)[states].astype(np.int64), wide(self.prob)[states])
+        return np.asarray(drawn, dtype=np.float64)
+
+    def ranges(self) -> dict[str, str]:
+        return {"trials": "fixed", "prob": "unit"}
+
+    def estimate(self, known: Weighted) -> Self:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = known.mean() / wide(self.trials)
+        return type(self)(self.trials, np.clip(kept(share, self.prob, known.mass), 0.0, 1.0))
+
+    def statistics(self) -> Statistics:
+        """Only laws with the same trials make one exponential family: the trials are in the key."""
+        p, n = trial(self), wide(self.trials)
+        key = (self.name, self.n_features, tuple(n.ravel().tolist()))
+        return Statistics(key, np.hstack([n * p.one, n * p.zero]), np.hstack(bits.log_bits(p)))
+
+
+def trial(family: Binomial) -> Bits:
+    """(K, F): probabilities of a success and of a failure."""
+    return bits.bits(wide(family.prob))
+
+
+def _one(both: Bits, i: tuple[np.int64, ...]) -> Bits:
+    """The trial of one state and column."""
+    return Bits(both.one[i], both.zero[i])
+
+
+def kl(p: Binomial, q: Binomial) -> Array:
+    """Infinite where p can have more successes than q has trials."""
+    first, second, n, m = trial(p), trial(q), wide(p.trials), wide(q.trials)
+    value = times(n, bits.kl(first, second, bits.step(first, second)))
+    for i in zip(*np.nonzero(n != m), strict=True):
+        value[i] = kl_trials(n[i], _one(first, i), m[i], _one(second, i))
+    return np.asarray(value.sum(axis=1))
+
+
+def renyi(p: Binomial, q: Binomial, alpha: float) -> Array:
+    first, second, n, m = trial(p), trial(q), wide(p.trials), wide(q.trials)
+    value = times(n, bits_renyi(first, second, alpha))
+    for i in zip(*np.nonzero(n != m), strict=True):
+        value[i] = renyi_trials(n[i], _one(first, i), m[i], _one(second, i), alpha)
+    return np.asarray(value.sum(axis=1))
+
+
+def log_ratio(p: Binomial, q: Binomial, x: Array) -> Array:
+    first, second, n, m = trial(p), trial(q), wide(p.trials), wide(q.trials)
+    d, at = bits.step(first, second), x[:, None, :]
+    one, zero = bits.log_ratio(first, second, d)
+    # About the mean, so that many trials keep their digits; where an outcome is sure a log is infinite.
+    with np.errstate(invalid="ignore"):
+        near = (at - n * first.one) * (one - zero) - n * bits.kl(first, second, d)
+        sure = np.nan_to_num(times(at, one) + times(n - at, zero), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        terms = np.where(np.isfinite(one) & np.isfinite(zero), near, sure)
+    for i, j in zip(*np.nonzero((n != m) | (n < x.max(axis=0, initial=0.0))), strict=True):
+        terms[:, i, j] = ratio_trials(x[:, j], n[i, j], _one(first, (i, j)), m[i, j], _one(second, (i, j)))
+    return add_columns(terms, x)
+
+
+def gaps(p: Binomial, q: Binomial) -> list[str | None]:
+    (low_p, high_p), (low_q, high_q) = _support(p), _support(q)
+    return [_first_gap(*row) for row in zip(low_p, high_p, low_q, high_q, strict=True)]
+
+
+def _support(family: Binomial) -> tuple[Array, Array]:
+    """(K, F): least and largest count of positive probability."""
+    n, p = wide(family.trials), wide(family.prob)
+    return np.where(p == 1, n, 0.0), np.where(p == 0, 0.0, n)
+
+
+def _first_gap(low_p: Array, high_p: Array, low_q: Array, high_q: Array) -> str | None:
+    """(F,) each: the first column where p reaches beyond q's counts, in words."""
+    for column in range(low_p.size):
+        where = f" in column {column}" if low_p.size > 1 else ""
+        if high_p[column] > high_q[column]:
+            return f"counts above {high_q[column]:.0f}{where}"
+        if low_p[column] < low_q[column]:
+            return f"counts below {low_q[column]:.0f}{where}"
+    return None
+
+
+def of_bernoulli(family: Bernoulli) -> Binomial:
+    """The same law as successes out of one trial."""
+    return Binomial(np.ones_like(family.probs), family.probs)
+
+
+_PAIR = Pair(kl, renyi, log_ratio, gaps)
+register(Binomial, Binomial, _PAIR)
+register(Bernoulli, Binomial, converted(_PAIR, p=of_bernoulli))
+register(Binomial, Bernoulli, converted(_PAIR, q=of_bernoulli))

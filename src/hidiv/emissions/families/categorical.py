@@ -1,0 +1,158 @@
+"""Symbols 0..M-1 with any probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.emissions.family import Family, Statistics, check_whole
+from hidiv.emissions.parameters import distributions
+from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.weighted import Weighted
+from hidiv.errors import IncompatibleModels, counted, refuse
+from hidiv.recursions.terms import log_ratio, row_divergence, row_renyi
+from hidiv.types import Array, IntArray
+
+FEW = 8  # symbols that are quicker compared one by one than searched
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical(Family):
+    """P(X = m | S = s) = probs[s, m]; rows sum to one.
+
+    >>> float(Categorical([[0.5, 0.5]]).kl(Categorical([[0.25, 0.75]]))[0])
+    0.14384103622589045
+    """
+
+    name: ClassVar[str] = "categorical"
+    probs: Array  # (K, M)
+
+    def __init__(self, probs: ArrayLike) -> None:
+        object.__setattr__(self, "probs", distributions("probs", probs, (2,)))
+
+    @property
+    def n_symbols(self) -> int:
+        return int(self.probs.shape[1])
+
+    @property
+    def n_features(self) -> int:
+        return 1
+
+    @property
+    def is_scalar(self) -> bool:
+        return True
+
+    def parameters(self) -> dict[str, Array]:
+        return {"probs": self.probs}
+
+    def check(self, x: Array) -> None:
+        check_whole(x, self.name, self.n_symbols - 1)
+
+    def log_density(self, x: Array) -> Array:
+        return self._log_probs()[:, symbols(x)].transpose(1, 0, 2)
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        first = np.clip(np.ceil(lower), 0, self.n_symbols)
+        last = np.clip(np.floor(upper), -1, self.n_symbols - 1)
+        m = np.arange(self.n_symbols)
+        inside = (m >= first[..., None]) & (m <= last[..., None])
+        return self.log_set(inside[:, 0, :])[:, :, None]
+
+    def log_set(self, inside: NDArray[np.bool_]) -> Array:
+        """(n, M) sets of symbols -> (n, K): log P(X in the set)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(inside.astype(np.float64) @ self.probs.T))
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        # Searching the cumulative rows for a uniform; the last positive symbol takes what rounding leaves over.
+        cumulative = np.cumsum(self.probs, axis=1)
+        u = rng.random(states.shape[0]) * cumulative[:, -1][states]
+        found = np.zeros(states.shape[0])
+        if self.n_symbols <= FEW:
+            for passed in cumulative.T[:-1]:
+                found += u >= passed[states]
+        else:
+            for s, row in enumerate(cumulative):
+                mine = np.flatnonzero(states == s)
+                found[mine] = np.searchsorted(row, u[mine], side="right")
+        return found[:, None]
+
+    def ranges(self) -> dict[str, str]:
+        return {"probs": "fixed"}  # rows sum to one: `maximise` has its own step, intervals included
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        if "probs" in fixed:
+            return self
+        counts = np.zeros_like(self.probs)
+        seen = known.seen[:, 0]
+        at = symbols(known.x)[:, 0]
+        for s in range(self.n_states):
+            counts[s] = np.bincount(at, np.where(seen, known.weight[:, s], 0.0), minlength=self.n_symbols)
+        inside = self._sets(known)
+        if inside is not None:
+            # Of a set each symbol is given its share by the law so far.
+            rows = ~seen & ~inside.all(axis=1) & known.weight.any(axis=1)
+            members = inside[rows].astype(np.float64)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = known.weight[rows] / (members @ self.probs.T)
+            counts += self.probs * (np.where(np.isfinite(share), share, 0.0).T @ members)
+        total = counts.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return type(self)(np.where(total > 0, counts / total, self.probs))
+
+    def _sets(self, known: Weighted) -> NDArray[np.bool_] | None:
+        """(n, M): sets of symbols, those of intervals included."""
+        if known.bounded is None or known.lower is None or known.upper is None:
+            return known.inside
+        m = np.arange(self.n_symbols)
+        between = (m >= known.lower[:, :1]) & (m <= known.upper[:, :1])
+        return between if known.inside is None else known.inside & between
+
+    def statistics(self) -> Statistics:
+        return Statistics((self.name, self.n_symbols), self.probs, self._log_probs())
+
+    def _log_probs(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.probs))
+
+
+def symbols(x: Array) -> IntArray:
+    """Symbols as indices; what is not seen points at 0 and is masked by the caller."""
+    return np.where(np.isnan(x), 0, x).astype(np.int64)
+
+
+def kl(p: Categorical, q: Categorical) -> Array:
+    check_alphabets(p.n_symbols, q.n_symbols)
+    return row_divergence(p.probs, q.probs)
+
+
+def renyi(p: Categorical, q: Categorical, alpha: float) -> Array:
+    check_alphabets(p.n_symbols, q.n_symbols)
+    return row_renyi(p.probs, q.probs, alpha)
+
+
+def ratio(p: Categorical, q: Categorical, x: Array) -> Array:
+    check_alphabets(p.n_symbols, q.n_symbols)
+    table = log_ratio(p.probs, q.probs)
+    return np.where(np.isnan(x), 0.0, table[:, symbols(x)[:, 0]].T)
+
+
+def gaps(p: Categorical, q: Categorical) -> list[str | None]:
+    missing = (p.probs > 0) & (q.probs == 0)
+    return [f"symbol {int(np.argmax(row))}" if row.any() else None for row in missing]
+
+
+def check_alphabets(p: int, q: int) -> None:
+    """Symbols must mean the same for both: refuse different numbers of them."""
+    if p != q:
+        rule, remedy = (
+            f"p has {counted(p, 'symbol')} and q has {q}",
+            "give the smaller alphabet symbols of probability 0",
+        )
+        refuse(IncompatibleModels, "emission", rule, remedy=remedy)
+
+
+register(Categorical, Categorical, Pair(kl, renyi, ratio, gaps))

@@ -1,0 +1,88 @@
+"""Waiting times without memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.family import Family, Statistics, add_columns, check_between
+from hidiv.emissions.numerics.deviance import deviance
+from hidiv.emissions.numerics.exponential_family import renyi_between
+from hidiv.emissions.parameters import positive, wide
+from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import Weighted, kept
+from hidiv.types import Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Exponential(Family):
+    """Density rate exp(-rate x) on x >= 0, rate[s] > 0; (K,), or (K, F) for independent columns.
+
+    >>> float(Exponential([1.0]).kl(Exponential([2.0]))[0])
+    0.3068528194400547
+    """
+
+    name: ClassVar[str] = "exponential"
+    rate: Array  # (K,) or (K, F)
+
+    def __init__(self, rate: ArrayLike) -> None:
+        object.__setattr__(self, "rate", positive("rate", rate))
+
+    def parameters(self) -> dict[str, Array]:
+        return {"rate": self.rate}
+
+    def check(self, x: Array) -> None:
+        check_between(x, self.name, 0.0)
+
+    def log_density(self, x: Array) -> Array:
+        return np.asarray(np.log(wide(self.rate)) - wide(self.rate) * x[:, None, :])
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        low = np.maximum(lower, 0.0)[:, None, :]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            width = np.maximum(upper[:, None, :] - low, 0.0)
+            value = np.log(-np.expm1(-wide(self.rate) * width)) - wide(self.rate) * low
+        return np.where(width > 0, value, -np.inf)
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        rate = wide(self.rate)[states]
+        return np.asarray(rng.standard_exponential(rate.shape) / rate)
+
+    def ranges(self) -> dict[str, str]:
+        return {"rate": "rate"}
+
+    def estimate(self, known: Weighted) -> Self:
+        mean = np.maximum(known.mean(), np.minimum(known.smallest, 1.0 / wide(self.rate)))
+        return type(self)(kept(1.0 / mean, self.rate, known.mass))
+
+    def statistics(self) -> Statistics:
+        rate = wide(self.rate)
+        natural = np.hstack([-rate, np.log(rate).sum(axis=1, keepdims=True)])
+        return Statistics((self.name, self.n_features), np.hstack([1.0 / rate, np.ones((self.n_states, 1))]), natural)
+
+
+def kl_rates(p: Array, q: Array, step: Array) -> Array:
+    """(1, K, F) rates -> (K, F): log(p/q) + q/p - 1."""
+    return deviance(np.ones_like(p[0]), q[0] / p[0], step[0] / p[0])
+
+
+def kl(p: Exponential, q: Exponential) -> Array:
+    a, b = wide(p.rate)[None], wide(q.rate)[None]
+    return np.asarray(kl_rates(a, b, b - a).sum(axis=1))
+
+
+def renyi(p: Exponential, q: Exponential, alpha: float) -> Array:
+    """Infinite where alpha rate_p + (1 - alpha) rate_q <= 0: the integral diverges."""
+    return np.asarray(renyi_between(kl_rates, wide(p.rate)[None], wide(q.rate)[None], alpha).sum(axis=1))
+
+
+def log_ratio(p: Exponential, q: Exponential, x: Array) -> Array:
+    a, b = wide(p.rate), wide(q.rate)
+    relative = (b - a) / a
+    return add_columns((1.0 - a * x[:, None, :]) * relative - kl_rates(a[None], b[None], (b - a)[None]), x)
+
+
+register(Exponential, Exponential, Pair(kl, renyi, log_ratio, no_gaps))

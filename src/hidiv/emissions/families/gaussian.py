@@ -1,0 +1,245 @@
+"""Normal laws: scalar, diagonal or with a full covariance; the three compare with each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.family import Family, Statistics, add_columns, check_between
+from hidiv.emissions.numerics.scales import Spread, scale_kl, scale_renyi, spread_of
+from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_mass
+from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
+from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import Weighted
+from hidiv.errors import InvalidModel, refuse
+from hidiv.types import Array, IntArray
+
+SYMMETRY = 1e-8  # of the two standard deviations: what a covariance may differ from its transpose by
+SINGULAR = 1e-14  # of a variance: less left by the columns before is rounding, and marginal laws may have no factor
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian(Family):
+    """Normal X given the state: mean (K,) or (K, F), and one of std, var (same shape), cov (K, F, F).
+
+    >>> float(Gaussian([0.0], std=[1.0]).kl(Gaussian([1.0], std=[1.0]))[0])
+    0.5
+    """
+
+    name: ClassVar[str] = "gaussian"
+    mean: Array  # (K,) or (K, F)
+    std: Array | None
+    var: Array | None
+    cov: Array | None
+    factor: Array | None = field(repr=False)  # (K, F, F) lower Cholesky factor of cov
+
+    def __init__(
+        self,
+        mean: ArrayLike,
+        *,
+        std: ArrayLike | None = None,
+        var: ArrayLike | None = None,
+        cov: ArrayLike | None = None,
+    ) -> None:
+        given = [key for key, value in (("std", std), ("var", var), ("cov", cov)) if value is not None]
+        if len(given) != 1:
+            refuse(InvalidModel, "std", "give exactly one of std, var and cov", " and ".join(given) or "none of them")
+        object.__setattr__(self, "mean", reading("mean", mean, (1, 2) if cov is None else (2,)))
+        for key, value in (("std", std), ("var", var)):
+            object.__setattr__(self, key, None if value is None else positive(key, value))
+            if value is not None:
+                same_shape(key, self.mean, getattr(self, key))
+        object.__setattr__(self, "cov", None if cov is None else _covariances(cov, self.mean))
+        object.__setattr__(self, "factor", None if self.cov is None else _factors(self.cov))
+
+    @property
+    def deviation(self) -> Array:
+        """(K, F): the standard deviation of each column."""
+        if self.std is not None:
+            return wide(self.std)
+        return np.sqrt(self.variance)
+
+    @property
+    def variance(self) -> Array:
+        """(K, F): the variance of each column."""
+        if self.std is not None:
+            return wide(self.std) ** 2
+        return wide(self.var) if self.var is not None else np.diagonal(cast(Array, self.cov), axis1=1, axis2=2)
+
+    def parameters(self) -> dict[str, Array]:
+        every = {"mean": self.mean, "std": self.std, "var": self.var, "cov": self.cov}
+        return {key: value for key, value in every.items() if value is not None}
+
+    def select(self, columns: ArrayLike) -> Self:
+        index = np.asarray(columns)
+        if self.cov is None or self.n_features <= 1:
+            return super().select(columns)
+        return type(self)(self.mean[:, index], cov=self.cov[:, index][:, :, index])
+
+    def check(self, x: Array) -> None:
+        check_between(x, self.name, -np.inf)
+
+    def log_density(self, x: Array) -> Array:
+        if self.factor is not None:
+            from hidiv.emissions.numerics.covariances import log_columns
+
+            return log_columns(wide(self.mean), self.factor, x)
+        z = x[:, None, :] - wide(self.mean)  # in place from here on: these tables are the largest of a fit
+        z /= self.deviation
+        z *= z
+        z *= -0.5
+        z -= HALF_LOG_TWO_PI + np.log(self.deviation)
+        return np.asarray(z)
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        return normal_log_mass(lower[:, None, :], upper[:, None, :], wide(self.mean), self.deviation)
+
+    def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+        if self.cov is None:
+            return super().log_weight(x, lower, upper)
+        from hidiv.emissions.numerics.covariances import log_weight
+
+        self.check(x)
+        return log_weight(wide(self.mean), self.cov, x, lower, upper)
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        z = rng.standard_normal((states.shape[0], self.n_features))
+        if self.factor is not None:
+            return np.asarray(wide(self.mean)[states] + np.einsum("nij,nj->ni", self.factor[states], z))
+        return np.asarray(wide(self.mean)[states] + self.deviation[states] * z)
+
+    def ranges(self) -> dict[str, str]:
+        return {"mean": "real", "std": "length", "var": "area", "cov": "fixed"}
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        from hidiv.emissions.numerics.gaussian_moments import estimate_diagonal, estimate_full
+
+        if self.cov is not None:
+            return type(self)(**estimate_full(self, known, fixed))
+        if known.bounded is None:
+            return type(self)(**estimate_diagonal(self, known, fixed))
+        return super().maximise(known, fixed)
+
+    def statistics(self) -> Statistics:
+        if self.cov is not None:
+            from hidiv.emissions.numerics.covariances import statistics
+
+            return statistics(self.mean, self.cov, cast(Array, self.factor))
+        mean, var = wide(self.mean), self.variance
+        constant = -(0.5 * mean * mean / var + np.log(self.deviation) + HALF_LOG_TWO_PI).sum(axis=1, keepdims=True)
+        return Statistics(
+            (self.name, "diagonal", self.n_features),
+            np.hstack([mean, mean * mean + var, np.ones_like(constant)]),
+            np.hstack([mean / var, -0.5 / var, constant]),
+        )
+
+
+def _covariances(value: ArrayLike, mean: Array) -> Array:
+    """(K, F, F) finite and symmetric up to rounding."""
+    cov = reading("cov", value, (3,))
+    wanted = (*mean.shape, mean.shape[1])
+    if cov.shape != wanted:
+        refuse(InvalidModel, "cov", f"must have the shape {wanted} that goes with mean", cov.shape)
+    size = np.sqrt(np.abs(np.diagonal(cov, axis1=1, axis2=2)))
+    off = np.abs(cov - cov.transpose(0, 2, 1)) > SYMMETRY * size[:, :, None] * size[:, None, :]
+    if off.any():
+        state, i, j = (int(n) for n in np.argwhere(off)[0])
+        rule = f"must be symmetric, entries {indexed((i, j))} and {indexed((j, i))} differ"
+        refuse(InvalidModel, f"cov[{state}]", rule, f"{cov[state, i, j]:.17g} and {cov[state, j, i]:.17g}")
+    return cov
+
+
+def _factors(cov: Array) -> Array:
+    """Lower Cholesky factors; refuses the first state that has none, or one that rounding alone may have made."""
+    positive("cov", np.diagonal(cov, axis1=1, axis2=2), (2,))
+    factors = np.zeros_like(cov)
+    for state, each in enumerate(cov):
+        try:
+            factors[state] = np.linalg.cholesky(0.5 * each + 0.5 * each.T)
+            left = np.square(np.diagonal(factors[state])) / np.diagonal(each)  # of each variance, given those before
+            singular = left.min() < SINGULAR
+        except np.linalg.LinAlgError:
+            singular = True
+        if singular:
+            refuse(InvalidModel, f"cov[{state}]", "must be positive definite", remedy="add a little to its diagonal")
+    factors.flags.writeable = False
+    return factors
+
+
+# Pairs without a full covariance: column by column.
+
+
+def compare_variances(p: Gaussian, q: Gaussian) -> Spread:
+    """(K, F): var_p / var_q. Squared standard deviations carry their rounding along: std and var mix without loss."""
+    far = 2.0 * (np.log(p.deviation) - np.log(q.deviation))
+    exponent = np.frexp(q.deviation)[1]
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        (high_p, low_p), (high_q, low_q) = _squares(p, exponent), _squares(q, exponent)
+        near = np.abs(high_p - high_q) <= 0.5 * high_q
+        excess = np.where(near, ((high_p - high_q) + (low_p - low_q)) / high_q, high_p / high_q - 1.0)
+    return spread_of(excess, far)
+
+
+def _squares(family: Gaussian, exponent: IntArray) -> tuple[Array, Array]:
+    """Variances over 4^exponent as an unevaluated sum: leading part and what rounding left over."""
+    if family.std is None:
+        return np.ldexp(family.variance, -2 * exponent), np.zeros(exponent.shape)
+    return squared(np.ldexp(wide(family.std), -exponent))
+
+
+def squared(s: Array) -> tuple[Array, Array]:
+    """s^2 as a double and its rounding error (Dekker's product)."""
+    square = s * s
+    split = 134217729.0 * s
+    high = split - (split - s)
+    low = s - high
+    return square, ((high * high - square) + 2.0 * high * low) + low * low
+
+
+def kl(p: Gaussian, q: Gaussian) -> Array:
+    if p.cov is not None or q.cov is not None:
+        from hidiv.emissions.numerics.covariances import kl_full
+
+        return kl_full(p, q)
+    with np.errstate(over="ignore"):
+        z = (wide(p.mean) - wide(q.mean)) / q.deviation
+        return np.asarray((0.5 * (scale_kl(compare_variances(p, q)) + z * z)).sum(axis=1))
+
+
+def renyi(p: Gaussian, q: Gaussian, alpha: float) -> Array:
+    """Infinite where alpha var_q + (1 - alpha) var_p <= 0: the integral diverges."""
+    if p.cov is not None or q.cov is not None:
+        from hidiv.emissions.numerics.covariances import renyi_full
+
+        return renyi_full(p, q, alpha)
+    rest, ratio = 1.0 - alpha, compare_variances(p, q)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if rest > 0:
+            between = np.hypot(np.sqrt(alpha) * q.deviation, np.sqrt(rest) * p.deviation)
+        else:
+            between = q.deviation * np.sqrt(np.maximum(1.0 + rest * ratio.excess, 0.0))
+        z = (wide(p.mean) - wide(q.mean)) / between
+        apart = np.where(between > 0, alpha * z * z, np.inf)
+    return np.asarray((0.5 * (scale_renyi(ratio, alpha) + apart)).sum(axis=1))
+
+
+def log_ratio(p: Gaussian, q: Gaussian, x: Array) -> Array:
+    if p.cov is not None or q.cov is not None:
+        from hidiv.emissions.numerics.covariances import log_ratio_full
+
+        return log_ratio_full(p, q, x)
+    ratio = compare_variances(p, q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = (wide(p.mean) - wide(q.mean)) / q.deviation
+        wider = ratio.excess / (1.0 + np.sqrt(1.0 + ratio.excess))  # std_p / std_q - 1
+        z_p = (x[:, None, :] - wide(p.mean)) / p.deviation
+        z_q = (x[:, None, :] - wide(q.mean)) / q.deviation
+        apart = np.where(np.abs(wider) < 0.5, shift + wider * z_p, z_q - z_p)
+        terms = 0.5 * (ratio.log - apart * (z_p + z_q))  # NaN where both distances overflow: both densities are 0
+    return add_columns(terms, x)
+
+
+register(Gaussian, Gaussian, Pair(kl, renyi, log_ratio, no_gaps))

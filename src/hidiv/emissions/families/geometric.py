@@ -1,0 +1,118 @@
+"""Failures before the first success."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.families.poisson import counts_above
+from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
+from hidiv.emissions.numerics import bits
+from hidiv.emissions.numerics.bits import Bits
+from hidiv.emissions.numerics.deviance import times
+from hidiv.emissions.parameters import proportions, require, wide
+from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.weighted import Weighted, kept
+from hidiv.types import Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Geometric(Family):
+    """P(X = x | S = s) = prob (1 - prob)^x: failures, from 0, before the first success; 0 < prob[s] <= 1.
+
+    (K,), or (K, F) for independent columns. It is NegativeBinomial with size 1, and compares with it.
+
+    >>> round(float(Geometric([0.5]).kl(Geometric([0.75]))[0]), 15)
+    0.287682072451781
+    """
+
+    name: ClassVar[str] = "geometric"
+    prob: Array  # (K,) or (K, F)
+
+    def __init__(self, prob: ArrayLike) -> None:
+        object.__setattr__(self, "prob", success("prob", prob))
+
+    def parameters(self) -> dict[str, Array]:
+        return {"prob": self.prob}
+
+    def check(self, x: Array) -> None:
+        check_whole(x, self.name)
+
+    def log_density(self, x: Array) -> Array:
+        one, zero = bits.log_bits(bits.bits(wide(self.prob)))
+        return np.asarray(one + times(x[:, None, :], zero))
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        first, last = np.maximum(np.ceil(lower), 0.0)[:, None, :], np.floor(upper)[:, None, :]
+        zero = bits.log_bits(bits.bits(wide(self.prob))).zero
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            number = np.maximum(last - first + 1.0, 0.0)
+            value = times(first, zero) + np.log(-np.expm1(number * zero))
+        return np.where(number > 0, value, -np.inf)
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        zero = bits.log_bits(bits.bits(wide(self.prob))).zero[states]
+        return np.floor(rng.standard_exponential(zero.shape) / -zero)
+
+    def ranges(self) -> dict[str, str]:
+        return {"prob": "unit"}
+
+    def estimate(self, known: Weighted) -> Self:
+        return type(self)(kept(1.0 / (1.0 + known.mean()), self.prob, known.mass))
+
+    def statistics(self) -> Statistics:
+        p = bits.bits(wide(self.prob))
+        one, zero = bits.log_bits(p)
+        expected = np.hstack([p.zero / p.one, np.ones((self.n_states, 1))])
+        return Statistics((self.name, self.n_features), expected, np.hstack([zero, one.sum(axis=1, keepdims=True)]))
+
+
+def success(place: str, value: ArrayLike) -> Array:
+    """Probabilities of a success that comes in the end."""
+    prob = proportions(place, value)
+    require(place, prob, prob > 0, "must be above 0", "a success that never comes has no count of failures before it")
+    return prob
+
+
+def kl_failures(p: Bits, q: Bits, d: Array) -> Array:
+    """KL of the failures before one success: that of one trial, as often as p tries."""
+    return np.asarray(bits.kl(p, q, d) / p.one)
+
+
+def renyi_failures(p: Bits, q: Bits, alpha: float) -> Array:
+    """Renyi divergence of the failures before one success; +inf where p^alpha q^(1-alpha) of a failure reaches one.
+
+    Z = u / (1 - w), u and w that of a success and of a failure: -log Z = log1p(defect / u).
+    """
+    log_u, log_w = bits.log_powers(p, q, alpha)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        excess = bits.defect(p, q, bits.step(p, q), alpha) / np.exp(log_u)
+        far = np.log(-np.expm1(log_w)) - log_u
+        value = np.where(np.abs(excess) < 0.5, np.log1p(excess), far) / (1.0 - alpha)
+    return np.where(log_w >= 0, np.inf, value)
+
+
+def kl(p: Geometric, q: Geometric) -> Array:
+    first, second = bits.bits(wide(p.prob)), bits.bits(wide(q.prob))
+    return np.asarray(kl_failures(first, second, bits.step(first, second)).sum(axis=1))
+
+
+def renyi(p: Geometric, q: Geometric, alpha: float) -> Array:
+    return np.asarray(renyi_failures(bits.bits(wide(p.prob)), bits.bits(wide(q.prob)), alpha).sum(axis=1))
+
+
+def log_ratio(p: Geometric, q: Geometric, x: Array) -> Array:
+    first, second = bits.bits(wide(p.prob)), bits.bits(wide(q.prob))
+    one, zero = bits.log_ratio(first, second, bits.step(first, second))
+    return add_columns(one + times(x[:, None, :], zero), x)
+
+
+def gaps(p: Geometric, q: Geometric) -> list[str | None]:
+    missing = (wide(p.prob) < 1) & (wide(q.prob) == 1)
+    return [counts_above(0, row) for row in missing]
+
+
+register(Geometric, Geometric, Pair(kl, renyi, log_ratio, gaps))

@@ -1,0 +1,129 @@
+"""Positive observations whose logarithm is normal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.gaussian import kl as gaussian_kl
+from hidiv.emissions.families.gaussian import log_ratio as gaussian_log_ratio
+from hidiv.emissions.families.gaussian import renyi as gaussian_renyi
+from hidiv.emissions.family import Family, Statistics
+from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
+from hidiv.emissions.parameters import indexed, positive, reading, require, same_shape, wide
+from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import NARROWEST, Weighted, kept
+from hidiv.errors import InvalidEvidence, refuse
+from hidiv.types import Array, IntArray
+
+LARGEST_LOG = 700.0
+SMALLEST, LARGEST = np.nextafter(0.0, 1.0), np.finfo(np.float64).max
+
+
+@dataclass(frozen=True, eq=False)
+class LogNormal(Family):
+    """log X is normal given the state, with this mean and standard deviation; both (K,) or (K, F).
+
+    >>> float(LogNormal([0.0], [1.0]).kl(LogNormal([1.0], [1.0]))[0])
+    0.5
+    """
+
+    name: ClassVar[str] = "log_normal"
+    mean: Array  # (K,) or (K, F)
+    std: Array
+
+    def __init__(self, mean: ArrayLike, std: ArrayLike) -> None:
+        object.__setattr__(self, "mean", reading("mean", mean, (1, 2)))
+        object.__setattr__(self, "std", positive("std", std))
+        same_shape("std", self.mean, self.std)
+        within = np.abs(self.mean) + 6.0 * self.std <= LARGEST_LOG
+        require(
+            "std",
+            self.std,
+            within,
+            f"mean plus or minus 6 std must stay within -{LARGEST_LOG:g} and {LARGEST_LOG:g}, the logs of doubles",
+        )
+
+    def parameters(self) -> dict[str, Array]:
+        return {"mean": self.mean, "std": self.std}
+
+    def check(self, x: Array) -> None:
+        with np.errstate(invalid="ignore"):
+            bad = (x <= 0) | np.isinf(x)
+        if bad.any():
+            where = tuple(int(i) for i in np.argwhere(bad)[0])
+            refuse(
+                InvalidEvidence,
+                "x" + indexed(where if x.shape[1] > 1 else where[:1]),
+                f"{self.name} observations are above 0 and finite",
+                float(x[where]),
+            )
+
+    def log_density(self, x: Array) -> Array:
+        logs = np.log(x)[:, None, :]
+        return normal_log_density((logs - wide(self.mean)) / wide(self.std)) - np.log(wide(self.std)) - logs
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            low, high = np.log(np.maximum(lower, 0.0)), np.log(np.maximum(upper, 0.0))
+            # Short intervals: the width in logs from the width itself.
+            short = (lower > 0) & (upper - lower < 0.5 * lower)
+            width = np.where(short, np.log1p((upper - lower) / lower), high - low)
+        return normal_log_mass(low[:, None, :], high[:, None, :], wide(self.mean), wide(self.std), width[:, None, :])
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        mean, std = wide(self.mean)[states], wide(self.std)[states]
+        with np.errstate(over="ignore", under="ignore"):
+            drawn = np.exp(mean + std * rng.standard_normal(mean.shape))
+        return np.clip(drawn, SMALLEST, LARGEST)
+
+    def ranges(self) -> dict[str, str]:
+        return {"mean": "number", "std": "positive"}
+
+    def estimate(self, known: Weighted) -> Self:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(known.x)
+        mean = known.mean(logs)
+        usable = np.isfinite(mean)
+        mean = np.where(usable, mean, 0.0)
+        apart = np.where(known.seen[:, None, :], logs[:, None, :] - mean, 0.0)
+        least = np.minimum(NARROWEST, wide(self.std))
+        std = np.maximum(np.sqrt(known.mean_of(apart * apart)), least)
+        mass = np.where(usable, known.mass, 0.0)
+        return type(self)(kept(mean, self.mean, mass), kept(std, self.std, mass))
+
+    def statistics(self) -> Statistics:
+        """In log x: the factor 1/x of the density is common to every law and drops out."""
+        mean, std = wide(self.mean), wide(self.std)
+        var = std * std
+        constant = -(0.5 * mean * mean / var + np.log(std) + HALF_LOG_TWO_PI).sum(axis=1, keepdims=True)
+        return Statistics(
+            (self.name, self.n_features),
+            np.hstack([mean, mean * mean + var, np.ones_like(constant)]),
+            np.hstack([mean / var, -0.5 / var, constant]),
+        )
+
+
+def of_log(family: LogNormal) -> Gaussian:
+    """The law of log X: divergences do not see the change of variable."""
+    return Gaussian(family.mean, std=family.std)
+
+
+def log_ratio(p: LogNormal, q: LogNormal, x: Array) -> Array:
+    return gaussian_log_ratio(of_log(p), of_log(q), np.log(x))
+
+
+register(
+    LogNormal,
+    LogNormal,
+    Pair(
+        lambda p, q: gaussian_kl(of_log(p), of_log(q)),
+        lambda p, q, alpha: gaussian_renyi(of_log(p), of_log(q), alpha),
+        log_ratio,
+        no_gaps,
+    ),
+)

@@ -1,0 +1,119 @@
+"""Counts with equal mean and variance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
+from hidiv.emissions.numerics.deviance import deviance, power_gap, times
+from hidiv.emissions.numerics.stirling import factorial_remainder, log_step
+from hidiv.emissions.parameters import RESCALE, reading, require, wide
+from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.weighted import Weighted, kept
+from hidiv.types import Array, IntArray
+
+LARGEST_DRAW = 1e15  # of a mean: above it whole numbers leave no trace in a double, and a normal law is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(Family):
+    """P(X = x | S = s) = exp(-rate) rate^x / x!, rate[s] >= 0; (K,), or (K, F) for independent columns.
+
+    >>> float(Poisson([1.0]).kl(Poisson([2.0]))[0])
+    0.3068528194400547
+    """
+
+    name: ClassVar[str] = "poisson"
+    rate: Array  # (K,) or (K, F); 0 is the law that gives nothing but 0
+
+    def __init__(self, rate: ArrayLike) -> None:
+        object.__setattr__(self, "rate", reading("rate", rate, (1, 2)))
+        require("rate", self.rate, self.rate >= 0, "cannot be negative")
+        require("rate", self.rate, self.rate <= 1e300, "must be at most 1e300", RESCALE)
+
+    def parameters(self) -> dict[str, Array]:
+        return {"rate": self.rate}
+
+    def check(self, x: Array) -> None:
+        check_whole(x, self.name)
+
+    def log_density(self, x: Array) -> Array:
+        # x log(rate) - rate - log x! as minus a deviance, so that large counts keep their digits.
+        return np.asarray(-deviance(x[:, None, :], wide(self.rate)) - factorial_remainder(x)[:, None, :])
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        from hidiv.emissions.numerics.tails import Tails, gamma_tails, log_counts
+
+        low, high, rate = np.broadcast_arrays(lower[:, None, :], upper[:, None, :], wide(self.rate))
+
+        def log_p(k: Array) -> Array:
+            return np.asarray(-deviance(k, rate) - factorial_remainder(k))
+
+        def tails(k: Array) -> Tails:
+            at_least, below = gamma_tails(k, rate)
+            return below, at_least
+
+        return log_counts(log_p, tails, low, high)
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        return draw_poisson(wide(self.rate)[states], rng)
+
+    def ranges(self) -> dict[str, str]:
+        return {"rate": "length"}
+
+    def estimate(self, known: Weighted) -> Self:
+        return type(self)(kept(known.mean(), self.rate, known.mass))
+
+    def statistics(self) -> Statistics:
+        rate = wide(self.rate)
+        with np.errstate(divide="ignore"):
+            natural = np.hstack([np.log(rate), -rate.sum(axis=1, keepdims=True)])
+        return Statistics((self.name, self.n_features), np.hstack([rate, np.ones((self.n_states, 1))]), natural)
+
+
+def draw_poisson(rate: Array, rng: np.random.Generator) -> Array:
+    """One count for every rate."""
+    small = np.minimum(rate, LARGEST_DRAW)
+    drawn = np.asarray(rng.poisson(small), dtype=np.float64)
+    if (rate > small).any():
+        normal = np.rint(rate + np.sqrt(rate) * rng.standard_normal(rate.shape))
+        drawn = np.where(rate > small, normal, drawn)
+    return drawn
+
+
+def kl(p: Poisson, q: Poisson) -> Array:
+    return np.asarray(deviance(wide(p.rate), wide(q.rate)).sum(axis=1))
+
+
+def renyi(p: Poisson, q: Poisson, alpha: float) -> Array:
+    a, b = wide(p.rate), wide(q.rate)
+    return np.asarray((power_gap(a, b, b - a, alpha) / (1.0 - alpha)).sum(axis=1) + 0.0)
+
+
+def log_ratio(p: Poisson, q: Poisson, x: Array) -> Array:
+    a, b = wide(p.rate), wide(q.rate)
+    at, log = x[:, None, :], log_step(a, b, b - a)
+    # About the mean, so that large rates keep their digits; at a rate of 0 the log is infinite.
+    with np.errstate(invalid="ignore"):
+        terms = np.where(np.isfinite(log), times(at - a, log) - deviance(a, b), times(at, log) - (b - a))
+    return add_columns(terms, x)
+
+
+def gaps(p: Poisson, q: Poisson) -> list[str | None]:
+    missing = (wide(p.rate) > 0) & (wide(q.rate) == 0)
+    return [counts_above(0, row) for row in missing]
+
+
+def counts_above(top: float, missing: NDArray[np.bool_]) -> str | None:
+    """In words: p has counts above `top` and q none; missing (F,) says in which columns."""
+    if not missing.any():
+        return None
+    where = f" in column {int(np.argmax(missing))}" if missing.size > 1 else ""
+    return f"counts above {top:.0f}{where}"
+
+
+register(Poisson, Poisson, Pair(kl, renyi, log_ratio, gaps))

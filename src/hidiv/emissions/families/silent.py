@@ -1,0 +1,83 @@
+"""No observation at all: a Markov chain or tree of states alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hidiv.emissions.family import Family, Statistics
+from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.weighted import Weighted
+from hidiv.errors import InvalidModel, refuse
+from hidiv.types import Array, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Silent(Family):
+    """K states that show nothing: observations have no columns, every log-probability is 0.
+
+    >>> Silent(3).log_prob([[], []]).shape
+    (2, 3)
+    """
+
+    name: ClassVar[str] = "silent"
+    states: int
+
+    def __init__(self, n_states: int) -> None:
+        if isinstance(n_states, bool) or not isinstance(n_states, int | np.integer) or n_states < 1:
+            refuse(InvalidModel, "n_states", "must be a whole number from 1", n_states)
+        object.__setattr__(self, "states", int(n_states))
+
+    @property
+    def n_states(self) -> int:
+        return self.states
+
+    @property
+    def n_features(self) -> int:
+        return 0
+
+    @property
+    def is_scalar(self) -> bool:
+        return False
+
+    def parameters(self) -> dict[str, int]:
+        return {"n_states": self.states}
+
+    def take(self, states: ArrayLike) -> Self:
+        return type(self)(int(np.arange(self.states)[np.asarray(states)].size))
+
+    def check(self, x: Array) -> None:
+        """Nothing can be wrong with an observation of no columns."""
+
+    def log_density(self, x: Array) -> Array:
+        return np.zeros((x.shape[0], self.states, 0))
+
+    def log_mass(self, lower: Array, upper: Array) -> Array:
+        return np.zeros((lower.shape[0], self.states, 0))
+
+    def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
+        return np.zeros((states.shape[0], 0))
+
+    def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
+        return self
+
+    def statistics(self) -> Statistics:
+        return Statistics((self.name,), np.ones((self.states, 1)), np.zeros((self.states, 1)))
+
+
+def kl(p: Silent, q: Silent) -> Array:
+    return np.zeros(p.n_states)
+
+
+def renyi(p: Silent, q: Silent, alpha: float) -> Array:
+    return np.zeros(p.n_states)
+
+
+def log_ratio(p: Silent, q: Silent, x: Array) -> Array:
+    return np.zeros((x.shape[0], p.n_states))
+
+
+register(Silent, Silent, Pair(kl, renyi, log_ratio, no_gaps))

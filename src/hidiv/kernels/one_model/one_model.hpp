@@ -1,0 +1,30 @@
+// The recursions on one model; each has its twin in recursions/.
+#pragma once
+
+#include "one_model/model_tables.hpp"
+#include "runtime/table.hpp"
+
+namespace hidiv {
+
+struct OneModel {
+    int64_t states, transitions, rows;
+    Law law;
+    Places places;
+};
+
+// impossible: the first node in upward order where the evidence fails, or -1 (nothing else is set then).
+Status smooth(const OneModel &, double &log_likelihood, double *marginals, double *pairs, int64_t &impossible);
+Status entropy_profile(const OneModel &, double *profile, int64_t &impossible);
+Status viterbi(const OneModel &, int64_t *path, double &log_probability, int64_t &impossible);
+Status influence(const OneModel &, const double *unseen, double *values, int64_t &impossible);
+Status sample_states(const OneModel &, const double *uniform, int64_t size, int64_t *drawn, int64_t &impossible);
+Status log_likelihood(const OneModel &, double &value, int64_t &impossible);
+// The fast way for a chain (likelihood_chain.cpp); declined: it does not apply here.
+Status likelihood_chain(const OneModel &, double &value, bool &declined);
+
+// Sums of posterior probabilities over the trees start[i]..start[i+1]-1, whose roots have parent -1 (expectation.cpp):
+// values (trees) are log-likelihoods, -inf for an impossible tree; initial (K), transition (G, K, K), rows (R, K).
+Status expected_counts(const OneModel &, const int64_t *start, int64_t trees, int64_t threads, double *values,
+                       double *initial, double *transition, double *rows);
+
+}  // namespace hidiv

@@ -1,0 +1,134 @@
+// Weight rows of W nodes, brought into lanes: column s of row at[l] in lane l.
+#pragma once
+
+#include "posterior/posterior_steps.hpp"
+#include "simd/simd.hpp"
+
+namespace hidiv::HIDIV_TARGET {
+namespace {
+
+#if defined(__AVX512F__)
+// Lanes A, B, ... of the sixteen of a and b.
+template <int A, int B, int C, int D, int E, int F, int G, int H>
+HIDIV_INLINE V<8> two(V<8> a, V<8> b) {
+    return (V<8>)_mm512_permutex2var_pd((__m512d)a, _mm512_setr_epi64(A, B, C, D, E, F, G, H), (__m512d)b);
+}
+#endif
+
+// Four columns.
+template <int W>
+HIDIV_INLINE void four_columns(const double *from, const int64_t *at, int64_t stride, V<W> *out) {
+#if defined(__AVX512F__)
+    if constexpr (W == 8) {
+        V<8> q[4];
+        for (int j = 0; j < 4; ++j)
+            q[j] = (V<8>)_mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(from + at[j] * stride)),
+                                            _mm256_loadu_pd(from + at[j + 4] * stride), 1);
+        const V<8> a = two<0, 8, 2, 10, 4, 12, 6, 14>(q[0], q[1]);
+        const V<8> b = two<1, 9, 3, 11, 5, 13, 7, 15>(q[0], q[1]);
+        const V<8> c = two<0, 8, 2, 10, 4, 12, 6, 14>(q[2], q[3]);
+        const V<8> d = two<1, 9, 3, 11, 5, 13, 7, 15>(q[2], q[3]);
+        out[0] = two<0, 1, 8, 9, 4, 5, 12, 13>(a, c);
+        out[1] = two<0, 1, 8, 9, 4, 5, 12, 13>(b, d);
+        out[2] = two<2, 3, 10, 11, 6, 7, 14, 15>(a, c);
+        out[3] = two<2, 3, 10, 11, 6, 7, 14, 15>(b, d);
+        return;
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (W == 4) {
+        V<4> q[4];
+        for (int j = 0; j < 4; ++j) q[j] = load<4>(from + at[j] * stride);
+        const __m256d a = _mm256_unpacklo_pd((__m256d)q[0], (__m256d)q[1]),
+                      b = _mm256_unpackhi_pd((__m256d)q[0], (__m256d)q[1]);
+        const __m256d c = _mm256_unpacklo_pd((__m256d)q[2], (__m256d)q[3]),
+                      d = _mm256_unpackhi_pd((__m256d)q[2], (__m256d)q[3]);
+        out[0] = (V<4>)_mm256_permute2f128_pd(a, c, 0x20);
+        out[1] = (V<4>)_mm256_permute2f128_pd(b, d, 0x20);
+        out[2] = (V<4>)_mm256_permute2f128_pd(a, c, 0x31);
+        out[3] = (V<4>)_mm256_permute2f128_pd(b, d, 0x31);
+        return;
+    }
+#endif
+    for (int s = 0; s < 4; ++s)
+        for (int l = 0; l < W; ++l) out[s][l] = from[at[l] * stride + s];
+}
+
+// K columns of rows that may be read up to the next multiple of four when `padded`.
+template <int W, int K, bool PADDED>
+HIDIV_INLINE void columns(const double *from, const int64_t *at, int64_t stride, V<W> *out) {
+#if defined(__AVX512F__)
+    if constexpr (W == 8 && K == 2) {
+        if (at[7] - at[0] == 7) {  // neighbours: lanes are only ever filled in order
+            const V<8> a = load<8>(from + at[0] * 2), b = load<8>(from + at[0] * 2 + 8);
+            out[0] = two<0, 2, 4, 6, 8, 10, 12, 14>(a, b);
+            out[1] = two<1, 3, 5, 7, 9, 11, 13, 15>(a, b);
+            return;
+        }
+    }
+#endif
+    if constexpr (K % 4 == 0 || PADDED) {
+        V<W> all_columns[(K + 3) / 4 * 4];
+        for (int s = 0; s < K; s += 4) four_columns<W>(from + s, at, stride, all_columns + s);
+        for (int s = 0; s < K; ++s) out[s] = all_columns[s];
+    } else {
+        for (int s = 0; s < K; ++s)
+            for (int l = 0; l < W; ++l) out[s][l] = from[at[l] * stride + s];
+    }
+}
+
+constexpr double lowest_log = -277.0, farthest_ratio = 250.0;  // 2^-400
+
+// Weights w, log-ratios g and residuals of the rows; false when plain doubles do not suffice or a zero was met.
+template <int W, int K>
+HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, V<W> *w, V<W> *g, V<W> *residual, V<W> &power,
+                          V<W> &ratio_out) {
+    using Vec = V<W>;
+    if (rows.weight) {
+        constexpr bool padded = K != 2;
+        columns<W, K, padded>(rows.weight, at, rows.stride, w);
+        columns<W, K, padded>(rows.ratio, at, rows.stride, g);
+        for (int l = 0; l < W; ++l) {
+            power[l] = rows.power[at[l]];
+            ratio_out[l] = rows.ratio_out[at[l]];
+        }
+        if (rows.residual) columns<W, K, padded>(rows.residual, at, rows.stride, residual);
+        return true;
+    }
+    Vec x[K];
+    columns<W, K, false>(rows.log_weight, at, K, x);
+    columns<W, K, false>(rows.log_ratio, at, K, g);
+    Vec top = x[0], bottom = x[0], heaviest = g[0];
+    for (int s = 1; s < K; ++s) {
+        heaviest = x[s] > top ? g[s] : heaviest;
+        top = larger<W>(top, x[s]);
+        bottom = smaller<W>(bottom, x[s]);
+    }
+    const double shift = 0x1.8p52;
+    power = (top * 0x1.71547652b82fep0 + shift) - shift;
+    ratio_out = heaviest;
+    Vec apart{}, sum{};
+    for (int s = 0; s < K; ++s) {
+        sum += x[s] - g[s];
+        g[s] -= heaviest;
+        apart = larger<W>(apart, size<W>(g[s]));
+    }
+    if (any<W>(~(bottom - top > lowest_log)) || any<W>(~(apart < farthest_ratio)) || any<W>(~(size<W>(sum) < 1e12))) {
+        if (any<W>(~(size<W>(sum) < 1e12)) || any<W>(~(bottom > -1e12))) return false;
+        Vec top_q = x[0] + g[0];
+        for (int s = 1; s < K; ++s) top_q = larger<W>(top_q, x[s] + g[s]);
+        for (int s = 0; s < K; ++s) {
+            // Negligible for both models whatever the row: stands in as 2^-400.
+            const I<W> light = (x[s] - top < lowest_log), nothing = light & (x[s] + g[s] - top_q < lowest_log);
+            if (any<W>(light & ~nothing) || any<W>((size<W>(g[s]) > farthest_ratio) & ~nothing)) return false;
+            x[s] = nothing ? top + lowest_log : x[s];
+            g[s] = nothing ? Vec{} : g[s];
+        }
+    }
+    for (int s = 0; s < K; ++s) w[s] = exp_of<W>((x[s] - power * 0x1.62e42fee00000p-1) - power * 0x1.a39ef35793c76p-33);
+    if (rows.residual) columns<W, K, false>(rows.residual, at, K, residual);
+    return true;
+}
+
+}  // namespace
+}  // namespace hidiv::HIDIV_TARGET

@@ -1,0 +1,147 @@
+#include "posterior/posterior_chain.hpp"
+
+#include <math.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "posterior/padded_tables.hpp"
+#include "posterior/posterior_wide.hpp"
+#include "posterior/prepared_rows.hpp"
+#include "posterior/semiring_chain.hpp"
+#include "runtime/targets.hpp"
+
+namespace hidiv {
+namespace {
+
+// Scaled doubles while they suffice, numbers with exponents in between.
+class ChainSweep {
+public:
+    ChainSweep(const LawPair &pair, const Places &places, PreparedRows &rows, const StepTables &tables)
+        : pair_(pair), places_(places), rows_(rows), tables_(tables), b_(size_t(tables.padded), 1.0),
+          ratio_(size_t(tables.padded), 0.0), inward_(ratio_), step_(pair, places, nullptr), inbox_(pair.states) {}
+
+    // False when a zero was met.
+    bool block(int64_t first, int64_t count) {
+        int32_t row[steps_at_once], which[steps_at_once];
+        Gathered taken;
+        const int weights = rows_.block(first, count, row, taken);
+        if (weights == weights_zero) return false;
+        if (weights == weights_done && narrow()) {
+            if (places_.transition_of)
+                for (int64_t i = 0; i < count; ++i) which[i] = int32_t(places_.transition_of[first - i]);
+            StepState state{b_.data(), ratio_.data(), inward_.data(), 0, 0.0};
+            // Now and then a shorter polynomial is tried again.
+            if (tier_ > 0 && ++since_ % 32 == 0) --tier_;
+            int outcome = steps_too_far;
+            for (; tier_ < 4; ++tier_) {
+                outcome = table().posterior_steps(tier_, tables_, rows_.view(), row,
+                                                  places_.transition_of ? which : nullptr, count, state);
+                if (outcome != steps_too_far) break;
+            }
+            tier_ = std::min(tier_, 3);
+            if (outcome == steps_done) {
+                gathered.exponent += state.exponent + taken.exponent;
+                gathered.ratio.add(state.ratio_out);
+                gathered.ratio.add(taken.ratio.value());
+                const double least = *std::min_element(inward_.begin(), inward_.begin() + pair_.states);
+                gathered.value.add(least);
+                for (double &each : inward_) each -= least;
+                return true;
+            }
+        }
+        widen();
+        for (int64_t i = 0; i < count; ++i) {
+            Inbox above(pair_.states);
+            step_.message(first - i, inbox_, above, gathered, nullptr, nullptr, nullptr);
+            inbox_ = std::move(above);
+        }
+        return true;
+    }
+    void root(Divergence &result) {
+        widen();
+        step_.root(inbox_, gathered, result, nullptr, nullptr, nullptr);
+    }
+    Gathered gathered;
+
+private:
+    void widen() {
+        if (wide_) return;
+        for (size_t s = 0; s < size_t(pair_.states); ++s) {
+            inbox_.b[s] = Wide(b_[s]);
+            inbox_.ratio[s] = ratio_[s];
+            inbox_.inward[s] = inward_[s];
+        }
+        wide_ = true;
+    }
+    // Back to scaled doubles, if they can hold the message.
+    bool narrow() {
+        if (!wide_) return true;
+        int64_t low = INT64_MAX, high = INT64_MIN;
+        for (const Wide &each : inbox_.b) {
+            low = std::min(low, each.e);
+            high = std::max(high, each.e);
+        }
+        if (high - low > 250) return false;
+        for (size_t i = 0; i < b_.size(); ++i) {
+            const size_t s = i < size_t(pair_.states) ? i : 0;
+            b_[i] = Wide(inbox_.b[s].m, inbox_.b[s].e - high).value();
+            ratio_[i] = inbox_.ratio[s];
+            inward_[i] = inbox_.inward[s];
+        }
+        gathered.exponent += high;
+        wide_ = false;
+        return true;
+    }
+    const LawPair &pair_;
+    const Places &places_;
+    PreparedRows &rows_;
+    const StepTables tables_;
+    std::vector<double> b_, ratio_, inward_;
+    WideStep step_;
+    Inbox inbox_;
+    bool wide_ = false;
+    int tier_ = 0, since_ = 0;
+};
+
+}  // namespace
+
+Status posterior_chain(const LawPair &pair, const Places &places, Divergence &result, bool &declined) {
+    declined = true;
+    try {
+        const int64_t padded = table().posterior_padding(pair.states);
+        if (pair.states > 512 || pair.transitions * pair.states * padded > (int64_t(1) << 23)) return Status::done;
+        const PaddedTables tables(pair, padded);
+        if (!tables.positive) return Status::done;
+        const Status status = semiring_chain(pair, places, tables, result, declined);
+        if (status != Status::done || !declined) return status;
+        PreparedRows rows(pair, places, padded, steps_at_once);
+        if (rows.zero()) return Status::done;
+        ChainSweep sweep(pair, places, rows, tables.view());
+        const int64_t look = std::max<int64_t>(1, (1 << 16) / (pair.states * pair.states));
+        int64_t since = 0;
+        for (int64_t first = places.n - 1; first > 0; first -= steps_at_once) {
+            if (!sweep.block(first, std::min(first, steps_at_once))) return Status::done;
+            since += steps_at_once;
+            if (since >= look) {
+                if (interrupted()) return Status::interrupted;
+                since = 0;
+            }
+        }
+        int32_t row;
+        Gathered unused;
+        if (rows.block(0, 1, &row, unused) == weights_zero) return Status::done;
+        result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};
+        sweep.root(result);
+        declined = false;
+        return Status::done;
+    } catch (const std::bad_alloc &) {
+        return Status::no_memory;
+    } catch (const Beyond &) {
+        return Status::beyond;
+    }
+}
+
+}  // namespace hidiv

@@ -1,0 +1,329 @@
+// The recursion of recursions/posterior_sweep.py with an independent node or sequence in each lane: no sums across
+// lanes.
+#include "posterior/posterior_steps.hpp"
+
+#include "posterior/lane_rows.hpp"
+#include "simd/simd.hpp"
+#include "runtime/table.hpp"
+
+namespace hidiv::HIDIV_TARGET {
+namespace {
+
+constexpr double smallest = 0x1p-300, largest = 0x1p300;
+constexpr int W = native;
+using Vec = V<W>;
+using Int = I<W>;
+
+template <int K>
+struct Message {
+    Vec n[K], ratio[K], inward[K];
+};
+
+template <int TIER>
+HIDIV_INLINE Vec phi_by_tier(Vec t) {
+    const Vec t2 = t * t;
+    if constexpr (TIER == 0) return t2 * phi_over_square_0<W>(t, t2);
+    if constexpr (TIER == 1) return t2 * phi_over_square_1<W>(t, t2);
+    return t2 * phi_over_square_2<W>(t, t2);
+}
+
+template <int TIER>
+HIDIV_INLINE Vec log1p_by_tier(Vec x) {
+    if constexpr (TIER == 0) return log1p_0<W>(x);
+    if constexpr (TIER == 1) return log1p_1<W>(x);
+    return log1p_of<W>(x);
+}
+
+// z = w b, g = log-ratio of z, inward = K + residual, all by own state; the message by parent state.
+template <int K, int TIER>
+HIDIV_INLINE void rows_of(const StepTables &tables, int64_t g0, const Vec *z, const Vec *g, const Vec *inward,
+                          Message<K> &out) {
+    const double *T = tables.transition + g0, *L = tables.ratio + g0, *Q = tables.transition_q + g0,
+                 *E = tables.quotient + g0;
+    Vec eg[K], ze[K];
+    if constexpr (TIER == 3)
+        for (int s = 0; s < K; ++s) {
+            eg[s] = exp_of<W>(g[s]);
+            ze[s] = z[s] * eg[s];
+        }
+    for (int r = 0; r < K; ++r) {
+        Vec p[K], n{}, mean{}, below{}, spread{};
+        for (int s = 0; s < K; ++s) {
+            p[s] = T[r * K + s] * z[s];
+            n += p[s];
+            mean += p[s] * (L[r * K + s] + g[s]);
+            below += p[s] * inward[s];
+        }
+        const Vec inverse = 1.0 / n;
+        mean *= inverse;
+        if constexpr (TIER < 3) {
+            for (int s = 0; s < K; ++s) spread += p[s] * phi_by_tier<TIER>((L[r * K + s] + g[s]) - mean);
+            spread *= inverse;
+        } else {
+            const Vec em = exp_of<W>(-mean);
+            Vec mass{};
+            for (int s = 0; s < K; ++s) mass += Q[r * K + s] * ze[s];
+            spread = mass * inverse * em - 1.0;
+            // Where the sum of e^t is well above one, subtracting one costs nothing; else term by term.
+            const Vec enough = 0x1p-4 + size<W>(mean) * 0x1p-8;
+            if (any<W>(~(spread > enough))) {
+                Vec careful{};
+                for (int s = 0; s < K; ++s) {
+                    const Vec t = (L[r * K + s] + g[s]) - mean;
+                    const Vec far = E[r * K + s] * eg[s] * em - 1.0 - t;
+                    careful += p[s] * (t * t <= 1.0 ? phi_by_tier<2>(t) : far);
+                }
+                spread = spread > enough ? spread : careful * inverse;
+            }
+        }
+        const Vec local = log1p_by_tier<TIER>(spread);
+        out.n[r] = n;
+        out.ratio[r] = mean + local;
+        out.inward[r] = below * inverse + local;
+    }
+}
+
+// The shortest polynomial the log-ratios allow; false when nothing does.
+template <int K>
+HIDIV_INLINE bool message(const StepTables &tables, int64_t g0, const Vec *z, const Vec *g, const Vec *inward,
+                          Message<K> &out) {
+    Vec low = g[0], high = g[0];
+    for (int s = 1; s < K; ++s) {
+        low = smaller<W>(low, g[s]);
+        high = larger<W>(high, g[s]);
+    }
+    // |m - mbar| is at most the spread of m over the states.
+    const Vec reach = (high - low) + 2.0 * tables.reach;
+    if (!any<W>(~(reach <= 0x1p-6)))
+        rows_of<K, 0>(tables, g0, z, g, inward, out);
+    else if (!any<W>(~(reach <= 0x1p-3)))
+        rows_of<K, 1>(tables, g0, z, g, inward, out);
+    else if (!any<W>(~(reach <= 1.0)))
+        rows_of<K, 2>(tables, g0, z, g, inward, out);
+    else if (!any<W>(~(reach <= 500.0)))
+        rows_of<K, 3>(tables, g0, z, g, inward, out);
+    else
+        return false;
+    return true;
+}
+
+// Small integers as doubles, by their place in the mantissa.
+HIDIV_INLINE Vec as_double(Int e) { return (Vec)((e + 4096) | 0x4330000000000000LL) - (0x1p52 + 4096.0); }
+HIDIV_INLINE Int exponents(Vec n) { return (((Int)n >> 52) & 0x7ff) - 1023; }
+HIDIV_INLINE Vec powers(Int e) { return (Vec)((U<W>)(e + 1023) << 52); }
+
+HIDIV_INLINE int64_t row_of(const LaneRows &rows, int64_t u) {
+    return rows.row_of_32 ? rows.row_of_32[u] : rows.row_of_64 ? rows.row_of_64[u] : u;
+}
+
+template <int K>
+bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *node, int64_t count, LaneState &state) {
+    Vec b[K], ratio[K], inward[K], low = all<W>(1.0), high = all<W>(1.0), out{}, taken{};
+    for (int s = 0; s < K; ++s) {
+        b[s] = load<W>(state.b[s]);
+        ratio[s] = load<W>(state.ratio[s]);
+        inward[s] = load<W>(state.inward[s]);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t at[W];
+        for (int l = 0; l < W; ++l) at[l] = row_of(rows, node[l] - i);
+        Vec z[K] = {}, g[K] = {}, residual[K] = {}, power{}, ratio_row{};
+        if (!weights<W, K>(rows, at, z, g, residual, power, ratio_row)) return false;
+        for (int s = 0; s < K; ++s) {
+            z[s] *= b[s];
+            g[s] += ratio[s];
+            if (rows.residual) inward[s] += residual[s];
+        }
+        Message<K> up;
+        if (!message<K>(tables, 0, z, g, inward, up)) return false;
+        const Int e = exponents(up.n[0]);
+        const Vec scale = powers(-e), shift = up.ratio[0];
+        taken += power + as_double(e);
+        out += ratio_row + shift;
+        for (int s = 0; s < K; ++s) {
+            b[s] = up.n[s] * scale;
+            ratio[s] = up.ratio[s] - shift;
+            inward[s] = up.inward[s];
+            low = smaller<W>(low, b[s]);
+            high = larger<W>(high, b[s]);
+        }
+    }
+    Vec check = low;
+    for (int s = 0; s < K; ++s) check = check + 0.0 * (b[s] + ratio[s] + inward[s]);  // NaN if anything is not finite
+    if (any<W>(~(low > smallest)) || any<W>(~(high < largest)) || any<W>(~(check > smallest))) return false;
+    for (int s = 0; s < K; ++s) {
+        store<W>(state.b[s], b[s]);
+        store<W>(state.ratio[s], ratio[s]);
+        store<W>(state.inward[s], inward[s]);
+    }
+    store<W>(state.power, taken);
+    store<W>(state.ratio_out, out);
+    return true;
+}
+
+// As many nodes u, u-1, ... as do not wait for each other and share a transition, W at most; lanes left over repeat u.
+HIDIV_INLINE int64_t together(const TreeNodes &nodes, int64_t u, int64_t last) {
+    const int64_t *of = nodes.transition_of;
+    if (u - W + 1 >= last) {
+        int64_t highest = nodes.parent[u], differ = 0;
+        for (int64_t l = 1; l < W; ++l) highest = nodes.parent[u - l] > highest ? nodes.parent[u - l] : highest;
+        for (int64_t l = 1; of && l < W; ++l) differ |= of[u - l] ^ of[u];
+        if (highest < u - W + 1 && !differ) return W;
+    }
+    int64_t highest = nodes.parent[u], m = 1;
+    while (m < W && u - m >= last && highest < u - m && (!of || of[u - m] == of[u])) {
+        highest = nodes.parent[u - m] > highest ? nodes.parent[u - m] : highest;
+        ++m;
+    }
+    return m;
+}
+
+// Adds a message to a parent's record.
+template <int K>
+HIDIV_INLINE bool hand_over(double *above, const double *message, TreeSums &sums) {
+    if (above[0] == 0.0) {
+        for (int s = 0; s < 3 * K; ++s) above[s] = message[s];
+        return true;
+    }
+    for (int s = 0; s < K; ++s) above[s] *= message[s];
+    for (int s = K; s < 3 * K; ++s) above[s] += message[s];
+    // The largest factor is below two: many children need a power of two taken out now and then.
+    if (above[0] < 0x1p-100 || above[1] < 0x1p-100 || above[0] > 0x1p100) {
+        double top = above[0];
+        for (int s = 1; s < K; ++s) top = above[s] > top ? above[s] : top;
+        if (!(top > smallest && top < largest)) return false;
+        const Int lead = exponents(all<W>(top));
+        const double factor = powers(-lead)[0];
+        for (int s = 0; s < K; ++s) above[s] *= factor;
+        sums.power += double(lead[0]);
+    }
+    return true;
+}
+
+template <int K>
+bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last,
+          TreeSums &sums) {
+    constexpr int64_t stride = lane_record(K);
+    Vec ratio_out{}, value_out{}, taken{};
+    alignas(64) double spill[3 * K][W];
+    for (int64_t u = first; u >= last;) {
+        const int64_t group = nodes.transition_of ? nodes.transition_of[u] : 0, m = together(nodes, u, last);
+        const int64_t lowest = u - m + 1;  // lane l holds node lowest + l
+        if (u - 4 * W > last)
+            for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u - 4 * W + l] * stride, 1);
+        int64_t at[W];
+        for (int l = 0; l < W; ++l) at[l] = row_of(rows, l < m ? lowest + l : u);
+        Vec z[K] = {}, g[K] = {}, inward[K] = {}, residual[K] = {}, power{}, ratio_row{};
+        if (!weights<W, K>(rows, at, z, g, residual, power, ratio_row)) return false;
+        for (int s = 0; s < K; ++s) inward[s] = rows.residual ? residual[s] : Vec{};
+        if (lowest < nodes.records) {
+            Vec below[3 * K];
+            for (int l = 0; l < W; ++l) {
+                const int64_t v = l < m ? lowest + l : u;
+                const double *record = nodes.record + (v < nodes.records ? v : 0) * stride;
+                const bool has = v < nodes.records && record[0] != 0.0;
+                for (int s = 0; s < 3 * K; ++s) below[s][l] = has ? record[s] : s < K ? 1.0 : 0.0;
+            }
+            for (int s = 0; s < K; ++s) {
+                if (any<W>(~(below[s] > smallest)) || any<W>(~(below[s] < largest))) return false;
+                z[s] *= below[s];
+                g[s] += below[K + s];
+                inward[s] += below[2 * K + s];
+            }
+        }
+        Message<K> up;
+        if (!message<K>(tables, group * K * K, z, g, inward, up)) return false;
+        Vec least = up.inward[0], most = up.n[0];
+        for (int s = 1; s < K; ++s) {
+            least = smaller<W>(least, up.inward[s]);
+            most = larger<W>(most, up.n[s]);
+        }
+        const Int e = exponents(most);
+        const Vec scale = powers(-e), shift = up.ratio[0];
+        Vec power_all = power + as_double(e), ratio_all = ratio_row + shift, value_all = least, sound = all<W>(1.0);
+        for (int s = 0; s < K; ++s) {
+            const Vec n = up.n[s] * scale;
+            sound = smaller<W>(sound, n);
+            store<W>(spill[s], n);
+            store<W>(spill[K + s], up.ratio[s] - shift);
+            store<W>(spill[2 * K + s], up.inward[s] - least);
+        }
+        if (any<W>(~(sound > smallest)) || any<W>(~(ratio_all - ratio_all == 0.0)) || any<W>(~(least - least == 0.0)))
+            return false;
+        for (int64_t l = m; l < W; ++l) power_all[l] = ratio_all[l] = value_all[l] = 0.0;
+        taken += power_all;
+        ratio_out += ratio_all;
+        value_out += value_all;
+        // Siblings stand together more often than not: their messages meet before they go to the parent.
+        double met[3 * K] = {};
+        int64_t owner = -1;
+        for (int64_t l = m - 1; l >= 0; --l) {
+            const int64_t parent = nodes.parent[lowest + l];
+            if (parent == owner) {
+                for (int s = 0; s < K; ++s) met[s] *= spill[s][l];
+                for (int s = K; s < 3 * K; ++s) met[s] += spill[s][l];
+            } else {
+                if (owner >= 0 && !hand_over<K>(nodes.record + owner * stride, met, sums)) return false;
+                owner = parent;
+                for (int s = 0; s < 3 * K; ++s) met[s] = spill[s][l];
+            }
+        }
+        if (!hand_over<K>(nodes.record + owner * stride, met, sums)) return false;
+        u -= m;
+    }
+    for (int l = 0; l < W; ++l) {
+        sums.power += taken[l];
+        sums.ratio += ratio_out[l];
+        sums.value += value_out[l];
+    }
+    return true;
+}
+
+}  // namespace
+
+int lane_count() { return W; }
+
+bool posterior_lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, LaneState &s) {
+    switch (t.states) {
+        case 2:
+            return sequences<2>(t, r, node, count, s);
+        case 3:
+            return sequences<3>(t, r, node, count, s);
+        case 4:
+            return sequences<4>(t, r, node, count, s);
+        case 5:
+            return sequences<5>(t, r, node, count, s);
+        case 6:
+            return sequences<6>(t, r, node, count, s);
+        case 7:
+            return sequences<7>(t, r, node, count, s);
+        case 8:
+            return sequences<8>(t, r, node, count, s);
+        default:
+            return false;
+    }
+}
+
+bool posterior_nodes(const StepTables &t, const LaneRows &r, const TreeNodes &nodes, int64_t first, int64_t last,
+                     TreeSums &sums) {
+    switch (t.states) {
+        case 2:
+            return tree<2>(t, r, nodes, first, last, sums);
+        case 3:
+            return tree<3>(t, r, nodes, first, last, sums);
+        case 4:
+            return tree<4>(t, r, nodes, first, last, sums);
+        case 5:
+            return tree<5>(t, r, nodes, first, last, sums);
+        case 6:
+            return tree<6>(t, r, nodes, first, last, sums);
+        case 7:
+            return tree<7>(t, r, nodes, first, last, sums);
+        case 8:
+            return tree<8>(t, r, nodes, first, last, sums);
+        default:
+            return false;
+    }
+}
+
+}  // namespace hidiv::HIDIV_TARGET

@@ -1,0 +1,38 @@
+// Weight rows made ready for the steps: all of them once when they are few, else those of a block when it comes.
+#pragma once
+
+#include <vector>
+
+#include "one_model/model_tables.hpp"
+#include "posterior/posterior_steps.hpp"
+#include "posterior/posterior_wide.hpp"
+
+namespace hidiv {
+
+class PreparedRows {
+public:
+    // stride: numbers a row; capacity: nodes a block.
+    PreparedRows(const LawPair &, const Places &, int64_t stride, int64_t capacity, bool with_q = false);
+    bool zero() const { return zero_; }  // some row holds a zero or an infinity
+    // Nodes first, first-1, ...: where their rows are, and what their scaling took out.
+    int block(int64_t first, int64_t count, int32_t *row, Gathered &taken);
+    StepRows view() const {
+        return {weight_.data(), ratio_.data(), residual_.empty() ? nullptr : residual_.data(),
+                weight_q_.empty() ? nullptr : weight_q_.data()};
+    }
+
+private:
+    int fill(const int64_t *index, int64_t to, int64_t count);
+
+    const LawPair &pair_;
+    const Places &places_;
+    int64_t stride_;
+    bool whole_, zero_ = false, all_done_ = true;
+    int64_t count_;
+    std::vector<double> weight_, ratio_, residual_, weight_q_;
+    std::vector<int64_t> exponent_, index_;
+    std::vector<double> ratio_out_;
+    std::vector<char> outcome_;
+};
+
+}  // namespace hidiv

@@ -1,0 +1,98 @@
+#include "posterior/semiring_chain.hpp"
+
+#include <math.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "posterior/prepared_rows.hpp"
+#include "runtime/targets.hpp"
+#include "simd/wide.hpp"
+
+namespace hidiv {
+namespace {
+
+constexpr double unit = 0x1p-53, allowed = 3e-13;
+constexpr int64_t trial = steps_at_once;  // steps before the first look
+
+// Below this every row's divergence is too small for the check to pass; many rows are not looked through.
+bool may_be_far(const LawPair &pair, const StepTables &tables) {
+    double reach = tables.reach;
+    if (pair.rows > 4096) return true;
+    for (int64_t i = 0; i < pair.rows * pair.states; ++i) reach = std::max(reach, fabs(pair.weight_ratio[i]));
+    return reach > 0.05;
+}
+
+}  // namespace
+
+Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTables &padded_tables, Divergence &result,
+                      bool &declined) {
+    declined = true;
+    const StepTables tables = padded_tables.view();
+    const int64_t states = pair.states;
+    if (places.n < 4 * trial || !may_be_far(pair, tables)) return Status::done;
+    PreparedRows rows(pair, places, tables.padded, steps_at_once, true);
+    if (rows.zero()) return Status::done;
+    std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b),
+        expected(static_cast<size_t>(tables.padded), 0.0);
+    Gathered gathered;  // what the weights' scaling took out
+    Sum value;
+    SemiringState state{b.data(), b_q.data(), expected.data(), 0, 0, 0.0, 0.0};
+    // A bound on all roundings so far: each step adds K + 4 of them to two logarithms and to the expectation.
+    double bound = 0.0;
+    int32_t row[steps_at_once], which[steps_at_once];
+    int64_t done = 0, since = 0;
+    const int64_t look = std::max<int64_t>(1, (1 << 18) / (states * states));
+    const auto ratio_of = [&](double q, double p) {
+        return (log(q) - log(p)) + double(state.exponent_q - state.exponent) * (log2_high + log2_low);
+    };
+    for (int64_t first = places.n - 1; first > 0; first -= steps_at_once) {
+        const int64_t count = std::min(first, steps_at_once);
+        if (rows.block(first, count, row, gathered) != weights_done) return Status::done;
+        for (int64_t i = 0; places.transition_of && i < count; ++i) which[i] = int32_t(places.transition_of[first - i]);
+        state.expected_out = state.largest = 0.0;
+        if (!table().semiring_steps(tables, rows.view(), row, places.transition_of ? which : nullptr, count, state))
+            return Status::done;
+        value.add(state.expected_out);
+        bound += double(count) * double(states + 4) * (2.0 + state.largest) * unit;
+        done += count;
+        since += count;
+        // Given the parent's state 0 this is the divergence of the nodes done so far: if it is small, so will the whole
+        // be.
+        if (done == trial && !(bound <= allowed * (value.value() + expected[0] + ratio_of(b_q[0], b[0]))))
+            return Status::done;
+        if (since >= look) {
+            if (interrupted()) return Status::interrupted;
+            since = 0;
+        }
+    }
+    Wide p, q;
+    const int64_t at = places.row(0) * states;
+    double mean = 0.0;
+    std::vector<Wide> mass(static_cast<size_t>(states));
+    for (int64_t s = 0; s < states; ++s) {
+        const double log_weight = pair.p.log_weight[at + s], ratio = pair.weight_ratio[at + s];
+        if (!isfinite(log_weight) || !isfinite(ratio) || (pair.residual && !isfinite(pair.residual[at + s])))
+            return Status::done;
+        mass[size_t(s)] = wide_exp(log_weight) * b[size_t(s)] * pair.p.initial[s];
+        p = p + mass[size_t(s)];
+        q = q + wide_exp(log_weight + ratio) * b_q[size_t(s)] * pair.q.initial[s];
+    }
+    for (int64_t s = 0; s < states; ++s) {
+        const double below = expected[size_t(s)] - pair.weight_ratio[at + s] - pair.initial_ratio[s] +
+                             (pair.residual ? pair.residual[at + s] : 0.0);
+        mean += (mass[size_t(s)] / p).value() * below;
+    }
+    value.add(mean);
+    const double log_ratio = (Wide(q.m, q.e + state.exponent_q).log() - Wide(p.m, p.e + state.exponent).log());
+    // One logarithm of everything is rounded once more, at its own size.
+    bound += unit * (fabs(Wide(q.m, q.e + state.exponent_q).log()) + fabs(Wide(p.m, p.e + state.exponent).log())) * 2.0;
+    const double total = value.value() + log_ratio;
+    if (!(bound <= allowed * total)) return Status::done;
+    result = {total, Wide(p.m, p.e + state.exponent + gathered.exponent).log(), 0.0, {-1, -1, -1}, -1, -1};
+    result.log_likelihood_q = result.log_likelihood_p + (log_ratio + gathered.ratio.value());
+    declined = false;
+    return Status::done;
+}
+
+}  // namespace hidiv

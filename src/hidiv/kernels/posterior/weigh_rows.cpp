@@ -1,0 +1,76 @@
+// Log weights turned into weights: scaled by powers of two, row by row.
+#include "posterior/posterior_steps.hpp"
+
+#include "simd/simd.hpp"
+#include "runtime/table.hpp"
+
+namespace hidiv::HIDIV_TARGET {
+namespace {
+
+constexpr double low = -277.0;  // 2^-400
+constexpr double far = 250.0;
+constexpr double huge = 1e300;
+constexpr double most_log = 0x1p40;  // of a weight's logarithm: exponents are added up as whole numbers
+
+// x - k ln 2 for the power of two nearest to e^top.
+HIDIV_INLINE double power(double top) { return __builtin_nearbyint(top * 0x1.71547652b82fep0); }
+HIDIV_INLINE double reduced(double x, double k) { return (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33; }
+
+}  // namespace
+
+int weigh_rows(const double *log_weight, const double *ratio, const int64_t *index, int64_t count,
+               const WeightRows &out) {
+    const int64_t states = out.states, padded = out.padded;
+    int outcome = weights_done;
+    alignas(64) double none[512] = {};
+    if (states > 512) return weights_out_of_range;
+    for (int64_t i = 0; i < count; ++i) {
+        const int64_t from = index[i] * states, to = i * padded;
+        const double *x = log_weight + from, *y = ratio ? ratio + from : none;
+        double top = x[0], top_q = x[0] + y[0], out_ratio = y[0];
+        double bottom = x[0], wide = 0.0;
+        for (int64_t s = 1; s < states; ++s) {
+            out_ratio = x[s] > top ? y[s] : out_ratio;
+            top = x[s] > top ? x[s] : top;
+            bottom = x[s] < bottom ? x[s] : bottom;
+            top_q = x[s] + y[s] > top_q ? x[s] + y[s] : top_q;
+        }
+        // The ratio too: where q gives every state zero all of them are -inf, and no difference shows it.
+        if (!(bottom > -huge && top > -most_log && top < most_log && out_ratio > -huge && out_ratio < huge))
+            return weights_zero;
+        const double k = power(top);
+        for (int64_t s = 0; s < states; ++s) {
+            const double apart = y[s] - out_ratio, size = apart < 0 ? -apart : apart;
+            out.weight[to + s] = reduced(x[s], k);
+            out.ratio[to + s] = apart;
+            wide = size > wide ? size : wide;
+        }
+        if (!(wide < huge)) return weights_zero;
+        if (bottom - top < low || wide > far)
+            for (int64_t s = 0; s < states; ++s) {
+                // Negligible for both models whatever the row: stands in as 2^-400.
+                if (x[s] - top < low && x[s] + y[s] - top_q < low) {
+                    out.weight[to + s] = low;
+                    out.ratio[to + s] = 0.0;
+                } else if (x[s] - top < low || out.ratio[to + s] > far || out.ratio[to + s] < -far) {
+                    outcome = weights_out_of_range;
+                }
+            }
+        for (int64_t s = states; s < padded; ++s) out.weight[to + s] = out.ratio[to + s] = 0.0;
+        out.exponent[i] = int64_t(k);
+        out.ratio_out[i] = out_ratio;
+    }
+    int64_t i = 0;
+    for (; i + native <= count * padded; i += native)
+        store<native>(out.weight + i, exp_of<native>(load<native>(out.weight + i)));
+    for (; i < count * padded; ++i) out.weight[i] = exp_of<2>(V<2>{out.weight[i], out.weight[i]})[0];
+    for (int64_t row = 0; padded > states && row < count; ++row)
+        for (int64_t s = states; s < padded; ++s) out.weight[row * padded + s] = 0.0;
+    for (int64_t j = 0; out.weight_q && j < count * padded; ++j) {
+        const double apart = out.ratio[j];
+        out.weight_q[j] = out.weight[j] * exp_of<2>(V<2>{apart, apart})[0];
+    }
+    return outcome;
+}
+
+}  // namespace hidiv::HIDIV_TARGET

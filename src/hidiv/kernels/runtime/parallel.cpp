@@ -1,0 +1,45 @@
+#include "runtime/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "simd/wide.hpp"
+
+namespace hidiv {
+
+int64_t usable_threads(int64_t wanted) {
+    const int64_t present = std::max<int64_t>(1, std::thread::hardware_concurrency());
+    return wanted > 0 ? std::min<int64_t>(wanted, 256) : present;
+}
+
+Status parallel(int64_t count, int64_t threads, const std::function<Status(int64_t)> &work) {
+    std::atomic<int64_t> next{0};
+    std::atomic<int> outcome{int(Status::done)};
+    const auto take = [&](bool listening) {
+        for (int64_t piece = next++; piece < count && outcome == int(Status::done); piece = next++) {
+            Status status = Status::no_memory;
+            try {
+                status = work(piece);
+            } catch (const std::bad_alloc &) {
+            } catch (const Beyond &) {
+                status = Status::beyond;
+            }
+            if (status == Status::done && listening && interrupted()) status = Status::interrupted;
+            if (status != Status::done) outcome = int(status);
+        }
+    };
+    std::vector<std::thread> helpers;
+    try {
+        for (int64_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(take, false);
+    } catch (const std::system_error &) {  // fewer helpers, then
+    }
+    take(true);
+    for (std::thread &each : helpers) each.join();
+    return Status(outcome.load());
+}
+
+}  // namespace hidiv

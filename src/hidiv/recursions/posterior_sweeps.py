@@ -1,0 +1,85 @@
+"""The posterior divergence of many chains at once."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.layout import Layout, Places
+from hidiv.recursions.posterior_sweep import Posterior, posterior_value
+from hidiv.recursions.tables import Law, PairTables
+from hidiv.types import Array, IntArray
+
+BEYOND = -2  # the compiled kernel's word, in place of p's failing node, for a sequence out of its range
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Results of m sequences, as `posterior_sequences` gives them: numbers (m, 3) and places (m, 5)."""
+
+    numbers: Array
+    places: IntArray
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """(m,): which sequences p or q cannot produce."""
+        return np.asarray((self.places[:, 3:] >= 0).any(axis=1))
+
+    @property
+    def values(self) -> Array:
+        """(m,): the divergences, +inf where p's posterior goes and q's cannot follow."""
+        return np.where(self.places[:, 0] >= 0, np.inf, self.numbers[:, 0])
+
+    def one(self, i: int) -> Posterior:
+        """The result of one sequence; nodes count from its start."""
+        node, parent_state, state, failed_p, failed_q = self.places[i].tolist()
+        if failed_p >= 0 or failed_q >= 0:
+            return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
+        if node >= 0:
+            return Posterior(np.inf, np.nan, np.nan, infinite=(node, parent_state, state))
+        value, log_p, log_q = self.numbers[i].tolist()
+        return Posterior(value, log_p, log_q)
+
+
+def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: int = 0) -> Batch:
+    """All sequences; sequence i holds the nodes start[i]..start[i+1]-1 of a layout without parents.
+
+    threads: 0 for all processors; the numbers are the same, bit for bit, whatever it is.
+    """
+    places, laws = layout.places, (pair.p.arrays, pair.q.arrays, pair.ratios)
+    numbers, found = posterior_sequences(start, places, *laws, pair.residual, threads)
+    for i in np.flatnonzero(found[:, 3] == BEYOND):
+        numbers[i], found[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual)
+    rows = layout.rows(np.arange(layout.n_nodes))
+    for side, tables in ((1, pair.p), (2, pair.q)):
+        if tables.shift is not None:
+            numbers[:, side] += np.add.reduceat(tables.shift[rows], start[:-1])
+    return Batch(numbers, found)
+
+
+@kernel
+def posterior_sequences(
+    start: IntArray, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, threads: int = 0
+) -> tuple[Array, IntArray]:
+    """(m, 3): value, both log-likelihoods; (m, 5): infinite place, failing nodes of p and q, -1 where there is none."""
+    if places[0] is not None:
+        raise ValueError("sequences are chains and have no parents")
+    values, found = np.full((len(start) - 1, 3), np.nan), np.full((len(start) - 1, 5), -1, dtype=np.int64)
+    for i, (first, end) in enumerate(itertools.pairwise(start)):
+        values[i], found[i] = _one_sequence(first, end, places, p, q, ratio, residual)
+    return values, found
+
+
+def _one_sequence(
+    first: int, end: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None
+) -> tuple[list[float], list[int]]:
+    """One line of each of the two tables."""
+    _, transition_of, row_of = places
+    rows = np.arange(first, end) if row_of is None else row_of[first:end]
+    part = None, None if transition_of is None else transition_of[first:end], rows
+    *numbers, _, place, failed_p, failed_q = posterior_value(int(end - first), part, p, q, ratio, residual, False)
+    return numbers, [*place, failed_p, failed_q]

@@ -1,0 +1,47 @@
+"""The law of every node's state under one model, from the root down, and how often each state is visited."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hidiv.recursions.doubled import Doubled, row_corrections, settled, sums_by_key, weighted
+from hidiv.recursions.kernels import kernel
+from hidiv.recursions.levels import blocks
+from hidiv.types import Array, IntArray
+
+
+@kernel
+def downward(initial: Array, parent: IntArray, group: IntArray, transition: Array) -> Array:
+    """(n, K): P(S_u = s); initial at the root, then out[u] = out[parent] T[g_u].
+
+    initial (K,), parent, group (n,), transition (G, K, K). Rows count as summing to one exactly and laws are carried in
+    doubled precision, so that there is no drift over a million levels, however slowly the chain mixes.
+    """
+    return _laws(initial, parent, group, transition)[0]
+
+
+@kernel
+def visits(initial: Array, parent: IntArray, group: IntArray, transition: Array) -> tuple[Array, Array]:
+    """Expected visits by group: (G, K) of the parent's state over u > 0, and (G, K) of the own state over all nodes."""
+    high, low = _laws(initial, parent, group, transition)
+    groups, above = len(transition), parent[1:]
+    return _by_group(groups, group[1:], (high[above], low[above])), _by_group(groups, group, (high, low))
+
+
+def _laws(initial: Array, parent: IntArray, group: IntArray, transition: Array) -> Doubled:
+    high, low = np.zeros((len(parent), len(initial))), np.zeros((len(parent), len(initial)))
+    correction = row_corrections(transition)
+    high[0], low[0] = settled((initial, row_corrections(initial) * initial))
+    for nodes in blocks(parent, len(initial)):
+        g, above = group[nodes], parent[nodes]
+        scaled = high[above], low[above] + correction[g] * high[above]
+        high[nodes], low[nodes] = settled(weighted(transition[g].transpose(0, 2, 1), scaled))
+    return high, low
+
+
+def _by_group(groups: int, group: IntArray, law: Doubled) -> Array:
+    table = np.zeros((groups, law[0].shape[1]))
+    order = np.argsort(group, kind="stable")
+    seen, sums = sums_by_key(group[order], (law[0][order], law[1][order]))
+    table[seen] = settled(sums)[0]
+    return table
