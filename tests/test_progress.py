@@ -22,6 +22,7 @@ CALLS = {
     "compare": lambda progress: hd.compare(P, Q, 5, max_seconds=0.2, progress=progress),
     "fit": lambda progress: hd.fit(X, None, 2, n_init=1, max_iter=3, seed=0, progress=progress),
     "montecarlo": lambda progress: hd.montecarlo(P, Q, 4, samples=50, seed=1, progress=progress),
+    "nearest": lambda progress: hd.nearest([P], [P, Q], 4, k=1, quantity="aligned", progress=progress),
     "observed_kl": lambda progress: hd.observed_kl(
         P, Q, 4, method="montecarlo", max_samples=500, seed=1, progress=progress
     ),

@@ -14,6 +14,7 @@ import hidiv as hd
 TREE = hd.Tree.regular(2, 3)
 X = np.array(([0] * 10 + [1] * 10 + [2] * 10) * 4)[:100]
 MATRIX = np.array([[0.0, 1.0, 8.0, 6.0], [2.0, 0.0, 7.0, 9.0], [5.0, 9.0, 0.0, 3.0], [9.0, 8.0, 1.0, 0.0]])
+HELD = hd.PairwiseMatrix(MATRIX, "joint", "exact", False)
 LINKAGE = np.array([[0.0, 1.0, 1.5, 2.0], [2.0, 3.0, 2.0, 2.0], [5.0, 4.0, 7.6, 4.0]])  # the second pair comes first
 
 
@@ -67,6 +68,6 @@ def gallery() -> dict[str, Axes]:
             [hd.montecarlo(p, q, 10, samples=n, seed=n) for n in (100, 1000)], [joint, hd.observed_kl(p, q, 10)]
         ),
         "influence": plots.influence(hd.influence(p, X), name="theta_1"),
-        "matrix": plots.pairwise(MATRIX, names=["a", "b", "c", "d"]),
-        "dendrogram": plots.pairwise(MATRIX, names=["a", "b", "c", "d"], linkage=LINKAGE),
+        "matrix": plots.pairwise(HELD, names=["a", "b", "c", "d"]),
+        "dendrogram": plots.pairwise(HELD, names=["a", "b", "c", "d"], linkage=LINKAGE),
     }

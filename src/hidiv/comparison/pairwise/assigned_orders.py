@@ -1,6 +1,6 @@
 """One good order of q's states for every pair, quickly: states matched by their emissions, no other orders tried.
 
-Any order bounds the aligned and the observed divergence from above (definitions, section 5); the order found here is
+Any order bounds the aligned and the observed divergence from above (definitions (5.1)); the order found here is
 the one that pairs emissions best, weighted by how often p is in each state.
 """
 

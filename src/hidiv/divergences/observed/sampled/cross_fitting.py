@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+<<<<<<< HEAD:src/hidiv/divergences/observed/sampled/cross_fitting.py
 from hidiv.types import Array, Flags
+=======
+from hidiv.errors import OutOfRange, refuse
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+>>>>>>> issue12:src/hidiv/divergences/observed/cross_fitting.py
 
 FOLDS = 5
 SHARE = 3  # at most one control for so many draws
@@ -25,6 +32,7 @@ SURE = 1e-12  # deviations of counts below this mean that nothing else can happe
 NEGLIGIBLE = 1e-3  # share of a standard error
 SHARED = 10.0  # draws for each unit of a control's kurtosis: fewer decide it, and its coefficient, alone
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
+LARGEST = 1e70  # nats of a draw: fourth powers of them are finite
 
 
 class Mean(NamedTuple):
@@ -44,6 +52,10 @@ class Mean(NamedTuple):
 
 def plain_mean(draws: Array, full: bool = True) -> Mean:
     """Without controls; where rare events are missing the spread is taken to be at least the value."""
+    largest = float(np.abs(draws).max(initial=0.0))
+    if largest > LARGEST:
+        rule = f"draws reach {largest:.2g} nats, and an estimate holds {LARGEST:g} at most"
+        refuse(OutOfRange, "observed divergence", rule, remedy="use the joint divergence, which bounds it")
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.inf
     value = float(draws.mean())
     fair = len(draws) >= SETTLED * kurtosis(draws)
@@ -65,7 +77,7 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     decide what is left. The error allows for what the missing events add: as much as the draws show, and no more than
     one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
     """
-    if len(draws) < FEWEST or not draws.std() > 0:
+    if len(draws) < FEWEST or np.abs(draws).max() > LARGEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
     with np.errstate(invalid="ignore", over="ignore"):
         marks = controls @ np.cos(np.arange(controls.shape[1]))  # any mixture tells draws apart
