@@ -60,13 +60,15 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else text[:38] + "..." + text[-39:]  # the end of a path says most
 
 
-def counted(number: float, what: str, many: str = "") -> str:
-    """(1, "node") -> "1 node", (2, "node") -> "2 nodes"; `many` where the plural is not the word and an s.
+def counted(number: float | str, what: str, many: str = "") -> str:
+    """A number with its noun, singular for 1; `many` is the plural of words that take more than an s.
 
-    >>> counted(1, "state"), counted(0, "state"), counted(2, "family", "families")
-    ('1 state', '0 states', '2 families')
+    A number already written as text is kept as written.
+
+    >>> counted(1, "state"), counted(0, "state"), counted(2, "family", "families"), counted("0.3", "node")
+    ('1 state', '0 states', '2 families', '0.3 nodes')
     """
-    return f"{number} {what}" if number == 1 else f"{number} {many or what + 's'}"
+    return f"{number} {what}" if number in (1, "1") else f"{number} {many or what + 's'}"
 
 
 def _written(value: object) -> str:

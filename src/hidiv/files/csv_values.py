@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hidiv.errors import InvalidFile, refuse
+from hidiv.errors import InvalidFile, counted, refuse
 from hidiv.files.disk import Path, checked_path, opened, read_limited
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hidiv.models.evidence import Evidence
+    from hidiv.models.symbols import SymbolNames
 
 CSV_LIMIT = 2**30  # bytes
 MISSING = {"", "na", "nan", "null", "none"}
@@ -67,7 +68,8 @@ def values_from_text(text: str, place: str) -> Values:
     width = len(lines[first] if header is None else header)
     for number, row in enumerate(lines[first:], first + 1):
         if len(row) != width and row != [""]:
-            refuse(InvalidFile, f"{place}, line {number}", f"must have {width} fields like the first line", len(row))
+            rule = f"must have {counted(width, 'field')} like the first line"
+            refuse(InvalidFile, f"{place}, line {number}", rule, len(row))
     rows = [row if len(row) == width else [""] * width for row in lines[first:]]
     titles = [f"column {i + 1}" for i in range(width)] if header is None else [name.strip() for name in header]
     columns, used, left_out = [], [], []
@@ -124,12 +126,36 @@ def _column(place: str, fields: list[str], line: int) -> tuple[NDArray[np.float6
     return encoded(entries)
 
 
-def values_to_text(columns: Iterable[tuple[str, Any]]) -> str:
-    """CSV with a header; NaN is written as an empty field, whole numbers without a point."""
-    names, values = zip(*columns, strict=True)
-    lines = [",".join(names)]
-    lines += [",".join(_field(v) for v in row) for row in zip(*(column.tolist() for column in values), strict=True)]
+def columns_of(x: NDArray[np.float64], symbol_names: SymbolNames | None) -> list[tuple[str, list[Any]]]:
+    """Headings and entries for the columns of observations (n,) or (n, F), symbols by their names.
+
+    Numbers stay where the names would not come back as they are when the file is read: where one of them looks like a
+    number or like a missing value, or has a line break or spaces around it.
+    """
+    table = x[:, None] if x.ndim == 1 else x
+    columns: list[tuple[str, list[Any]]] = []
+    for f in range(table.shape[1]):
+        names = symbol_names[f] if symbol_names is not None else None
+        heading, entries = "x" if x.ndim == 1 else f"x{f}", table[:, f].tolist()
+        if names is not None and all(_comes_back(name) for name in names):
+            while heading in names:  # a first line that repeats below is no header
+                heading += "_"
+            entries = [entry if entry != entry else names[int(entry)] for entry in entries]
+        columns.append((heading, entries))
+    return columns
+
+
+def values_to_text(columns: Iterable[tuple[str, Sequence[Any]]]) -> str:
+    """CSV with a header; NaN is written as an empty field, whole numbers without a point, text quoted where needed."""
+    headings, entries = zip(*columns, strict=True)
+    lines = [",".join(_quoted(heading) for heading in headings)]
+    lines += [",".join(_field(entry) for entry in row) for row in zip(*entries, strict=True)]
     return "\n".join(lines) + "\n"
+
+
+def _comes_back(name: str) -> bool:
+    """Whether a symbol's name is read from a file as it was written."""
+    return _is_name(name) and name == name.strip() and len(name.splitlines()) == 1
 
 
 def _is_name(field: str) -> bool:
@@ -141,7 +167,13 @@ def _is_name(field: str) -> bool:
     return False
 
 
-def _field(value: float | int) -> str:
+def _field(value: float | int | str) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
     if value != value:
         return ""
     return repr(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"') else text

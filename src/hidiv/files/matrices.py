@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.errors import HidivError, InvalidFile, refuse, shown
+from hidiv.errors import HidivError, InvalidFile, counted, refuse, shown
 from hidiv.files.disk import Path, checked_path, opened, read_limited, replace_file, write_text
 from hidiv.files.formats import placed
 from hidiv.files.npz import read_arrays, write_arrays
@@ -90,7 +90,8 @@ def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
         refuse(InvalidFile, "matrix", "must have a row and a column for every name", f"shape {values.shape}")
     missing = int(np.isnan(values).sum())
     if missing:
-        rule = f"{missing} of {values.size} pairs are missing: the run that wrote it was interrupted"
+        pairs = f"{missing} of {counted(values.size, 'pair')} {'is' if missing == 1 else 'are'} missing"
+        rule = f"{pairs}: the run that wrote it was interrupted"
         refuse(InvalidFile, "matrix", rule, remedy=AGAIN)
     return Matrix(values.astype(np.float64), tuple(rows.astype(str)), tuple(columns.astype(str)))
 
@@ -107,8 +108,8 @@ def matrix_from_text(text: str, place: str) -> Matrix:
     rows, values = [], []
     for number, line in enumerate(lines[1:], start=2):
         if len(line) != len(columns) + 1:
-            rule = f"must have a name and {len(columns)} numbers"
-            refuse(InvalidFile, f"{place}: line {number}", rule, f"{len(line)} entries")
+            rule = f"must have a name and {counted(len(columns), 'number')}"
+            refuse(InvalidFile, f"{place}: line {number}", rule, counted(len(line), "entry", "entries"))
         if "" in line[1:]:
             rule = "has empty cells: the run that wrote it was interrupted, pairs are missing"
             refuse(InvalidFile, f"{place}: line {number}", rule, remedy=AGAIN)

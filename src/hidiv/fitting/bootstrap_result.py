@@ -7,6 +7,7 @@ from math import isinf, sqrt
 
 import numpy as np
 
+from hidiv.errors import counted
 from hidiv.types import Array
 from hidiv.values import Value
 
@@ -59,7 +60,7 @@ class BootstrapResult(Value):
 def _verdict(p_value: float, replicates: int) -> str:
     """What a p-value means, and what it could have been at the least."""
     smallest = 1.0 / (1 + replicates)
-    least = f"the smallest that {replicates} replicates allow"
+    least = f"the smallest that {counted(replicates, 'replicate')} allow{'s' if replicates == 1 else ''}"
     if smallest > 1.0 - LEVEL + ROUNDING:
         few = f"{least} is {smallest:.2g}" if p_value > smallest else least
         return f"{few}, too few to tell"
@@ -101,7 +102,8 @@ def _notes(value: float, drawn: Array, lower: float, upper: float, statistic: fl
     notes = []
     endless = int(np.isinf(drawn).sum())
     if endless:
-        notes.append(f"{endless} of {len(drawn)} replicates are infinite")
+        verb = "is" if endless == 1 else "are"
+        notes.append(f"{endless} of {counted(len(drawn), 'replicate')} {verb} infinite")
     if isinf(value):
         notes.append("an infinite value has no interval")
     elif not lower <= value <= upper:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.errors import counted
 from hidiv.fitting.em import Run
 from hidiv.fitting.expectation import Problem
 from hidiv.fitting.parameters import of_family
@@ -25,10 +26,13 @@ def is_degenerate(run: Run, problem: Problem) -> bool:
 def notes_on(run: Run, problem: Problem, fixed: frozenset[str]) -> list[str]:
     """One sentence for every state that is degenerate."""
     held = run.counts.rows.sum(axis=0)
-    notes = [f"state {s} holds {held[s]:.2g} nodes in expectation" for s in np.flatnonzero(held < FEWEST)]
+    notes = [
+        f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation" for s in np.flatnonzero(held < FEWEST)
+    ]
     needed = sum(of_family(family, fixed) for family in run.model.emissions) / len(held)
     notes += [
-        f"state {s} holds {held[s]:.2g} nodes in expectation, fewer than the {needed:.0f} parameters of its laws"
+        f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation, "
+        f"fewer than the {counted(f'{needed:.0f}', 'parameter')} of its laws"
         for s in np.flatnonzero((held >= FEWEST) & (held < needed))
     ]
     return notes + list(_shrunk(run, problem))

@@ -113,7 +113,10 @@ def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[An
         trees = [tree] * len(items)
     if len(trees) != len(items):
         refuse(
-            InvalidTree, "tree", f"must be one tree, or one for each of the {len(items)} items of evidence", len(trees)
+            InvalidTree,
+            "tree",
+            f"must be one tree, or one for each of the {counted(len(items), 'item')} of evidence",
+            len(trees),
         )
     return list(zip(items, trees, strict=True))
 

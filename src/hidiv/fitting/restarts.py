@@ -143,7 +143,7 @@ class Board:
             raise KeyboardInterrupt
         with self.lock:
             share = min(1.0, (self.done + (len(run.history) - 1) / self.max_iter) / self.count)
-            words = f"{self.done} of {self.count} starts, log-likelihood {run.log_likelihood:.6g}"
+            words = f"{self.done} of {counted(self.count, 'start')}, log-likelihood {run.log_likelihood:.6g}"
             self.progress.show(share, words)
 
     def tell_last(self, run: Run) -> None:

@@ -18,6 +18,7 @@ from hidiv.fitting.forest import Forest, forest_of
 from hidiv.fitting.result import FitResult
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
+from hidiv.progress import Progress, Wanted, reported, reporting
 from hidiv.types import IntArray
 
 
@@ -59,6 +60,7 @@ class Choice:
         return "\n".join(lines)
 
 
+@reported
 def choose(
     evidence: Any,
     tree: Any = None,
@@ -70,6 +72,7 @@ def choose(
     lengths: ArrayLike | None = None,
     group: Any = None,
     seed: int | None = None,
+    progress: Wanted = None,  # for @reported
     **settings: Any,
 ) -> Choice:
     """Fit every number of states (and every emission of a mapping from names to emissions) and rank them.
@@ -91,55 +94,72 @@ def choose(
         refuse(HidivError, "n_states", "must name at least one number of states", counts)
     forest = forest_of(evidence, tree, lengths, group)
     kinds = dict(emission) if isinstance(emission, Mapping) else {_title(emission): emission}
-    found: list[Candidate] = []
-    for title, kind in kinds.items():
-        for k in counts:
+    forms = [(title, kind, k) for title, kind in kinds.items() for k in counts]
+    each = 1 + (whole("folds", folds, 2) if by == "held-out" else 0)
+    candidates: list[Candidate] = []
+    with Progress("choosing") as shown:
+        for title, kind, k in forms:
+            fits = _Fits(kind, k, seed, settings, shown, each * len(candidates), each * len(forms), title)
             try:
-                fitted = _fitted(forest, k, kind, seed, settings)
+                fitted = fits.of(forest)
                 if by == "held-out":
-                    score = _held_out(forest, k, kind, folds, seed, settings)
+                    score = _held_out(forest, fits, folds)
                 else:
                     score = -(fitted.bic if by == "bic" else fitted.aic)
             except KeyboardInterrupt:
-                if not found:
+                if not candidates:
                     raise
-                return _ranked(found, by)
-            found.append(Candidate(k, title, fitted, score))
-    return _ranked(found, by)
+                break
+            candidates.append(Candidate(k, title, fitted, score))
+    return Choice(tuple(sorted(candidates, key=lambda each: -each.score)), by)
 
 
-def _ranked(found: list[Candidate], by: str) -> Choice:
-    return Choice(tuple(sorted(found, key=lambda each: -each.score)), by)
+@dataclass
+class _Fits:
+    """Fits of one candidate, one after the other, and where they stand among those of all candidates."""
 
+    emission: Any
+    n_states: int
+    seed: int | None
+    settings: dict[str, Any]
+    progress: Progress
+    done: int
+    total: int
+    title: str
 
-def _fitted(forest: Forest, k: int, kind: Any, seed: int | None, settings: dict[str, Any]) -> FitResult:
-    """A fit that came to its end: one that Ctrl-C cut short compares with none."""
-    found = fit(forest, None, k, kind, seed=seed, **settings)
-    if any(note.startswith("interrupted") for note in found.notes):
-        raise KeyboardInterrupt
-    return found
+    def of(self, forest: Forest) -> FitResult:
+        """A fit that came to its end; one that Ctrl-C cut short cannot be compared with others."""
+
+        def show(part: float, of: float) -> None:
+            words = f"{counted(self.n_states, 'state')}, {self.title}"
+            self.progress.show((self.done + part / of) / self.total, words)
+
+        with reporting(show):
+            result = fit(forest, None, self.n_states, self.emission, seed=self.seed, **self.settings)
+        if any(note.startswith("interrupted") for note in result.notes):
+            raise KeyboardInterrupt
+        self.done += 1
+        return result
 
 
 def _title(emission: Any) -> str:
     return emission if isinstance(emission, str) else str(getattr(emission, "name", "emission"))
 
 
-def _held_out(forest: Forest, k: int, kind: Any, folds: int, seed: int | None, settings: dict[str, Any]) -> float:
-    """The log-likelihood of every part given a model fitted to the others."""
-    folds = whole("folds", folds, 2)
-    rng = generator(0 if seed is None else seed)
+def _held_out(forest: Forest, fits: _Fits, folds: int) -> float:
+    """The log-likelihood of every part under a model fitted to the others, summed over the parts."""
+    rng = generator(0 if fits.seed is None else fits.seed)
     total = 0.0
     by_tree = forest.n_trees >= folds
-    place = rng.permutation(forest.n_trees if by_tree else forest.n_nodes) % folds
+    fold_of = rng.permutation(forest.n_trees if by_tree else forest.n_nodes) % folds
     for fold in range(folds):
-        held = np.flatnonzero(place == fold)
+        held = np.flatnonzero(fold_of == fold)
         if by_tree:
-            rest = forest.take(np.flatnonzero(place != fold))
-            model = _fitted(rest, k, kind, seed, settings).model
+            model = fits.of(forest.take(np.flatnonzero(fold_of != fold))).model
             total += log_likelihood_of(model, forest.take(held))
         else:
             rest = without(forest, held)
-            model = _fitted(rest, k, kind, seed, settings).model
+            model = fits.of(rest).model
             total += log_likelihood_of(model, forest) - log_likelihood_of(model, rest)
     return total
 

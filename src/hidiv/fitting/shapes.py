@@ -10,7 +10,7 @@ import numpy as np
 from hidiv.arguments import whole
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import NESTED
-from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, refuse
+from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.fitting.forest import Forest
 from hidiv.fitting.prototypes import prototype
 from hidiv.models.model import Model
@@ -39,7 +39,12 @@ def shape_of(forest: Forest, n_states: Any, emission: Any, grouped: str | Iterab
         transition = [flat if there else None for there in used]
     several = isinstance(emission, list | tuple)
     if several and len(emission) != groups:
-        refuse(InvalidModel, "emission", f"must be one family, or one for each of the {groups} groups", len(emission))
+        refuse(
+            InvalidModel,
+            "emission",
+            f"must be one family, or one for each of the {counted(groups, 'group')}",
+            len(emission),
+        )
     count = groups if "emission" in parts or several else 1
     families: list[Family] = [
         prototype(each, k, forest.evidence) for each in (emission if several else [emission] * count)

@@ -80,7 +80,7 @@ def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
         refuse(
             InvalidEvidence,
             "x",
-            f"must have {model.n_features} column{'s' if model.n_features != 1 else ''} for {model.title}",
+            f"must have {counted(model.n_features, 'column')} for {model.title}",
             x.shape[1],
         )
     if x.shape[1] != model.n_features or len(x) < tree.n_nodes:

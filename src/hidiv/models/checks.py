@@ -124,7 +124,7 @@ def read_emission(emission: Any, n_states: int) -> tuple[Family, ...]:
             refuse(
                 InvalidModel,
                 place,
-                f"needs observations of {columns} columns like the groups before it",
+                f"needs observations of {counted(columns, 'column')} like the groups before it",
                 family.n_features,
             )
     return families
@@ -141,7 +141,7 @@ def read_names(place: str, given: Any, count: int) -> tuple[str, ...]:
         refuse(
             InvalidModel,
             place,
-            "must be text" if place == "name" else f"needs a list of {count} texts, one a state",
+            "must be text" if place == "name" else f"needs a list of {counted(count, 'text')}, one a state",
             given[0] if place == "name" else given,
         )
     if len(set(given)) != count:

@@ -135,7 +135,7 @@ class Model(Value):
         """The same model with another name."""
         return Model(
             self.initial, self.transition, self.emission,
-            name=name, state_names=self.state_names, end=self.end,
+            name=name, state_names=self.state_names, end=self.end, symbol_names=self.symbol_names,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:

@@ -60,6 +60,7 @@ def _mixed(model: Model, share: Share) -> Model:
         name=model.name,
         state_names=model.state_names,
         end=end,
+        symbol_names=model.symbol_names,
     )
 
 

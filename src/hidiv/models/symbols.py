@@ -9,7 +9,7 @@ import numpy as np
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import NESTED
-from hidiv.errors import InvalidEvidence, InvalidModel, refuse
+from hidiv.errors import InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.types import Array
 
 Alphabet = tuple[str, ...]
@@ -109,7 +109,8 @@ def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:
     for family in emissions:
         sizes = alphabet_sizes(family)
         if len(columns) != len(sizes):
-            refuse(InvalidModel, "symbol_names", f"needs one entry for each of the {len(sizes)} columns", len(columns))
+            rule = f"needs one entry for each of the {counted(len(sizes), 'column')}"
+            refuse(InvalidModel, "symbol_names", rule, len(columns))
         for f, (names, size) in enumerate(zip(columns, sizes, strict=True)):
             place = "symbol_names" if len(columns) == 1 else f"symbol_names[{f}]"
             if names is None:
@@ -119,7 +120,7 @@ def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:
             if size is None:
                 refuse(InvalidModel, place, f"{family.name} shows numbers, not symbols", list(names)[:SHOWN])
             if len(names) != size:
-                refuse(InvalidModel, place, f"must name the {size} symbols of {family.name}", len(names))
+                refuse(InvalidModel, place, f"must name the {counted(size, 'symbol')} of {family.name}", len(names))
             if len(set(names)) != size:
                 refuse(InvalidModel, place, "must all differ", list(names)[:SHOWN])
     return tuple(None if names is None else tuple(names) for names in columns)
