@@ -10,7 +10,7 @@ import pytest
 import hidiv as hd
 from hidiv.errors import counted
 from hidiv.files.csv_values import values_from_text
-from hidiv.files.matrices import matrix_from_text
+from hidiv.files.named_matrices import matrix_from_text
 from hidiv.fitting.bootstrap_result import summary
 
 ONE = hd.Model([1.0], [[1.0]], hd.Poisson([2.0]))

@@ -16,7 +16,7 @@ import hidiv as hd
 from hidiv.errors import HidivError, InvalidFile, InvalidModel, InvalidTree
 from hidiv.files import reading
 from hidiv.files.formats import from_text, model_from_text, to_text, tree_from_text
-from hidiv.files.reading import load_model, load_tree
+from hidiv.files.loading import load_model, load_tree
 from tests.files.examples import models, same_bits
 from tests.strategies import LAW
 

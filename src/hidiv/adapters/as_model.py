@@ -7,7 +7,7 @@ from importlib import import_module
 
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
-from hidiv.models.smoothing import with_floor
+from hidiv.models.zero_filling import with_floor
 
 # Package a class comes from -> module of this folder whose `read` turns an object of it into a Model. Found by name:
 # nobody's library is imported here, whoever has an object of it has imported it.

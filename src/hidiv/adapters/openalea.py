@@ -30,7 +30,7 @@ HEADINGS = (
 MOST_COUNTS = 10_000  # a column's table; OpenAlea's own bounds are lower
 
 
-class Law(NamedTuple):
+class ObservationLaw(NamedTuple):
     """One state's law of one column: table (M,) of probabilities, or a law of counts that start at `low`."""
 
     kind: str
@@ -82,7 +82,7 @@ def _column(tokens: Tokens, number: int, n_states: int) -> Family:
     return _family(tokens, number, laws)
 
 
-def _table(tokens: Tokens) -> Law:
+def _table(tokens: Tokens) -> ObservationLaw:
     """OUTPUT m : probability, for the symbols from 0 on that have any."""
     values: list[float] = []
     written: list[str] = []
@@ -95,14 +95,14 @@ def _table(tokens: Tokens) -> Law:
         tokens.expect(":")
         written.append(tokens.peek())
         values.append(tokens.number("the probability"))
-    return Law("TABLE", table=tuple(tokens.mended("probabilities of symbols", values, written)))
+    return ObservationLaw("TABLE", table=tuple(tokens.mended("probabilities of symbols", values, written)))
 
 
-def _law(tokens: Tokens) -> Law:
+def _law(tokens: Tokens) -> ObservationLaw:
     """NAME INF_BOUND : low and what else the law has."""
     kind = tokens.one_of(("BINOMIAL", "POISSON", "NEGATIVE_BINOMIAL", "UNIFORM"), "the law")
     tokens.expect("INF_BOUND", ":")
-    law = Law(kind, low=tokens.count("INF_BOUND", MOST_COUNTS))
+    law = ObservationLaw(kind, low=tokens.count("INF_BOUND", MOST_COUNTS))
     if kind in ("BINOMIAL", "UNIFORM"):
         tokens.expect("SUP_BOUND", ":")
         law = law._replace(high=tokens.count("SUP_BOUND", MOST_COUNTS, law.low))
@@ -119,7 +119,7 @@ def _law(tokens: Tokens) -> Law:
     return law
 
 
-def _family(tokens: Tokens, number: int, laws: list[Law]) -> Family:
+def _family(tokens: Tokens, number: int, laws: list[ObservationLaw]) -> Family:
     """One family for all states: the law they share, a table where all are finite, else a mixture of one law each."""
     kinds = {law.kind for law in laws}
     low = max(law.low for law in laws)
@@ -143,7 +143,7 @@ def _family(tokens: Tokens, number: int, laws: list[Law]) -> Family:
     return _each_its_own(laws)
 
 
-COUNTED: dict[str, Callable[[list[Law]], Family]] = {
+COUNTED: dict[str, Callable[[list[ObservationLaw]], Family]] = {
     "BINOMIAL": lambda laws: Binomial([law.high for law in laws], [law.probability for law in laws]),
     "NEGATIVE_BINOMIAL": lambda laws: NegativeBinomial(
         [law.parameter for law in laws], [law.probability for law in laws]
@@ -152,7 +152,7 @@ COUNTED: dict[str, Callable[[list[Law]], Family]] = {
 }
 
 
-def _each_its_own(laws: list[Law]) -> Family:
+def _each_its_own(laws: list[ObservationLaw]) -> Family:
     """States of different laws: a mixture in which each state has all of its weight on its own."""
     kinds = sorted({law.kind for law in laws})
     weights = np.array([[float(law.kind == kind) for kind in kinds] for law in laws])
@@ -162,7 +162,7 @@ def _each_its_own(laws: list[Law]) -> Family:
     return Mixture(weights, [COUNTED[kind](column) for kind, column in zip(kinds, columns, strict=True)])
 
 
-def _tabulated(law: Law) -> Array:
+def _tabulated(law: ObservationLaw) -> Array:
     """(M,): probabilities of 0, 1, ..."""
     if law.kind == "TABLE":
         return np.array(law.table)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hidiv.adapters.as_model import as_model
 from hidiv.models.model import Model
-from hidiv.models.smoothing import with_weight
+from hidiv.models.zero_filling import with_weight
 
 
 def smoothed(model: Any, weight: float) -> Model:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hidiv.models.evidence import Evidence
-    from hidiv.models.symbols import SymbolNames
+    from hidiv.models.symbol_names import SymbolNames
 
 CSV_LIMIT = 2**30  # bytes
 MISSING = {"", "na", "nan", "null", "none"}
@@ -113,7 +113,7 @@ def _column(place: str, fields: list[str], line: int) -> tuple[NDArray[np.float6
     """One column as numbers, and the names behind them where none of its fields is a number."""
     import numpy as np
 
-    from hidiv.models.symbols import encoded
+    from hidiv.models.symbol_names import encoded
 
     entries = [None if field.lower() in MISSING else field for field in fields]
     texts = [u for u, entry in enumerate(entries) if entry is not None and _is_name(entry)]

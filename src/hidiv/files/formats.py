@@ -19,7 +19,7 @@ FORMATS = {
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
-    "hidiv.fit": ("hidiv.fitting.result", "FitResult"),
+    "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats that are read where a model is wanted: it is their `model`

@@ -13,13 +13,13 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.arguments import generator, whole
+from hidiv.fitting.bootstrap_measures import Measure, measures
 from hidiv.fitting.bootstrap_result import BootstrapResult, summary
 from hidiv.fitting.em import Options
+from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
 from hidiv.fitting.fit import read_options
-from hidiv.fitting.forest import Forest, forest_of
-from hidiv.fitting.measures import Measure, measures
-from hidiv.fitting.one_law import apart, apart_by_chance, climbed, one_law
-from hidiv.fitting.result import FitResult
+from hidiv.fitting.fit_result import FitResult
+from hidiv.fitting.null_model import climbed, fitted_apart, fitted_apart_by_chance, pooled_model
 from hidiv.fitting.shapes import check_fixed
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.model import Model
@@ -80,8 +80,8 @@ def bootstrap_divergence(
     value = float(closely(first, second))
     statistic = both = None
     if null:
-        both = one_law(first, second, known_p, known_q, options)
-        statistic = float(quickly(*apart(both, known_p, known_q, options)))
+        both = pooled_model(first, second, known_p, known_q, options)
+        statistic = float(quickly(*fitted_apart(both, known_p, known_q, options)))
     seeds = generator(seed).spawn(2 * replicates)
     work = partial(_replicate, known_p=known_p, known_q=known_q, options=replace(options, threads=1), measure=quickly)
     jobs: list[tuple[tuple[Model, ...], np.random.Generator]] = []
@@ -124,14 +124,14 @@ def _all(work: Callable[[Any], float], jobs: Sequence[Any], executor: Executor |
 def _replicate(
     job: tuple[tuple[Model, ...], np.random.Generator],
     *,
-    known_p: Forest,
-    known_q: Forest,
+    known_p: EvidenceForest,
+    known_q: EvidenceForest,
     options: Options,
     measure: Measure,
 ) -> float:
     """The divergence of two models fitted to evidence drawn anew, from two models or both from one."""
     models, rng = job
     if len(models) == 1:
-        return float(measure(*apart_by_chance(models[0], known_p, known_q, options, rng)))
+        return float(measure(*fitted_apart_by_chance(models[0], known_p, known_q, options, rng)))
     drawn = (redrawn(model, known, rng) for model, known in zip(models, (known_p, known_q), strict=True))
     return float(measure(*(climbed(model, known, options) for model, known in zip(models, drawn, strict=True))))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hidiv.emissions.family import Family
 from hidiv.emissions.weighted import Weighted, spread
 from hidiv.fitting.draft import Draft
-from hidiv.fitting.forest import Forest
-from hidiv.inference.rows import Rows, lay_out, with_ends
+from hidiv.fitting.evidence_forest import EvidenceForest
+from hidiv.inference.rows import EvidenceRows, lay_out, with_ends
 from hidiv.inference.weights import allowed_states, log_weights, symbol_sets
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -26,8 +26,8 @@ from hidiv.types import Array
 class Problem:
     """A forest laid out for models of one form: which rows of knowledge there are, and who uses them."""
 
-    forest: Forest
-    rows: Rows
+    forest: EvidenceForest
+    rows: EvidenceRows
     uses: Array  # (R,): nodes that use each row
     samples: tuple[Weighted, ...]  # the rows of each emission, without weights so far
     places: tuple[Any, ...]  # which rows those are
@@ -68,7 +68,7 @@ class Problem:
         return self.forest.parent, group, self.rows.row_of
 
 
-def problem_of(forest: Forest, model: Model) -> Problem:
+def problem_of(forest: EvidenceForest, model: Model) -> Problem:
     """Lay a forest out for models with the groups and families of this one."""
     line = Tree.chain(forest.n_nodes, forest.group)
     rows = lay_out(forest.evidence, line, model)

@@ -14,10 +14,10 @@ from hidiv.arguments import number, whole
 from hidiv.errors import InvalidModel, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.em import Options, Run, begin, climb
+from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
 from hidiv.fitting.expectation import problem_of
-from hidiv.fitting.forest import Forest, forest_of
+from hidiv.fitting.fit_result import FitResult
 from hidiv.fitting.restarts import best_of, finished
-from hidiv.fitting.result import FitResult
 from hidiv.fitting.shapes import PARTS, check_fixed, check_start, shape_of, with_end
 from hidiv.models.model import Model
 from hidiv.progress import Progress, Wanted, reported
@@ -86,7 +86,7 @@ def fit(
     return best_of(shape, forest, options, whole("n_init", n_init), seed, threads, polish)
 
 
-def refit(model: Model, forest: Forest, options: Options, polish: bool = True) -> FitResult:
+def refit(model: Model, forest: EvidenceForest, options: Options, polish: bool = True) -> FitResult:
     """One climb from a model."""
     problem = problem_of(forest, model)
     with Progress("fitting") as progress:

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from hidiv.arguments import generator, whole
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.fitting.draft import draft_of
+from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
 from hidiv.fitting.expectation import expectation, problem_of
 from hidiv.fitting.fit import fit
-from hidiv.fitting.forest import Forest, forest_of
-from hidiv.fitting.result import FitResult
+from hidiv.fitting.fit_result import FitResult
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.progress import Progress, Wanted, reported, reporting
@@ -127,7 +127,7 @@ class _Fits:
     total: int
     title: str
 
-    def of(self, forest: Forest) -> FitResult:
+    def of(self, forest: EvidenceForest) -> FitResult:
         """A fit that came to its end; one that Ctrl-C cut short cannot be compared with others."""
 
         def show(part: float, of: float) -> None:
@@ -146,7 +146,7 @@ def _title(emission: Any) -> str:
     return emission if isinstance(emission, str) else str(getattr(emission, "name", "emission"))
 
 
-def _held_out(forest: Forest, fits: _Fits, folds: int) -> float:
+def _held_out(forest: EvidenceForest, fits: _Fits, folds: int) -> float:
     """The log-likelihood of every part under a model fitted to the others, summed over the parts."""
     rng = generator(0 if fits.seed is None else fits.seed)
     total = 0.0
@@ -164,13 +164,13 @@ def _held_out(forest: Forest, fits: _Fits, folds: int) -> float:
     return total
 
 
-def log_likelihood_of(model: Model, forest: Forest) -> float:
+def log_likelihood_of(model: Model, forest: EvidenceForest) -> float:
     """The log-likelihood of all trees together, -inf when one is impossible."""
     found = expectation(draft_of(model), problem_of(forest, model))
     return float(found.log_likelihoods.sum())
 
 
-def without(forest: Forest, nodes: IntArray) -> Forest:
+def without(forest: EvidenceForest, nodes: IntArray) -> EvidenceForest:
     """The forest with nothing known of some nodes."""
     known = forest.evidence
     x = np.array(known.x, dtype=np.float64)
@@ -185,4 +185,4 @@ def without(forest: Forest, nodes: IntArray) -> Forest:
     sets = [{u: s for u, s in each.items() if u not in gone} for each in (known.symbol_sets, known.state_sets)]
     rest = Evidence.__new__(Evidence)
     rest._set(*parts, *sets, False, known.symbol_names, known.column_names)
-    return Forest(forest.start, forest.parent, forest.group, rest, forest)
+    return EvidenceForest(forest.start, forest.parent, forest.group, rest, forest)

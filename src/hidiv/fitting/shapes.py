@@ -11,15 +11,15 @@ from hidiv.arguments import whole
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import NESTED
 from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
-from hidiv.fitting.forest import Forest
+from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.prototypes import prototype
 from hidiv.models.model import Model
-from hidiv.models.symbols import alphabet_sizes, listed
+from hidiv.models.symbol_names import alphabet_sizes, listed
 
 PARTS = ("transition", "emission")
 
 
-def shape_of(forest: Forest, n_states: Any, emission: Any, grouped: str | Iterable[str], end: bool) -> Model:
+def shape_of(forest: EvidenceForest, n_states: Any, emission: Any, grouped: str | Iterable[str], end: bool) -> Model:
     """A model of the form asked for, before any start."""
     if n_states is None:
         refuse(InvalidModel, "n_states", "is needed without a start")
@@ -60,7 +60,7 @@ def shape_of(forest: Forest, n_states: Any, emission: Any, grouped: str | Iterab
     return Model(np.full(k, 1.0 / k), transition, families, end=stop, symbol_names=forest.evidence.symbol_names)
 
 
-def _check_text(forest: Forest, families: list[Family]) -> None:
+def _check_text(forest: EvidenceForest, families: list[Family]) -> None:
     """Refuse text where a family takes numbers."""
     known = forest.evidence
     for family in families:
@@ -75,13 +75,13 @@ def _check_text(forest: Forest, families: list[Family]) -> None:
             refuse(InvalidEvidence, f"evidence, column {title}", rule, remedy=remedy)
 
 
-def check_end(forest: Forest, groups: int) -> None:
+def check_end(forest: EvidenceForest, groups: int) -> None:
     """Refuse ends where they make no sense."""
     if forest.parent is not None or groups > 1:
         refuse(IncompatibleModels, "end", "needs chains without groups of transitions")
 
 
-def with_end(model: Model, forest: Forest, fixed: frozenset[str]) -> Model:
+def with_end(model: Model, forest: EvidenceForest, fixed: frozenset[str]) -> Model:
     """A start that stops too: after every state as often as chains of this length do."""
     check_end(forest, len(model.transitions))
     if "transition" in fixed:
@@ -93,7 +93,7 @@ def with_end(model: Model, forest: Forest, fixed: frozenset[str]) -> Model:
     )  # fmt: skip
 
 
-def check_start(model: Model, forest: Forest, n_states: int | None) -> None:
+def check_start(model: Model, forest: EvidenceForest, n_states: int | None) -> None:
     """Refuse a start that does not fit the evidence."""
     if n_states is not None and n_states != model.n_states:
         refuse(InvalidModel, "n_states", f"must be the {model.n_states} of the start, or None", n_states)

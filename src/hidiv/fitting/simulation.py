@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.fitting.forest import Forest
+from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.inference.sampling import sample
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
@@ -16,7 +16,7 @@ from hidiv.recursions.levels import by_level, levels
 from hidiv.types import Array, IntArray
 
 
-def redrawn(model: Model, forest: Forest, rng: np.random.Generator) -> Forest:
+def redrawn(model: Model, forest: EvidenceForest, rng: np.random.Generator) -> EvidenceForest:
     """A forest of the same trees with states and observations of the model; chains that end have lengths of their own.
 
     Entries that were not seen stay unseen. Where an interval, a set of symbols or a set of states was known the draw is
@@ -26,7 +26,7 @@ def redrawn(model: Model, forest: Forest, rng: np.random.Generator) -> Forest:
         drawn = [sample(model, UNTIL_END, seed=rng) for _ in range(forest.n_trees)]
         start = np.concatenate([[0], np.cumsum([len(states) for states, _ in drawn])]).astype(np.int64)
         x = np.concatenate([np.reshape(x, (len(states), -1)) for states, x in drawn])
-        return Forest(start, None, None, _values(x))
+        return EvidenceForest(start, None, None, _values(x))
     states = _states(model, forest, rng)
     x = np.full((forest.n_nodes, model.n_features), np.nan)
     for g, family in enumerate(model.emissions):
@@ -34,10 +34,10 @@ def redrawn(model: Model, forest: Forest, rng: np.random.Generator) -> Forest:
         nodes = np.arange(forest.n_nodes) if alone else np.flatnonzero(forest.group == g)
         if nodes.size and family.n_features:
             x[nodes] = family.draw(states[nodes], rng)
-    return Forest(forest.start, forest.parent, forest.group, _hidden(forest.evidence, x, states, model))
+    return EvidenceForest(forest.start, forest.parent, forest.group, _hidden(forest.evidence, x, states, model))
 
 
-def _states(model: Model, forest: Forest, rng: np.random.Generator) -> IntArray:
+def _states(model: Model, forest: EvidenceForest, rng: np.random.Generator) -> IntArray:
     """(N,): hidden states, all trees level by level."""
     n, k = forest.n_nodes, model.n_states
     up = np.arange(-1, n - 1) if forest.parent is None else forest.parent.copy()

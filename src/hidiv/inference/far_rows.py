@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.emissions.evidence.log_ratios import weight_ratio
-from hidiv.inference.rows import Rows
+from hidiv.inference.rows import EvidenceRows
 from hidiv.inference.weights import by_family, symbol_sets
 from hidiv.models.model import Model
 from hidiv.recursions.terms import log_ratio
@@ -26,7 +26,7 @@ def far_rows(*tables: Array, limit: float = FAR) -> IntArray:
     return np.flatnonzero(far & alive.any(axis=1))
 
 
-def relative(model: Model, rows: Rows, table: Array, where: IntArray, state: IntArray) -> Array:
+def relative(model: Model, rows: EvidenceRows, table: Array, where: IntArray, state: IntArray) -> Array:
     """(r, K): log w(s) - log w(state) of the rows `where`, state (r,), computed from the laws' differences.
 
     `table` (R, K) holds the logarithms themselves; their differences stand in where the laws' are no numbers.
@@ -67,7 +67,7 @@ def moved(table: Array, where: IntArray, state: IntArray, rows: Array | None = N
 
 
 def near(
-    model: Model, rows: Rows, table: Array, accurate: bool = True, limit: float = FAR
+    model: Model, rows: EvidenceRows, table: Array, accurate: bool = True, limit: float = FAR
 ) -> tuple[Array, Array | None]:
     """The table with rows beyond +-limit relative to their likeliest state, and (R,) what was taken out of each."""
     where = far_rows(table, limit=limit)

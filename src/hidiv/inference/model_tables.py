@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.inference.far_rows import FAR, near
-from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
+from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of, log_weights
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
@@ -17,7 +17,7 @@ from hidiv.recursions.tables import Tables
 
 def tables_of(
     model: Model, evidence: Any, tree: Any, accurate: bool = True, limit: float = FAR
-) -> tuple[Tables, Layout, Rows]:
+) -> tuple[Tables, Layout, EvidenceRows]:
     """One model's tables on the evidence, and how the nodes use them.
 
     accurate: differences between states keep their digits where logarithms are beyond +-limit; a likelihood needs none.

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from hidiv.errors import InvalidEvidence, counted, refuse
 from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.model import Model
-from hidiv.models.symbols import translated
+from hidiv.models.symbol_names import translated
 from hidiv.models.tree import Tree, as_tree
 from hidiv.types import Array, Flags, Indices
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class EvidenceRows:
     """R pieces of knowledge: values, intervals, sets of symbols, allowed states and the group they are read in.
 
     `row_of` (n,) says which one a node has; None when there is one a node. Symbols and small counts share rows, so a
@@ -49,7 +49,7 @@ def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
     return known, on
 
 
-def lay_out(evidence: Evidence, tree: Tree, model: Model) -> Rows:
+def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
     """Rows of knowledge for a model: one for each symbol or small count where that says it all, else one a node."""
     group = tree.group if len(model.emissions) > 1 else None
     x = _columns(evidence, tree, model)
@@ -63,7 +63,7 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> Rows:
     lower, upper = (
         _padded(bound, tree.n_nodes, fill) for bound, fill in ((evidence.lower, -np.inf), (evidence.upper, np.inf))
     )
-    return Rows(
+    return EvidenceRows(
         np.asarray(x, dtype=np.float64), lower, upper,
         evidence.symbols if evidence.symbols is not None else dict(evidence.symbol_sets) or None,
         evidence.allowed if evidence.allowed is not None else dict(evidence.state_sets) or None,
@@ -99,7 +99,7 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
     return wide
 
 
-def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> Rows | None:
+def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> EvidenceRows | None:
     """One row for every whole number up to the largest, and one for nothing seen; None where that does not pay."""
     whole = x.dtype.kind in "iu"
     if not whole:
@@ -125,13 +125,13 @@ def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> Rows | None:
     if group is not None:
         row_of = row_of + count * group
         values = np.tile(values, groups)
-    return Rows(
+    return EvidenceRows(
         values[:, None], None, None, None, None,
         None if group is None else np.repeat(np.arange(groups), count), np.ascontiguousarray(row_of),
     )  # fmt: skip
 
 
-def with_ends(rows: Rows, lasts: NDArray[np.int64]) -> Rows:
+def with_ends(rows: EvidenceRows, lasts: NDArray[np.int64]) -> EvidenceRows:
     """Rows of their own, the last ones, for the last nodes of chains that end: they carry the end's weight."""
     n = rows.n_rows if rows.row_of is None else len(rows.row_of)
     if rows.row_of is None and lasts.tolist() == [n - 1]:
@@ -144,7 +144,9 @@ def with_ends(rows: Rows, lasts: NDArray[np.int64]) -> Rows:
         None if part is None else part[both] for part in (rows.x, rows.lower, rows.upper, rows.group)
     )
     assert x is not None
-    return Rows(x, lower, upper, _copied(rows.symbols, both), _copied(rows.states, both), group, row_of, len(old))
+    return EvidenceRows(
+        x, lower, upper, _copied(rows.symbols, both), _copied(rows.states, both), group, row_of, len(old)
+    )
 
 
 def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: NDArray[np.int64]) -> Any:

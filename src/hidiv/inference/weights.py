@@ -9,7 +9,7 @@ import numpy as np
 
 from hidiv.emissions.families.categorical import Categorical
 from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
-from hidiv.inference.rows import Rows
+from hidiv.inference.rows import EvidenceRows
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.layout import Layout
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from hidiv.emissions.family import Family
 
 
-def layout_of(transition_groups: int, tree: Tree, rows: Rows) -> Layout:
+def layout_of(transition_groups: int, tree: Tree, rows: EvidenceRows) -> Layout:
     """Where the nodes hang, and which transition and row of knowledge each of them uses."""
     transition_of = tree.group if transition_groups > 1 else None
     return Layout(tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, rows.row_of)
 
 
-def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
+def log_weights(model: Model, rows: EvidenceRows, tree: Tree) -> Array:
     """(R, K): log w(s) of every piece of knowledge, allowed states and the end of a chain included."""
     table = np.zeros((rows.n_rows, model.n_states))
     for family, where in by_family(model, rows):
@@ -54,14 +54,14 @@ def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
     return table
 
 
-def add_ends(table: Array, rows: Rows, model: Model) -> None:
+def add_ends(table: Array, rows: EvidenceRows, model: Model) -> None:
     """Weigh the rows of last nodes by the probability of ending there."""
     if model.end is not None:
         with np.errstate(divide="ignore"):
             table[rows.n_rows - rows.n_ended :] += np.log(model.end)
 
 
-def by_family(model: Model, rows: Rows) -> Iterator[tuple[Family, Any]]:
+def by_family(model: Model, rows: EvidenceRows) -> Iterator[tuple[Family, Any]]:
     """Each family with the rows it reads."""
     if rows.group is None or len(model.emissions) == 1:
         yield model.emissions[0], slice(None)
@@ -72,7 +72,7 @@ def by_family(model: Model, rows: Rows) -> Iterator[tuple[Family, Any]]:
             yield family, where
 
 
-def check_values(family: Family, rows: Rows, where: Any, tree: Tree) -> None:
+def check_values(family: Family, rows: EvidenceRows, where: Any, tree: Tree) -> None:
     """Refuse values outside the sample space, by node: rows may be shared by many."""
     try:
         family.check(rows.x[where])
@@ -84,7 +84,7 @@ def check_values(family: Family, rows: Rows, where: Any, tree: Tree) -> None:
         # A row nobody uses may hold a value outside the sample space.
 
 
-def symbol_sets(family: Family, rows: Rows, where: Any) -> Flags | None:
+def symbol_sets(family: Family, rows: EvidenceRows, where: Any) -> Flags | None:
     """(r, M): the sets of symbols of these rows, all of them where nothing is said."""
     if rows.symbols is None:
         return None
@@ -117,7 +117,7 @@ def _need_categorical(family: Family, place: str) -> None:
         )
 
 
-def allowed_states(model: Model, rows: Rows) -> Flags | None:
+def allowed_states(model: Model, rows: EvidenceRows) -> Flags | None:
     """(R, K): which states each row allows."""
     if rows.states is None:
         return None

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidEvidence, counted, refuse, shown
 from hidiv.models.checks import frozen
-from hidiv.models.symbols import SymbolNames, has_headings, text_columns
+from hidiv.models.symbol_names import SymbolNames, has_headings, text_columns
 from hidiv.types import Array, Flags
 from hidiv.values import Value
 

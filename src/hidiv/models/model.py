@@ -13,7 +13,7 @@ from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.emissions.family import Family
 from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
-from hidiv.models.symbols import SymbolNames, read_symbol_names
+from hidiv.models.symbol_names import SymbolNames, read_symbol_names
 from hidiv.recursions.gth import cesaro_law
 from hidiv.types import Array
 from hidiv.values import Value

@@ -14,8 +14,8 @@ from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.support.families import forbidden
 from hidiv.errors import HidivError, refuse
 from hidiv.fitting.draft import draft_of
+from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.expectation import expectation, problem_of
-from hidiv.fitting.forest import Forest
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
@@ -34,7 +34,7 @@ RTOL = 1e-2  # of the value itself, which takes as long as a few replicates
 SECONDS = 5.0
 
 
-def measures(divergence: str | Measure, on: Any, known: Forest, model: Model) -> tuple[Measure, Measure]:
+def measures(divergence: str | Measure, on: Any, known: EvidenceForest, model: Model) -> tuple[Measure, Measure]:
     """Two functions of two models: for the value, and for replicates; picklable, so that processes can have them.
 
     They are one and the same but for "observed", whose value is estimated more closely than the replicates.
@@ -61,7 +61,7 @@ def measures(divergence: str | Measure, on: Any, known: Forest, model: Model) ->
     return one, one
 
 
-def first_tree(known: Forest) -> Tree:
+def first_tree(known: EvidenceForest) -> Tree:
     """The first tree of a forest."""
     n = int(known.start[1])
     group = None if known.group is None else known.group[:n]
@@ -80,7 +80,7 @@ def _observed(p: Model, q: Model, tree: Any) -> float:
     return float(observed_kl(p, q, tree, rtol=RTOL, seed=SEED, max_seconds=SECONDS))
 
 
-def drawn_observed(p: Model, q: Model, tree: Tree | UntilEnd, shape: Forest) -> float:
+def drawn_observed(p: Model, q: Model, tree: Tree | UntilEnd, shape: EvidenceForest) -> float:
     """The observed divergence from draws of both models, one of each for every tree of `shape` (`many`).
 
     With r = log p/q and m the mean law of the two, D is the mean over m of (p r - p + q) / m: never negative, small of
@@ -95,13 +95,13 @@ def drawn_observed(p: Model, q: Model, tree: Tree | UntilEnd, shape: Forest) -> 
     return float(((near - 2.0 * tilt) + tilt * near).mean())
 
 
-def _log_ratio(p: Model, q: Model, drawn: Forest) -> Array:
+def _log_ratio(p: Model, q: Model, drawn: EvidenceForest) -> Array:
     """(m,): log p/q of every tree."""
     one, two = (expectation(draft_of(model), problem_of(drawn, model), 1).log_likelihoods for model in (p, q))
     return np.asarray(one - two)
 
 
-def many(tree: Tree | UntilEnd, columns: int) -> Forest:
+def many(tree: Tree | UntilEnd, columns: int) -> EvidenceForest:
     """Many trees of one shape, seen everywhere; chains that end have lengths of their own."""
     if isinstance(tree, UntilEnd):
         count, n = MOST // 2, 1
@@ -114,4 +114,4 @@ def many(tree: Tree | UntilEnd, columns: int) -> Forest:
         parent = np.where(tree.parent < 0, -1, tree.parent + start[:-1, None]).ravel()
     if isinstance(tree, Tree) and tree.group is not None:
         group = np.tile(tree.group, count)
-    return Forest(start, parent, group, Evidence(np.zeros((n * count, columns))))
+    return EvidenceForest(start, parent, group, Evidence(np.zeros((n * count, columns))))

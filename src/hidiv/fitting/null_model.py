@@ -7,22 +7,22 @@ import numpy as np
 from hidiv.errors import ImpossibleEvidence
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.em import Options, begin, climb
+from hidiv.fitting.evidence_forest import EvidenceForest, joined
 from hidiv.fitting.expectation import expectation, problem_of
 from hidiv.fitting.fit import refit
-from hidiv.fitting.forest import Forest, joined
+from hidiv.fitting.fit_result import FitResult
 from hidiv.fitting.maximisation import maximisation
-from hidiv.fitting.result import FitResult
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.model import Model
 
 
-def one_law(p: Model, q: Model, known_p: Forest, known_q: Forest, options: Options) -> Model:
+def pooled_model(p: Model, q: Model, known_p: EvidenceForest, known_q: EvidenceForest, options: Options) -> Model:
     """The model of both data sets together: the better by BIC of those climbed from p and from q."""
     both = joined(known_p, known_q)
     return min((_refitted(model, both, options) for model in (p, q)), key=lambda found: found.bic).model
 
 
-def _refitted(model: Model, known: Forest, options: Options) -> FitResult:
+def _refitted(model: Model, known: EvidenceForest, options: Options) -> FitResult:
     """A climb from a model of part of the data; what it excludes and the rest shows is made possible first."""
     try:
         return refit(model, known, options)
@@ -33,7 +33,7 @@ def _refitted(model: Model, known: Forest, options: Options) -> FitResult:
         return refit(opened.finished(model), known, options)
 
 
-def apart(law: Model, known_p: Forest, known_q: Forest, options: Options) -> tuple[Model, Model]:
+def fitted_apart(law: Model, known_p: EvidenceForest, known_q: EvidenceForest, options: Options) -> tuple[Model, Model]:
     """A model of each data set, both climbed from the model of the two together.
 
     Data and draws go this one way, so that starts, tops and the numbering of states are alike for both.
@@ -42,14 +42,14 @@ def apart(law: Model, known_p: Forest, known_q: Forest, options: Options) -> tup
     return climbed(start, known_p, options), climbed(start, known_q, options)
 
 
-def apart_by_chance(
-    law: Model, known_p: Forest, known_q: Forest, options: Options, rng: np.random.Generator
+def fitted_apart_by_chance(
+    law: Model, known_p: EvidenceForest, known_q: EvidenceForest, options: Options, rng: np.random.Generator
 ) -> tuple[Model, Model]:
     """The same for data sets of the same shapes, drawn from the one law."""
-    return apart(law, redrawn(law, known_p, rng), redrawn(law, known_q, rng), options)
+    return fitted_apart(law, redrawn(law, known_p, rng), redrawn(law, known_q, rng), options)
 
 
-def climbed(model: Model, known: Forest, options: Options) -> Model:
+def climbed(model: Model, known: EvidenceForest, options: Options) -> Model:
     """The top that a climb from a model comes to."""
     problem = problem_of(known, model)
     return climb(begin(draft_of(model), problem, options), problem, options, None, True).model.finished(model)

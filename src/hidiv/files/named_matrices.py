@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from hidiv.errors import HidivError, InvalidFile, counted, refuse, shown
 from hidiv.files.disk import Path, checked_path, opened, read_limited, replace_file, write_text
 from hidiv.files.formats import placed
+from hidiv.files.loading import JSON_LIMIT, decoded
 from hidiv.files.npz import read_arrays, write_arrays
-from hidiv.files.reading import JSON_LIMIT, decoded
 from hidiv.types import Array
 
 FORMAT = "hidiv.matrix"

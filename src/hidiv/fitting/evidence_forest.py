@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from hidiv.errors import InvalidEvidence, InvalidTree, counted, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.evidence import Evidence, as_evidence
-from hidiv.models.symbols import SymbolNames, has_headings, translated, united
+from hidiv.models.symbol_names import SymbolNames, has_headings, translated, united
 from hidiv.models.tree import Tree
 from hidiv.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class EvidenceForest:
     """m trees with N nodes in all: tree i holds the nodes start[i]..start[i+1]-1.
 
     `parent` (N,) counts within the forest, -1 at roots, and is None when all are chains; `group` (N,) or None;
@@ -30,7 +30,7 @@ class Forest:
     parent: IntArray | None
     group: IntArray | None
     evidence: Evidence
-    whole: Forest | None = None
+    whole: EvidenceForest | None = None
 
     @property
     def n_trees(self) -> int:
@@ -58,7 +58,7 @@ class Forest:
         inner = node - int(self.start[tree])
         return f"node {inner}" if self.n_trees == 1 else f"evidence[{tree}], node {inner}"
 
-    def take(self, trees: IntArray) -> Forest:
+    def take(self, trees: IntArray) -> EvidenceForest:
         """Some of the trees, repeated ones included."""
         pieces = [np.arange(self.start[i], self.start[i + 1]) for i in trees]
         index = np.concatenate(pieces)
@@ -71,15 +71,15 @@ class Forest:
             ]
             parent = np.concatenate(moved)
         group = None if self.group is None else self.group[index]
-        return Forest(start, parent, group, _chosen(self.evidence, index), self)
+        return EvidenceForest(start, parent, group, _chosen(self.evidence, index), self)
 
 
-def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -> Forest:
+def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -> EvidenceForest:
     """The evidence of one tree or many; group None, "level", "none" or labels (a list of them for many trees).
 
     A forest is taken as it is.
     """
-    if isinstance(evidence, Forest):
+    if isinstance(evidence, EvidenceForest):
         return evidence
     pairs = [evidence_and_tree(each, on) for each, on in _pairs(evidence, tree, lengths)]
     known, trees = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
@@ -89,7 +89,7 @@ def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -
         parent = np.concatenate(
             [np.where(on.parent < 0, -1, on.parent + s) for on, s in zip(trees, start, strict=False)]
         )
-    return Forest(start, parent, _groups(trees, group), _together(known, trees))
+    return EvidenceForest(start, parent, _groups(trees, group), _together(known, trees))
 
 
 def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[Any, Any]]:
@@ -235,7 +235,7 @@ def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
     return some
 
 
-def joined(first: Forest, second: Forest) -> Forest:
+def joined(first: EvidenceForest, second: EvidenceForest) -> EvidenceForest:
     """The trees of two forests in one."""
     trees = [tree for forest in (first, second) for tree in _trees(forest)]
     start = np.concatenate([first.start, first.start[-1] + second.start[1:]])
@@ -248,10 +248,10 @@ def joined(first: Forest, second: Forest) -> Forest:
     if first.group is not None and second.group is not None:
         group = np.concatenate([first.group, second.group])
     wholes = [Tree.chain(forest.n_nodes) for forest in (first, second)]
-    return Forest(start, parent, group, _together([first.evidence, second.evidence], wholes))
+    return EvidenceForest(start, parent, group, _together([first.evidence, second.evidence], wholes))
 
 
-def _trees(forest: Forest) -> list[Tree]:
+def _trees(forest: EvidenceForest) -> list[Tree]:
     """Each tree by itself, without groups."""
     ends = list(itertools.pairwise(forest.start.tolist()))
     if forest.parent is None:
