@@ -6,7 +6,20 @@ from typing import NoReturn
 
 
 class HidivError(ValueError):
-    """Anything wrong with what was handed in; the message is one sentence fit for a user."""
+    """The base of all errors that hidiv raises; a ValueError.
+
+    The message is one sentence for the user: the place, the rule it breaks, the value and a remedy. The kinds of errors
+    are in `hidiv.errors`.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> try:
+    ...     hd.Model([0.5, 0.6], [[0.9, 0.1], [0.2, 0.8]], hd.Silent(2))
+    ... except hd.HidivError as error:
+    ...     print(error)
+    initial: probabilities must sum to 1 within 1e-08, got 1.1; rescale them
+    """
 
 
 class InvalidModel(HidivError):

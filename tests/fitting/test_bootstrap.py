@@ -183,7 +183,7 @@ def test_few_replicates_and_values_outside_their_interval_have_a_word():
         "the value lies above its interval: fitting anew adds about 0.6, and the interval is that of the divergence "
         "without it",
     )
-    assert "p-value 1: the smallest that 1 replicates allow is 0.5, too few to tell" in repr(above)
+    assert "p-value 1: the smallest that 1 replicate allows is 0.5, too few to tell" in repr(above)
     assert summary(1.0, np.array([0.5, 1.6]), None, None).notes == ()
     endless = summary(np.inf, np.array([1.0, np.inf]), np.array([1.0]), np.inf)
     assert (endless.lower, endless.upper, endless.std_error, endless.bias) == (0.0, np.inf, np.inf, 0.0)

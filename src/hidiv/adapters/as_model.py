@@ -23,15 +23,43 @@ LIBRARIES = {
 
 
 def as_model(obj: object, *, name: str | None = None, floor: float | None = None) -> Model:
-    """A Model as it is, that of a fit; a dict in the form of a model file, or a model of a library we know, converted.
+    """Convert whatever stands for a model to a Model.
 
-    dynamax keeps parameters apart: give the tuple (model, params). docs/adapters.md says what each library brings.
-    `name` gives the model another name. `floor` fills zeros: every probability p of a law of n entries becomes
-    (1 - n floor) p + floor, in the laws that `hd.smoothed` names.
+    All functions that take a model convert it in this way.
 
+    Parameters
+    ----------
+    obj : Model, FitResult, mapping or object of a supported library
+        A Model as it is, the model of a fit, a mapping in the form of a model file, or a model of hmmlearn,
+        pomegranate, dynamax, Pyro, TensorFlow Probability, statsmodels or deeptime. dynamax keeps parameters apart:
+        give the tuple (model, params). docs/adapters.md describes each library.
+    name : str, optional
+        Another name for the model. By default it keeps its own.
+    floor : float, optional
+        Fills zeros: every probability p of a law of n entries becomes (1 - n floor) p + floor, in the laws that
+        `hd.smoothed` names. By default zeros stay.
+
+    Returns
+    -------
+    Model
+        The model; `obj` itself where it is one already.
+
+    Raises
+    ------
+    InvalidModel
+        Where the object is no model that can be read, or its parameters break a rule.
+
+    See Also
+    --------
+    smoothed : fills zeros by a weight.
+    to_hmmlearn : the other direction.
+
+    Examples
+    --------
+    >>> import hidiv as hd
     >>> coin = {"initial": [1.0], "transition": [[1.0]], "emission": {"family": "bernoulli", "probs": [0.5]}}
-    >>> as_model(coin)
-    Model: 1 state, bernoulli emission
+    >>> hd.as_model(coin, name="coin")
+    Model 'coin': 1 state, bernoulli emission
     """
     model = _read(obj)
     if floor is not None:

@@ -100,10 +100,32 @@ FAMILIES: dict[str, Callable[[Any], Family]] = {
 
 
 def to_hmmlearn(model: Any) -> Any:
-    """The hmmlearn model of the same law, ready to score, decode and sample; `as_model` gives ours back.
+    """Convert a model to one of hmmlearn, ready to score, decode and sample.
 
-    Categorical, multinomial, Gaussian, Gaussian mixture and Poisson emissions; groups, ends and other families have
-    no place there.
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes, with categorical, multinomial, Gaussian, Gaussian mixture or Poisson emissions,
+        without groups and without end probabilities.
+
+    Returns
+    -------
+    hmmlearn.hmm.CategoricalHMM, MultinomialHMM, GaussianHMM, GMMHMM or PoissonHMM
+        The same law; `hd.as_model` converts it back.
+
+    Raises
+    ------
+    InvalidModel
+        Where hmmlearn has no such model.
+    MissingExtra
+        Where hmmlearn is not installed.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([[1.0], [4.0]]))
+    >>> hd.as_model(hd.to_hmmlearn(p)) == p
+    True
     """
     ours = as_model(model)
     if ours.n_groups > 1:

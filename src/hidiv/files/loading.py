@@ -17,11 +17,36 @@ JSON_LIMIT = 2**30  # bytes
 
 
 def load(path: Path) -> Any:
-    """What a file holds, bit for bit as saved.
+    """Read a model, a tree, a result or a collection from a file.
 
-    JSON holds a Model, Tree, Divergence, Comparison or FitResult, NPZ a Collection, either a PairwiseMatrix.
+    Parameters
+    ----------
+    path : str or path-like
+        The file: JSON, NPZ, or a model of jahmm (text) or OpenAlea (.hmt), recognised by their contents.
 
-    Models of jahmm (text) and OpenAlea (.hmt) are read too, told by their first word (docs/adapters.md).
+    Returns
+    -------
+    Model, Tree, Divergence, Comparison, FitResult, PairwiseMatrix or Collection
+        What was saved, bit for bit. JSON holds all but a Collection, NPZ a Collection or a PairwiseMatrix.
+
+    Raises
+    ------
+    InvalidFile
+        Where the file cannot be read, or does not hold what it should; the message names the place.
+
+    See Also
+    --------
+    save : writes such files.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import hidiv as hd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rain.json")
+    ...     hd.save(hd.Model([1.0], [[1.0]], hd.Poisson([2.0]), name="rain"), path)
+    ...     hd.load(path)
+    Model 'rain': 1 state, poisson emission
     """
     return _load(checked_path(path), None)
 

@@ -18,18 +18,40 @@ ELSEWHERE = 0.25  # relative difference of value and statistic that draws alone 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BootstrapResult(Value):
-    """A divergence with its standard error, an interval, and how often chance alone gives as much.
+    """A divergence with its standard error, an interval and a p-value; returned by `hd.bootstrap_divergence`.
 
-    `value` is D(p || q) of the fitted models; `replicates` (B,) the same after drawing both data sets anew and fitting
-    again. Noise adds to a divergence, so they lie above the value by a `bias` on average, as the value lies above the
-    truth: `lower` and `upper` are the value less what the 97.5 and the 2.5 percent quantiles of the replicates exceed
-    it by, and not below 0 (the basic bootstrap interval). `std_error` is the spread of the value over data sets like
-    these: the standard deviation of the replicates, less what they spread more because they start from models that
-    lie apart by noise too.
-    `null` (B,) has both data sets drawn from one model fitted to all of the data, `statistic` is the divergence of the
-    data themselves when they are fitted the way those are, and `p_value` the share of `null` that reaches it,
-    (1 + count) / (1 + B); all three None when that was not asked for. Infinite replicates count as such. `notes` say
-    where the numbers need a word.
+    Attributes
+    ----------
+    value : float
+        D(p || q) of the fitted models.
+    std_error : float
+        The standard deviation of the value over data sets like these: that of the replicates, less what they spread
+        more because they start from models that already differ by noise.
+    lower, upper : float
+        The basic bootstrap interval of 95 percent: the value less what the 97.5 and the 2.5 percent quantiles of the
+        replicates exceed it by, and not below 0.
+    replicates : ndarray of shape (B,)
+        The divergence after drawing both data sets anew and fitting again; infinite ones are counted as such.
+    null : ndarray of shape (B,) or None
+        The divergence where both data sets are drawn from one model fitted to all of the data; None if not asked for.
+    p_value : float or None
+        The share of `null` that reaches `statistic`, (1 + count) / (1 + B).
+    statistic : float or None
+        The divergence of the data when they are fitted in the way `null` is.
+    notes : tuple of str
+        What to know about the numbers.
+    bias : float
+        How far the replicates lie above the value on average, as the value lies above the truth: noise adds to a
+        divergence.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> p = hd.Model([1.0], [[1.0]], hd.Poisson([1.0]))
+    >>> x, y = ([0, 1, 0, 2, 1], [3, 2, 5, 4, 4])
+    >>> p, q = (hd.fit(data, None, 1, "poisson", n_init=1, seed=0) for data in (x, y))
+    >>> hd.bootstrap_divergence(p, q, x, y, divergence="joint", replicates=40, seed=1).p_value < 0.05
+    True
     """
 
     value: float

@@ -16,10 +16,40 @@ from hidiv.models.model import Model
 
 @dataclass(frozen=True, repr=False)
 class FitResult:
-    """The fitted model; history[i] is the log-likelihood after i iterations, never below the one before.
+    """A fitted model and how it was reached; returned by `hd.fit`.
 
-    `notes` say what a user should know: states without evidence, spreads that shrank to their least value, an
-    iteration limit that was reached. `bic` = -2 log-likelihood + n_parameters log(n_observations), smaller is better.
+    Attributes
+    ----------
+    model : Model
+        The fitted model.
+    log_likelihood : float
+        Its log-likelihood.
+    history : tuple of float
+        The log-likelihood of the start and after every iteration; it never falls (with pseudo-counts, the sum with
+        their log-probability does not).
+    converged : bool
+        Whether the climb ended before `max_iter` iterations.
+    n_parameters : int
+        The number of free parameters.
+    n_observations : int
+        The number of nodes of which anything is known.
+    notes : tuple of str
+        What to know about the fit: states without evidence, spreads held at their least value, an iteration limit that
+        was reached.
+    starts : tuple of float
+        The log-likelihood each climb came to, before the best one was finished.
+    n_iter : int
+        The number of iterations made.
+    bic : float
+        Bayesian information criterion, -2 log_likelihood + n_parameters log(n_observations); smaller is better.
+    aic : float
+        Akaike information criterion, -2 log_likelihood + 2 n_parameters; smaller is better.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> hd.fit([0, 1, 0, 2, 1], None, 1, "poisson", n_init=1, seed=0)
+    Model: 1 state, poisson emission; log-likelihood -5.58572 after 3 iterations, converged, BIC 12.7809
     """
 
     model: Model

@@ -24,7 +24,7 @@ from hidiv.types import IntArray
 
 @dataclass(frozen=True)
 class Candidate:
-    """One form of model: its fit to all of the evidence, and its score, larger is better."""
+    """One form of model: its fit to all of the evidence, and its score; larger scores are better."""
 
     n_states: int
     emission: str
@@ -34,7 +34,27 @@ class Candidate:
 
 @dataclass(frozen=True, repr=False)
 class Choice:
-    """All candidates, best first by their score: minus the BIC (or AIC), or the log-likelihood of held-out evidence."""
+    """Candidates for a model, ranked; returned by `hd.choose`.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        Each with its `n_states`, `emission` (a name), `fit` (a FitResult) and `score`; the best first. The score is
+        minus the BIC or AIC, or the log-likelihood of held-out evidence.
+    by : str
+        The criterion: "bic", "aic" or "held-out".
+    best : FitResult
+        The fit of the best candidate.
+    n_states : int
+        The number of states of the best candidate.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> choice = hd.choose([0, 1, 0, 2, 1, 9, 8, 7, 9, 9], None, (1, 2), "poisson", n_init=1, seed=0)
+    >>> choice.best.model
+    Model: 2 states, poisson emission
+    """
 
     candidates: tuple[Candidate, ...]
     by: str
@@ -75,12 +95,57 @@ def choose(
     progress: Wanted = None,  # for @reported
     **settings: Any,
 ) -> Choice:
-    """Fit every number of states (and every emission of a mapping from names to emissions) and rank them.
+    """Fit several numbers of states, or several emission families, and rank the fits.
 
-    by "bic" or "aic": the criterion on all of the evidence. by "held-out": the log-likelihood of evidence that was left
-    out, summed over `folds` parts: whole trees where there are that many, else single nodes, scored given the others.
-    Other settings are those of `fit`. Ctrl-C ranks the candidates that were done by then.
+    Parameters
+    ----------
+    evidence : Evidence, array-like, DataFrame, list of text, or a list of these
+        The data, as in `hd.fit`.
+    tree : Tree, int or list of these, optional
+        The trees, as in `hd.fit`. By default chains.
+    n_states : iterable of int, default (1, 2, 3, 4)
+        The numbers of states to try.
+    emission : str, family class, family, or mapping from names to these, default "gaussian"
+        The family to fit; every entry of a mapping is tried with every number of states.
+    by : {"bic", "aic", "held-out"}, default "bic"
+        "bic" and "aic" are criteria on all of the evidence. "held-out" is the log-likelihood of evidence that was left
+        out, summed over `folds` parts: whole trees where there are that many, else single nodes, given the others.
+    folds : int, default 5
+        The number of parts for "held-out", at least 2.
+    lengths : array-like of int, optional
+        Cuts stacked evidence into chains of these lengths.
+    group : {"level", "none"}, array-like of int, or list of these, optional
+        Which nodes share parameters, as in `hd.fit`.
+    seed : int, optional
+        The same seed gives the same fits again.
+    progress : bool or callable, optional
+        None shows a line on a terminal after a second, True always, False never; a function is called with (done,
+        total).
+    **settings
+        All other keyword arguments of `hd.fit`.
 
+    Returns
+    -------
+    Choice
+        All candidates, the best first.
+
+    Raises
+    ------
+    HidivError
+        Where arguments are out of range or do not fit each other.
+    ImpossibleEvidence
+        Where no start gives the evidence a positive probability.
+
+    See Also
+    --------
+    fit : fits one model.
+
+    Notes
+    -----
+    Ctrl-C returns the candidates that were finished by then.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 9.0]))
     >>> _, x = hd.sample(p, 12, size=10, seed=1)

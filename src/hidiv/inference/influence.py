@@ -15,10 +15,38 @@ from hidiv.recursions import node_influence as recursion
 
 
 def influence(model: Any, evidence: Any, tree: Any = None) -> NDArray[np.float64]:
-    """(n,): D( P(S | E) || P(S | E without X_j) ) for every node j, in nats; allowed states stay, never infinite.
+    """Measure how much each observation decides the hidden states.
 
-    Definitions (6.1). Zero where nothing of X_j is known. All n cost one upward and one downward pass.
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    evidence : Evidence, array-like, DataFrame or list of text
+        What is known of the nodes; NaN is not seen. See `hd.Evidence`.
+    tree : Tree or int, optional
+        The tree of the nodes, or the length of a chain. By default the chain as long as the evidence.
 
+    Returns
+    -------
+    ndarray of shape (n,)
+        D( P(S | E) || P(S | E without X_j) ) for every node j, in nats; finite, and 0 where nothing of X_j is known.
+        The allowed states of a node stay known.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where the evidence does not fit the model or the tree.
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    ImpossibleEvidence
+        Where the model gives the evidence probability 0; the message names the node.
+
+    Notes
+    -----
+    Definitions (6.1). All n values take one upward and one downward pass.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
     >>> hd.influence(two, [0, 0, 1, 1]).round(3)

@@ -13,9 +13,37 @@ from hidiv.recursions import upward
 
 
 def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
-    """log P(E) (definitions (2.4)): a density where values are continuous; impossible evidence is an error that names
-    the node.
+    """Compute the log-probability of the evidence.
 
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    evidence : Evidence, array-like, DataFrame or list of text
+        What is known of the nodes; NaN is not seen. See `hd.Evidence`.
+    tree : Tree or int, optional
+        The tree of the nodes, or the length of a chain. By default the chain as long as the evidence.
+
+    Returns
+    -------
+    float
+        log P(E); of continuous values the logarithm of their density.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where the evidence does not fit the model or the tree.
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    ImpossibleEvidence
+        Where the model gives the evidence probability 0; the message names the node.
+
+    Notes
+    -----
+    Definitions (2.4), by one upward pass.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> coin = hd.Model([1.0], [[1.0]], hd.Bernoulli([0.25]))
     >>> round(hd.log_likelihood(coin, [0, 0, 1]), 9)

@@ -24,11 +24,39 @@ BLOCK = 1 << 22  # uniforms drawn at once
 
 
 def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) -> tuple[Any, Any]:
-    """States and observations of one tree, or of `size` of them: ((n,), (n,) or (n, F)), with a leading axis of `size`.
+    """Draw hidden states and observations from a model.
 
-    With tree=hd.UNTIL_END and a model with `end` the chains have random lengths, and `size` gives lists of them.
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    tree : Tree, int or UNTIL_END
+        The tree, or the length of a chain; UNTIL_END for a model with `end`, whose chains have random lengths.
+    size : int, optional
+        The number of independent trees. By default one, without a leading axis.
+    seed : int or numpy.random.Generator, optional
+        The same seed gives the same draw again. By default every call differs.
+
+    Returns
+    -------
+    states : ndarray of shape (n,) or (size, n)
+        The hidden states; with UNTIL_END and `size`, a list of arrays.
+    x : ndarray of shape (n,), (n, F), (size, n) or (size, n, F)
+        The observations, NaN where a group shows none; with UNTIL_END and `size`, a list of arrays.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    HidivError
+        Where `size` or `seed` is out of range.
+
+    Notes
+    -----
     Drawn node by node from definitions (1.1).
 
+    Examples
+    --------
     >>> import hidiv as hd
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
     >>> states, x = hd.sample(two, 5, seed=1)
@@ -58,8 +86,41 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
 def sample_posterior(
     model: Any, evidence: Any, tree: Any = None, size: int | None = None, seed: Seed = None
 ) -> IntArray:
-    """States drawn given the evidence: (n,), or (size, n), from the rows of definitions (2.1).
+    """Draw hidden states given the evidence.
 
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    evidence : Evidence, array-like, DataFrame or list of text
+        What is known of the nodes; NaN is not seen. See `hd.Evidence`.
+    tree : Tree or int, optional
+        The tree of the nodes, or the length of a chain. By default the chain as long as the evidence.
+    size : int, optional
+        The number of independent draws. By default one, without a leading axis.
+    seed : int or numpy.random.Generator, optional
+        The same seed gives the same draw again. By default every call differs.
+
+    Returns
+    -------
+    ndarray of shape (n,) or (size, n)
+        The states.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where the evidence does not fit the model or the tree.
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    ImpossibleEvidence
+        Where the model gives the evidence probability 0; the message names the node.
+
+    Notes
+    -----
+    Drawn from the root down by the conditional laws of definitions (2.1).
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
     >>> hd.sample_posterior(two, [0, 0, 1, 1], seed=1).tolist()

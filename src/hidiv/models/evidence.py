@@ -20,13 +20,47 @@ Sets = Mapping[int, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence(Value):
-    """Node by node: X_u = x, X_u in a set of symbols, X_u in an interval, or nothing; and which states are allowed.
+    """What is known of the nodes of a tree, and of their hidden states.
 
-    `x` (n,) or (n, F), NaN or masked entries are not seen; text, categories and tables of pandas are symbols, whose
-    names are kept in `symbol_names`. `missing` (n,) hides whole nodes; `allowed` (n, K) states; `symbols` (n, M) sets
-    of symbols; `lower`, `upper` (n,) or (n, F) closed intervals, infinite = unbounded.
+    Of each node a value, a set of symbols, an interval, or nothing; and which states it may have. A plain array is
+    accepted wherever evidence is. Frozen; equal, hashed, copied and pickled by value.
 
-    >>> Evidence([0, 2, float("nan")], allowed=[[True, True], [True, False], [True, True]])
+    Parameters
+    ----------
+    x : array-like of shape (n,) or (n, F), DataFrame or list of text, optional
+        The observations; NaN and masked entries are not seen. Text and categories become symbols 0, 1, ..., whose names
+        are kept in `symbol_names`.
+    missing : array-like of bool, shape (n,), optional
+        Nodes whose whole observation is not seen.
+    allowed : array-like of bool, shape (n, K), optional
+        Which states each node may have.
+    symbols : array-like of bool, shape (n, M), optional
+        Of categorical observations, the set of symbols each lies in.
+    lower, upper : array-like of shape (n,) or (n, F), optional
+        The closed interval each observation lies in (a censored value); infinite is unbounded.
+
+    Attributes
+    ----------
+    n_nodes, n_features : int
+        The number of nodes and of columns.
+    symbol_names : tuple or None
+        The names of the symbols, column by column (None for a column of numbers); None where x holds numbers only.
+    column_names : tuple of str or None
+        The headings of a table.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where parts do not fit each other; the message names the node.
+
+    Notes
+    -----
+    Evidence enters all computations through the weights of definitions (1.2).
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> hd.Evidence([0, 2, float("nan")], allowed=[[True, True], [True, False], [True, True]])
     evidence on 3 nodes, 2 with a value
     """
 
@@ -85,9 +119,30 @@ class Evidence(Value):
 
     @classmethod
     def from_list(cls, nodes: Sequence[Any]) -> Evidence:
-        """One item a node: None, {"x": v}, {"in": [symbols]} or {"between": [lo, hi]}, all also with {"states": [...]}.
+        """Build evidence from a list with an item for each node.
 
-        `v`, `lo` and `hi` may be lists with one entry a column, None where it is not known or not bounded.
+        Parameters
+        ----------
+        nodes : sequence of mapping or None
+            None, {"x": value}, {"in": [symbols]} or {"between": [lower, upper]}, each also with {"states": [allowed
+            states]}. Values and bounds may be lists with an entry for each column, None where it is not known or not
+            bounded.
+
+        Returns
+        -------
+        Evidence
+            The evidence; nodes of a tree beyond the list are unrestricted. Sets are checked against the model at use.
+
+        Raises
+        ------
+        InvalidEvidence
+            Where an item breaks a rule; the message names the node.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Evidence.from_list([{"x": 1}, None, {"between": [2, None]}, {"in": [0, 1], "states": [1]}])
+        evidence on 4 nodes, 1 with a value
         """
         if isinstance(nodes, str | Mapping) or not isinstance(nodes, Sequence) or not nodes:
             refuse(InvalidEvidence, "evidence", "must be a non-empty list with one item a node", nodes)
@@ -117,7 +172,29 @@ class Evidence(Value):
 
     @classmethod
     def named(cls, x: Array, symbol_names: SymbolNames | None, column_names: tuple[str, ...] | None) -> Evidence:
-        """Values (n, F) whose numbers are symbols with these names, column by column; NaN is not seen."""
+        """Build evidence from numbers that stand for symbols with names.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, F)
+            The numbers; NaN is not seen.
+        symbol_names : tuple or None
+            The names of the symbols, column by column; None for a column of numbers.
+        column_names : tuple of str or None
+            The headings of the columns.
+
+        Returns
+        -------
+        Evidence
+            The evidence.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import hidiv as hd
+        >>> hd.Evidence.named(np.array([[0.0], [1.0]]), (("dry", "wet"),), None).symbol_names
+        (('dry', 'wet'),)
+        """
         evidence = cls.__new__(cls)
         evidence._set(x, None, None, None, None, {}, {}, False, symbol_names, column_names)
         return evidence
