@@ -1,4 +1,4 @@
-"""Whatever stands for a model becomes one here."""
+"""`as_model`: from the objects of other libraries to a Model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 from hidiv.models.zero_filling import with_floor
 
-# Package a class comes from -> module of this folder whose `read` turns an object of it into a Model. Found by name:
-# nobody's library is imported here, whoever has an object of it has imported it.
+# Package of a class -> module of this folder whose `read` converts an object of it to a Model. Packages are found by
+# name: no library is imported here, as whoever has an object of one has imported it.
 LIBRARIES = {
     "hmmlearn": "hidiv.adapters.hmmlearn",
     "pomegranate": "hidiv.adapters.pomegranate",
@@ -68,15 +68,16 @@ def as_model(obj: object, *, name: str | None = None, floor: float | None = None
 
 
 def _read(obj: object) -> Model:
+    """The model an object stands for, before a name or a floor."""
     if isinstance(obj, Model):
         return obj
     if isinstance(obj, Mapping):
         return Model.from_dict(obj)
     library = library_of(obj)
     if library is None:
-        held = getattr(obj, "model", None)  # a fit, and whatever else is a model with something to say about it
-        if isinstance(held, Model):
-            return held
+        inner = getattr(obj, "model", None)  # a fit, or any other object that holds a model
+        if isinstance(inner, Model):
+            return inner
         refuse(
             InvalidModel,
             "model",
@@ -91,7 +92,7 @@ def _read(obj: object) -> Model:
 
 
 def as_models(p: object, q: object) -> tuple[Model, Model]:
-    """Both sides of a comparison, a refusal saying which side it is about."""
+    """Both sides of a comparison; messages say which side they are about."""
     models = []
     for side, obj in (("p", p), ("q", q)):
         try:
@@ -102,11 +103,12 @@ def as_models(p: object, q: object) -> tuple[Model, Model]:
 
 
 def library_of(obj: object) -> str | None:
-    """The first library among the classes an object descends from; of a tuple, that of its first member."""
+    """The library of an object's class or of its bases; of a tuple, that of its first member; None for others."""
     first = obj[0] if isinstance(obj, tuple) and obj else obj
     packages = (each.__module__.partition(".")[0] for each in type(first).__mro__)
     return next((package for package in packages if package in LIBRARIES), None)
 
 
 def _called(obj: object) -> str:
+    """The name of an object's class."""
     return type(obj[0] if isinstance(obj, tuple) else obj).__name__

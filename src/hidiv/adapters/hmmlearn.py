@@ -1,6 +1,6 @@
-"""hmmlearn: categorical, multinomial, Gaussian, Gaussian mixture and Poisson models, and back.
+"""hmmlearn: categorical, multinomial, Gaussian, Gaussian mixture and Poisson models, in both directions.
 
-A variational model stands for its point model, the one its own `score` uses: posterior means of the probabilities.
+A variational model is read as the point model that its own `score` uses: posterior means of the probabilities.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def poisson(obj: Any) -> Family:
 
 
 def gaussian(obj: Any) -> Family:
-    """From `_covars_`: `covars_` is blown up to full matrices, and to wrong ones for a fitted spherical model.
+    """Gaussian laws from `_covars_`, as `covars_` expands to full matrices, wrong ones for a fitted spherical model.
 
-    There fit leaves (K, F) equal columns, which the property flattens as if they were (K,).
+    There `fit` leaves (K, F) equal columns, which the property flattens as if they were (K,).
     """
     mean = numbers("means_", attribute(obj, "means_"), (2,))
     covars, (states, features) = attribute(obj, "_covars_"), mean.shape
@@ -63,7 +63,7 @@ def gaussian(obj: Any) -> Family:
 
 
 def multinomial(obj: Any) -> Family:
-    """n_trials is one number, or the total of every observation fitted; a Model has one number of trials a state."""
+    """Multinomial laws; n_trials is a number or the total of every observation, a Model has one for each state."""
     probs = laws("emissionprob_", attribute(obj, "emissionprob_"), (2,))
     trials = np.unique(numbers("n_trials", attribute(obj, "n_trials"), (0, 1)))
     if trials.size != 1:
@@ -73,7 +73,7 @@ def multinomial(obj: Any) -> Family:
 
 
 def mixture(obj: Any) -> Family:
-    """weights (K, C), means (K, C, F); "tied" is one covariance a state here, for all its components."""
+    """Mixtures of weights (K, C) and means (K, C, F); "tied" is one covariance for all components of a state."""
     weights = laws("weights_", attribute(obj, "weights_"), (2,))
     means = numbers("means_", attribute(obj, "means_"), (3,))
     covars, kind = attribute(obj, "covars_"), obj.covariance_type
@@ -173,7 +173,7 @@ def _to_gaussian(hmm: Any, family: Any) -> Any:
 
 
 def _to_mixture(hmm: Any, family: Any) -> Any:
-    """Of Gaussian laws alone: diagonal covariances if all are, full ones else."""
+    """A GMMHMM of Gaussian laws, with diagonal covariances if all components have them, else full ones."""
     members = family.components
     if any(member.name != "gaussian" for member in members):
         names = ", ".join(member.name for member in members)
@@ -189,7 +189,7 @@ def _to_mixture(hmm: Any, family: Any) -> Any:
 
 
 def _full(family: Gaussian) -> Array:
-    """(K, F, F) whatever way the spread was given."""
+    """(K, F, F): the covariances, whichever way they were given."""
     return family.variance[:, :, None] * np.eye(family.n_features) if family.cov is None else family.cov
 
 

@@ -16,7 +16,7 @@ from hidiv.models.model import Model
 
 
 def read_text(text: str, place: str) -> Model:
-    """The model of a file `Hmm v1.0`; the probabilities written there are rounded, and rescaled here.
+    """The model of a text `Hmm v1.0`, whose rounded probabilities are rescaled.
 
     >>> text = "Hmm v1.0  NbStates 1  State Pi 1.0 A 1.0 GaussianOPDF [ 1.2 .3 ]"
     >>> read_text(text, "coin.hmm").emission.var
@@ -34,10 +34,10 @@ def read_text(text: str, place: str) -> Model:
         initial.append(tokens.number("Pi"))
         tokens.expect("A")
         transition.append(tokens.law("transition probabilities", n_states))
-        this = tokens.one_of(READERS, "the kind of observation")
-        if this != kind and kind:
-            tokens.refuse(f"all states must have {kind} observations", this)
-        kind = this
+        own_kind = tokens.one_of(READERS, "the kind of observation")
+        if own_kind != kind and kind:
+            tokens.refuse(f"all states must have {kind} observations", own_kind)
+        kind = own_kind
         laws.append(READERS[kind](tokens))
     tokens.finish()
     return Model(tokens.mended("Pi", initial, written), transition, FAMILIES[kind](tokens, laws))
@@ -49,10 +49,10 @@ def _integers(tokens: Tokens) -> Any:
 
 def _gaussian(tokens: Tokens) -> Any:
     """[ mean variance ]."""
-    found = tokens.bracketed("GaussianOPDF")
-    if len(found) != 2:
-        tokens.refuse("GaussianOPDF has a mean and a variance", found)
-    return found
+    values = tokens.bracketed("GaussianOPDF")
+    if len(values) != 2:
+        tokens.refuse("GaussianOPDF has a mean and a variance", values)
+    return values
 
 
 def _vectors(tokens: Tokens) -> Any:

@@ -1,4 +1,4 @@
-"""A model that rules nothing out."""
+"""`smoothed`: a model whose zeros are filled."""
 
 from __future__ import annotations
 

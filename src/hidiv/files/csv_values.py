@@ -1,4 +1,4 @@
-"""Observations in CSV: one row a node, one column a feature, numbers or symbols, empty for what is missing."""
+"""Observations in CSV: a row for each node, a column for each feature, numbers or symbols, empty where missing."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 CSV_LIMIT = 2**30  # bytes
 MISSING = {"", "na", "nan", "null", "none"}
-UNNAMED = {"", "Unnamed: 0"}  # how pandas heads the index it writes, and reads it back
+UNNAMED = {"", "Unnamed: 0"}  # headings of the index that pandas writes
 NOT_OBSERVED = {"node", "state"}  # columns of `hidiv sample` that are no observations
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The observations of a file, and which of its columns they are."""
+    """The observations of a file, and which of its columns were used."""
 
     evidence: Evidence
     used: tuple[str, ...]  # headings, or "column 1" and so on
@@ -36,10 +36,10 @@ class Values:
 
 
 def read_values(path: Path) -> Values:
-    """Values (n, F) of a CSV file, NaN where a field is empty; a column without a number in it holds symbols.
+    """The observations of a CSV file, NaN where a field is empty; a column without any number holds symbols.
 
-    A first row that is not numbers is the header. Columns of it named node or state, and a first column without a name
-    that counts the rows (the index that pandas writes), are no observations.
+    A first row of texts is the header. Columns named node or state, and a first column without a name that counts the
+    rows (the index that pandas writes), are left out.
     """
     place = checked_path(path)
     with opened(place) as file:
@@ -52,7 +52,7 @@ def read_values(path: Path) -> Values:
 
 
 def values_from_text(text: str, place: str) -> Values:
-    """The same from text that has been read already."""
+    """The observations of a CSV text."""
     import numpy as np
 
     from hidiv.models.evidence import Evidence
@@ -84,22 +84,22 @@ def values_from_text(text: str, place: str) -> Values:
     if not columns:
         refuse(InvalidFile, place, "holds no column of observations", ", ".join(header or []))
     names = tuple(alphabet for _, alphabet in columns)
-    known = Evidence.named(
+    evidence = Evidence.named(
         np.column_stack([numbers for numbers, _ in columns]),
         names if any(alphabet is not None for alphabet in names) else None,
         None if header is None else tuple(used),
     )
-    return Values(known, tuple(used), tuple(left_out))
+    return Values(evidence, tuple(used), tuple(left_out))
 
 
 def _is_header(row: list[str], below: list[list[str]]) -> bool:
-    """Whether the first row has names of columns: some text that is no symbol of its own column."""
+    """Whether the first row is a header: it has texts, and none of them is a symbol further down its column."""
     texts = [i for i, field in enumerate(row) if _is_name(field)]
     return bool(texts) and not any(len(other) > i and other[i] == row[i] for other in below for i in texts)
 
 
 def _no_observation(i: int, title: str, fields: list[str], width: int) -> str | None:
-    """Why a column of a file with a header holds no observations, if it does not."""
+    """The reason why a column with a heading holds no observations; None where it does."""
     if title.lower() in NOT_OBSERVED:
         return "no observation"
     if i == 0 and width > 1 and title in UNNAMED:
@@ -110,7 +110,7 @@ def _no_observation(i: int, title: str, fields: list[str], width: int) -> str | 
 
 
 def _column(place: str, fields: list[str], line: int) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """One column as numbers, and the names behind them where none of its fields is a number."""
+    """One column as numbers (n,), and its alphabet where none of its fields is a number."""
     import numpy as np
 
     from hidiv.models.symbol_names import encoded
@@ -159,7 +159,7 @@ def _comes_back(name: str) -> bool:
 
 
 def _is_name(field: str) -> bool:
-    """Whether a field of the first row makes it a header."""
+    """Whether a field is text: neither a number nor missing."""
     try:
         float(field)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Files to objects."""
+"""Loading objects from files."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def load(path: Path) -> Any:
 
 
 def load_model(path: Path) -> Model:
-    """The model of a file, or of a fit in it; anything else is refused."""
+    """The model in a file, which may hold a model or a fit; anything else is refused."""
     model: Model = _load(checked_path(path), "hidiv.model")
     return model
 
 
 def load_tree(path: Path) -> Tree:
-    """The tree of a file; anything else in it is refused."""
+    """The tree in a file; anything else is refused."""
     tree: Tree = _load(checked_path(path), "hidiv.tree")
     return tree
 
@@ -72,12 +72,13 @@ def decoded(data: bytes, place: str) -> str:
 
 
 def _load(path: str, wanted: str | None) -> Any:
+    """The object in a file; `wanted` names the only format allowed."""
     place = shown(path)
     with opened(path) as file:
-        if file.peek(2)[:2] == b"PK":  # what every zip begins with
+        if file.peek(2)[:2] == b"PK":  # the first bytes of every zip
             if wanted is not None:
                 refuse(InvalidFile, place, f"{wanted} is needed here", "a zip archive")
-            from hidiv.files.npz import read_arrays  # here, so that a JSON file needs no zip and no numpy
+            from hidiv.files.npz import read_arrays  # imported here, as JSON files need no numpy
 
             try:
                 arrays = read_arrays(file)

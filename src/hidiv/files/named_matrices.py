@@ -1,4 +1,4 @@
-"""Matrices of divergences with the names of their rows and columns: CSV for people, NPZ for programs."""
+"""Matrices of divergences with the names of their rows and columns, as CSV and as NPZ."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def write_matrix(
     columns: Sequence[str],
     described: Mapping[str, object] | None = None,
 ) -> None:
-    """NPZ where the name ends so, else CSV with a line and a column of names; every number comes back bit for bit.
+    """Write NPZ where the path ends so, else CSV with a line and a column of names; numbers are read back exactly.
 
-    NaN is a pair that was never computed: an empty cell of the CSV; in the NPZ, `finished` says which pairs are there.
-    `described` says in the NPZ what the numbers are, so that `hd.load` gives a PairwiseMatrix.
+    NaN is a pair that was not computed: an empty cell of the CSV, and 0 in the member `finished` of the NPZ.
+    `described` holds what the numbers are, from which `hd.load` builds a PairwiseMatrix.
     """
     target = checked_path(path)
     missing = np.isnan(values)
@@ -66,7 +66,7 @@ def write_matrix(
 
 
 def read_matrix(path: Path) -> Matrix:
-    """What `write_matrix` wrote."""
+    """The matrix in a file that `write_matrix` wrote; refused where pairs are missing."""
     target = checked_path(path)
     place = shown(target)
     with opened(target) as file:
@@ -97,7 +97,7 @@ def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
 
 
 def matrix_from_text(text: str, place: str) -> Matrix:
-    """The CSV form."""
+    """The matrix in a CSV text."""
     try:
         lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
     except csv.Error as error:

@@ -1,4 +1,4 @@
-"""Objects to files."""
+"""Saving objects to files."""
 
 from __future__ import annotations
 

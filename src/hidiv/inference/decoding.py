@@ -1,4 +1,4 @@
-"""The single most probable hidden configuration."""
+"""Decoding: the most probable hidden states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which observations decide the hidden states (definitions (6.1))."""
+"""The influence of each observation on the hidden states (definitions (6.1))."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def influence(model: Any, evidence: Any, tree: Any = None) -> NDArray[np.float64
     array([0.146, 0.148, 0.354, 0.302])
     """
     model = as_model(model)
-    # What tells the states apart is all that counts here, and may be little beside the weights themselves.
+    # Only differences between states matter here, and they may be small compared with the weights themselves.
     tables, layout, rows = tables_of(model, evidence, tree, limit=0.0)
     unseen = np.zeros_like(tables.log_weight)
     allowed = allowed_states(model, rows)
     if allowed is not None:
         unseen = np.where(allowed, unseen, -np.inf)
-    add_ends(unseen, rows, model)  # that a chain has ended stays known
-    found, impossible = recursion.influence(tables, layout, unseen)
+    add_ends(unseen, rows, model)  # the end of a chain stays known
+    values, impossible = recursion.influence(tables, layout, unseen)
     if impossible is not None:
         refuse_impossible(model, impossible)
-    return found
+    return values

@@ -1,4 +1,4 @@
-"""How probable the evidence is under a model."""
+"""The log-likelihood of evidence."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
 
 
 def representable(log_probability: float) -> float:
-    """A log-probability of possible evidence, refused where it is too low for a number."""
+    """The log-probability of possible evidence, refused where it is below the smallest double."""
     if not isfinite(log_probability):
         refuse(
             InvalidEvidence,
@@ -70,7 +70,7 @@ def representable(log_probability: float) -> float:
 
 
 def refuse_impossible(model: Model, node: int, who: str = "", place: str = "") -> NoReturn:
-    """Say which model cannot produce the evidence, and where it first fails going upward."""
+    """Raise ImpossibleEvidence with the model and the node at which the upward pass first fails."""
     raise ImpossibleEvidence(
         sentence(
             f"{place}, node {node}" if place else f"node {node}",

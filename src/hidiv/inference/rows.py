@@ -1,4 +1,4 @@
-"""Evidence laid out for the recursions: which distinct pieces of knowledge there are, and which node has which."""
+"""Evidence laid out for the recursions: the distinct pieces of knowledge, one a row, and the row of each node."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from hidiv.types import Array, Flags, Indices
 class EvidenceRows:
     """R pieces of knowledge: values, intervals, sets of symbols, allowed states and the group they are read in.
 
-    `row_of` (n,) says which one a node has; None when there is one a node. Symbols and small counts share rows, so a
-    long sequence costs no table of its own length.
+    `row_of` (n,) is the row of each node; None where node u has row u. Nodes with the same symbol or small count share
+    a row, so that a long sequence needs no table of its own length.
     """
 
     x: Array  # (R, F)
     lower: Array | None
     upper: Array | None
-    symbols: dict[int, tuple[int, ...]] | Flags | None  # sets by row
+    symbols: dict[int, tuple[int, ...]] | Flags | None  # the sets of some rows, or (R, M)
     states: dict[int, tuple[int, ...]] | Flags | None
     group: NDArray[np.int64] | None  # (R,), None without groups
     row_of: Indices | None  # (n,)
-    n_ended: int = 0  # how many of the last rows belong to the last node of a chain that ends
+    n_ended: int = 0  # the last rows, which belong to the last nodes of chains that end
 
     @property
     def n_rows(self) -> int:
@@ -40,17 +40,17 @@ class EvidenceRows:
 
 
 def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
-    """Evidence and the tree it speaks of, of one length; a list of nodes may stop before the tree does."""
+    """Evidence and its tree, refused where their lengths differ; only a list of nodes may be shorter than the tree."""
     known = as_evidence(evidence)
-    on = as_tree(tree, known.n_nodes)
-    if known.n_nodes != on.n_nodes and not (known.is_listed and known.n_nodes < on.n_nodes):
-        nodes = counted(on.n_nodes, "node") if on.n_nodes < 10**20 else "many nodes"
+    place = as_tree(tree, known.n_nodes)
+    if known.n_nodes != place.n_nodes and not (known.is_listed and known.n_nodes < place.n_nodes):
+        nodes = counted(place.n_nodes, "node") if place.n_nodes < 10**20 else "many nodes"
         refuse(InvalidEvidence, "evidence", f"must describe the {nodes} of the tree", known.n_nodes)
-    return known, on
+    return known, place
 
 
 def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
-    """Rows of knowledge for a model: one for each symbol or small count where that says it all, else one a node."""
+    """The rows for a model: one for each symbol or small count where nothing else is known, else one for each node."""
     group = tree.group if len(model.emissions) > 1 else None
     x = _columns(evidence, tree, model)
     plain = (
@@ -72,7 +72,7 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
 
 
 def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
-    """(n, F) values for the model's observations; evidence that holds no number fits any model."""
+    """(n, F): values in the columns of the model; evidence without values fits every model."""
     x = evidence.x
     if evidence.symbol_names is not None and x.shape[1] == model.n_features:
         x = translated(x, evidence.symbol_names, model.symbol_names, model.title)
@@ -92,6 +92,7 @@ def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
 
 
 def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
+    """Bounds of all n nodes, `fill` beyond those given."""
     if bound is None or len(bound) == n:
         return bound
     wide = np.full((n, bound.shape[1]), fill)
@@ -100,7 +101,7 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
 
 
 def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> EvidenceRows | None:
-    """One row for every whole number up to the largest, and one for nothing seen; None where that does not pay."""
+    """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
     if not whole:
         seen = x[~np.isnan(x)]
@@ -132,7 +133,7 @@ def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> EvidenceRows | 
 
 
 def with_ends(rows: EvidenceRows, lasts: NDArray[np.int64]) -> EvidenceRows:
-    """Rows of their own, the last ones, for the last nodes of chains that end: they carry the end's weight."""
+    """The rows with new ones at their end for the last nodes of chains that end, which carry the weight of the end."""
     n = rows.n_rows if rows.row_of is None else len(rows.row_of)
     if rows.row_of is None and lasts.tolist() == [n - 1]:
         return replace(rows, n_ended=1)
@@ -150,7 +151,7 @@ def with_ends(rows: EvidenceRows, lasts: NDArray[np.int64]) -> EvidenceRows:
 
 
 def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: NDArray[np.int64]) -> Any:
-    """Sets by row, for rows taken by index."""
+    """The sets of the rows `index`, as a dict or a table as they were."""
     if isinstance(sets, dict):
         return {i: sets[int(old)] for i, old in enumerate(index) if int(old) in sets}
     return None if sets is None else sets[index]

@@ -1,4 +1,4 @@
-"""Draws of states and observations, from a model alone or from its states given evidence."""
+"""Draws of states and observations from a model, and of states given evidence."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
             "has end probabilities and chooses its own length",
             remedy="use tree=hd.UNTIL_END",
         )
-    on = as_tree(tree)
-    check_groups(model, on, "model")
-    states = draw_states(model, on, count, rng)
-    x = draw_observations(model, on, states, rng)
+    place = as_tree(tree)
+    check_groups(model, place, "model")
+    states = draw_states(model, place, count, rng)
+    x = draw_observations(model, place, states, rng)
     return (states[0], x[0]) if size is None else (states, x)
 
 
@@ -135,7 +135,7 @@ def sample_posterior(
 
 
 def draw_states(model: Model, tree: Tree, count: int, rng: np.random.Generator) -> IntArray:
-    """(count, n): hidden states of independent trees."""
+    """(count, n): the hidden states of independent trees."""
     tables = Tables(model.initial, model.transitions, np.zeros((1, model.n_states)))
     transition_of = tree.group if len(model.transitions) > 1 else None
     layout = Layout(
@@ -150,14 +150,14 @@ def draw_states(model: Model, tree: Tree, count: int, rng: np.random.Generator) 
 
 
 def draw_observations(model: Model, tree: Tree, states: IntArray, rng: np.random.Generator) -> Array:
-    """(count, n) or (count, n, F): one observation for each state; what a silent group does not show is NaN."""
+    """(count, n) or (count, n, F): an observation of each node; NaN where a group shows none."""
     columns = model.n_features
     x = np.full((*states.shape, columns), np.nan)
     for g, family in enumerate(model.emissions):
         nodes = slice(None) if len(model.emissions) == 1 else np.flatnonzero(tree.group == g)
-        mine = states[:, nodes]
-        if family.n_features and mine.size:
-            x[:, nodes] = family.draw(mine.ravel(), rng).reshape(*mine.shape, columns)
+        own_states = states[:, nodes]
+        if family.n_features and own_states.size:
+            x[:, nodes] = family.draw(own_states.ravel(), rng).reshape(*own_states.shape, columns)
     return (
         x[:, :, 0]
         if all(family.is_scalar or not family.n_features for family in model.emissions) and columns == 1
@@ -166,12 +166,12 @@ def draw_observations(model: Model, tree: Tree, states: IntArray, rng: np.random
 
 
 def check_size(size: int | None) -> int:
-    """How many to draw; None is one."""
+    """The number of draws; None is one."""
     return 1 if size is None else whole("size", size)
 
 
 def _until_end(model: Model, rng: np.random.Generator) -> tuple[IntArray, Array]:
-    """One chain that stops by itself."""
+    """The states and observations of one chain that stops by itself."""
     if model.end is None:
         refuse(
             IncompatibleModels,

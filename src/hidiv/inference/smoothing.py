@@ -1,4 +1,4 @@
-"""The hidden states given the evidence: marginals of nodes and of parent-child pairs, and their entropies."""
+"""Smoothing: the laws of nodes and of parent-child pairs given the evidence, and their entropies."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ def smooth(model: Any, evidence: Any, tree: Any = None) -> Smoothed:
     """
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
-    found = downward.smooth(tables, layout)
-    if found.impossible is not None:
-        refuse_impossible(model, found.impossible)
-    assert found.pairs is not None
-    return Smoothed(found.marginals, found.pairs, representable(found.log_likelihood))
+    sweep = downward.smooth(tables, layout)
+    if sweep.impossible is not None:
+        refuse_impossible(model, sweep.impossible)
+    assert sweep.pairs is not None
+    return Smoothed(sweep.marginals, sweep.pairs, representable(sweep.log_likelihood))
 
 
 def entropy_profile(model: Any, evidence: Any, tree: Any = None) -> Array:

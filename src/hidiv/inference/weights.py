@@ -1,4 +1,4 @@
-"""Weights of the hidden states: the one way in which evidence enters a recursion (definitions (1.2))."""
+"""Weights of the hidden states, through which evidence enters every recursion (definitions (1.2))."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def layout_of(transition_groups: int, tree: Tree, rows: EvidenceRows) -> Layout:
-    """Where the nodes hang, and which transition and row of knowledge each of them uses."""
+    """The parent of each node, and the transition and the row of knowledge it uses."""
     transition_of = tree.group if transition_groups > 1 else None
     return Layout(tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, rows.row_of)
 
 
 def log_weights(model: Model, rows: EvidenceRows, tree: Tree) -> Array:
-    """(R, K): log w(s) of every piece of knowledge, allowed states and the end of a chain included."""
+    """(R, K): log w(s) of every row of knowledge, with allowed states and the ends of chains."""
     table = np.zeros((rows.n_rows, model.n_states))
     for family, where in by_family(model, rows):
         check_values(family, rows, where, tree)
@@ -55,14 +55,14 @@ def log_weights(model: Model, rows: EvidenceRows, tree: Tree) -> Array:
 
 
 def add_ends(table: Array, rows: EvidenceRows, model: Model) -> None:
-    """Weigh the rows of last nodes by the probability of ending there."""
+    """Add the log-probability of ending to the rows of the last nodes, in place."""
     if model.end is not None:
         with np.errstate(divide="ignore"):
             table[rows.n_rows - rows.n_ended :] += np.log(model.end)
 
 
 def by_family(model: Model, rows: EvidenceRows) -> Iterator[tuple[Family, Any]]:
-    """Each family with the rows it reads."""
+    """Each family with the index of its rows."""
     if rows.group is None or len(model.emissions) == 1:
         yield model.emissions[0], slice(None)
         return
@@ -73,7 +73,7 @@ def by_family(model: Model, rows: EvidenceRows) -> Iterator[tuple[Family, Any]]:
 
 
 def check_values(family: Family, rows: EvidenceRows, where: Any, tree: Tree) -> None:
-    """Refuse values outside the sample space, by node: rows may be shared by many."""
+    """Refuse values outside the sample space; the message names the node, as several nodes may share a row."""
     try:
         family.check(rows.x[where])
     except InvalidEvidence:
@@ -146,7 +146,7 @@ def flags(what: str, listed: dict[int, tuple[int, ...]], nodes: IntArray, count:
 
 
 def check_end(model: Model, tree: Tree) -> None:
-    """End probabilities make sense on chains, where the last node is the end."""
+    """Refuse end probabilities on a tree that is no chain."""
     if model.end is not None and not tree.is_chain:
         refuse(
             IncompatibleModels,

@@ -1,4 +1,4 @@
-"""What is known of a tree, node by node: values, sets, intervals, allowed states (definitions (1.2))."""
+"""Evidence: what is known of each node, as values, sets, intervals and allowed states (definitions (1.2))."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ class Evidence(Value):
     evidence on 3 nodes, 2 with a value
     """
 
-    x: NDArray[Any]  # (n, F), NaN where not seen; integers where they came so
+    x: NDArray[Any]  # (n, F), NaN where not seen; integers stay integers
     lower: Array | None  # (n, F)
     upper: Array | None
     allowed: Flags | None  # (n, K)
     symbols: Flags | None  # (n, M)
-    symbol_sets: Sets  # as listed, for nodes that have one; checked against the model at use
+    symbol_sets: Sets  # by node, for nodes that have one; checked against the model at use
     state_sets: Sets
-    is_listed: bool  # from a list: nodes of the tree beyond it are unrestricted
-    symbol_names: SymbolNames | None  # of the numbers in x, column by column; None where x came as numbers
+    is_listed: bool  # built from a list: nodes of the tree beyond it are unrestricted
+    symbol_names: SymbolNames | None  # of the numbers in x, column by column; None where x holds numbers only
     column_names: tuple[str, ...] | None  # of a table
 
     def __init__(
@@ -227,13 +227,13 @@ class Evidence(Value):
 
 
 def as_evidence(evidence: Any) -> Evidence:
-    """Evidence as it is; a plain array is the values, read where it lies if it holds integers (it may be long)."""
+    """Evidence as it is, anything else as its values; an array of integers is not copied, as it may be long."""
     if isinstance(evidence, Evidence):
         return evidence
     if type(evidence) is np.ndarray and evidence.dtype.kind in "iu" and evidence.ndim == 1 and evidence.size:
-        known = Evidence.__new__(Evidence)
-        known._set(evidence[:, None], None, None, None, None, {}, {}, False, None, None)
-        return known
+        shared = Evidence.__new__(Evidence)
+        shared._set(evidence[:, None], None, None, None, None, {}, {}, False, None, None)
+        return shared
     return Evidence(evidence)
 
 
@@ -261,7 +261,7 @@ def _has_text(x: Any) -> bool:
 
 
 def _numbers(place: str, value: ArrayLike) -> Array:
-    """(n, F) floats; masked entries become NaN, a vector one column."""
+    """(n, F) floats; masked entries become NaN, a vector becomes one column."""
     try:
         if isinstance(value, np.ma.MaskedArray):
             array = np.ma.filled(value.astype(np.float64), np.nan)
@@ -277,7 +277,7 @@ def _numbers(place: str, value: ArrayLike) -> Array:
 
 
 def _bounds(place: str, value: ArrayLike) -> Array:
-    """(n, F) bounds; infinite is unbounded, NaN means nothing here."""
+    """(n, F) bounds; infinite is unbounded, NaN is refused."""
     array = _numbers(place, value)
     if np.isnan(array).any():
         where = np.argwhere(np.isnan(array))[0]
@@ -291,7 +291,7 @@ def _bounds(place: str, value: ArrayLike) -> Array:
 
 
 def _flags(place: str, value: ArrayLike, ndim: int) -> Flags:
-    """Booleans, or numbers that are 0 or 1."""
+    """An array of booleans, given as such or as zeros and ones."""
     array = np.asarray(value)
     if array.ndim != ndim or array.size == 0 or not (array.dtype == np.bool_ or np.isin(array, (0, 1)).all()):
         refuse(InvalidEvidence, place, f"must be a {ndim}-dimensional array of booleans", shown(str(array.shape)))
@@ -299,7 +299,7 @@ def _flags(place: str, value: ArrayLike, ndim: int) -> Flags:
 
 
 def _common_length(tables: Mapping[str, NDArray[Any] | None]) -> int:
-    """The number of nodes all parts agree on."""
+    """The number of nodes, refused where the parts describe different numbers of nodes or columns."""
     given = {place: table for place, table in tables.items() if table is not None}
     if not given:
         refuse(InvalidEvidence, "evidence", "needs at least one of x, missing, allowed, symbols, lower, upper")
@@ -320,7 +320,7 @@ def _common_length(tables: Mapping[str, NDArray[Any] | None]) -> int:
 
 
 def _check_intervals(x: Array, lower: Array, upper: Array) -> None:
-    """Bounds in order, and none beside a value."""
+    """Refuse bounds in the wrong order, and bounds for a value that is seen."""
     for bad, rule in (
         (lower > upper, "the lower bound is above the upper one"),
         (~np.isnan(x) & ((lower > -np.inf) | (upper < np.inf)), "has a value and an interval"),
@@ -331,7 +331,7 @@ def _check_intervals(x: Array, lower: Array, upper: Array) -> None:
 
 
 def _item(u: int, node: Any) -> dict[str, Any]:
-    """One entry of the list form, with values as rows and sets as tuples."""
+    """One item of the list form, checked, with values as lists and sets as tuples."""
     if node is None:
         return {}
     if not isinstance(node, Mapping):
@@ -371,7 +371,7 @@ def _item(u: int, node: Any) -> dict[str, Any]:
 
 
 def _row(u: int, value: Any, unknown: float) -> list[float]:
-    """A number or a list of numbers and None as a list of floats."""
+    """A number, or a list of numbers and None, as a list of floats with `unknown` for None."""
     entries = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
     if not entries:
         refuse(InvalidEvidence, f"node {u}", "needs at least one number", value)
@@ -386,7 +386,7 @@ def _row(u: int, value: Any, unknown: float) -> list[float]:
 
 
 def _index_set(u: int, key: str, value: Any) -> tuple[int, ...]:
-    """A list of symbols or states as a tuple of whole numbers from 0."""
+    """A list of symbols or states as a tuple, refused unless all are whole numbers from 0."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(type(i) is int and i >= 0 for i in value):
         refuse(InvalidEvidence, f"node {u}", f'"{key}" needs a list of whole numbers from 0', value)
     return tuple(value)

@@ -1,4 +1,4 @@
-"""Where a model lives: nodes 0..n-1, parents before children, perhaps in groups (definitions, section 1)."""
+"""Trees: nodes 0..n-1, parents before children, perhaps in groups (definitions, section 1)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from hidiv.values import Value
 __all__ = ["UNTIL_END", "Tree", "as_tree"]
 
 
-LISTING_LIMIT = 10**8  # nodes of a chain or a regular tree that may be written out one by one
-COUNT_BITS = 10**7  # beyond it the exact number of nodes of a regular tree is not worth its memory
+LISTING_LIMIT = 10**8  # nodes up to which a chain or a regular tree may be listed one by one
+COUNT_BITS = 10**7  # bits up to which the number of nodes of a regular tree is computed exactly
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -92,7 +92,7 @@ class Tree(Value):
 
     kind: Literal["chain", "regular", "listed"]
     children: int | None  # of every node that has any, in a regular tree; None in the others
-    labels: tuple[Hashable, ...] | None  # the names the nodes came with, in our order
+    labels: tuple[Hashable, ...] | None  # the names the nodes were given, in node order
     _size: int  # nodes of a chain or a listed tree, levels of a regular one
     _parent: IntArray | None
     _group: IntArray | None
@@ -173,10 +173,10 @@ class Tree(Value):
         >>> hd.Tree.regular(2, 3).parent.tolist()
         [-1, 0, 0, 1, 1, 2, 2]
         """
-        each = size("children", children, "the number of children")
+        n_children = size("children", children, "the number of children")
         n_levels = size("depth", depth, "the number of levels")
         tree = cls.__new__(cls)
-        tree._set("regular", n_levels, each, None, None, None)
+        tree._set("regular", n_levels, n_children, None, None, None)
         return tree
 
     @classmethod

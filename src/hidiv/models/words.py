@@ -14,14 +14,14 @@ LENGTH_LIMIT = 10**8  # characters of one word
 
 
 def path_word(node: int) -> str:
-    """The node at this level of a path."""
+    """The word of the node at this level of a path: as many zeros."""
     if node > LENGTH_LIMIT:
         refuse(InvalidTree, "u", f"its word would have {node} characters", remedy="on a chain it is that many zeros")
     return "0" * node
 
 
 def regular_word(children: int, node: int) -> str:
-    """Node u of a regular tree, by arithmetic: child (u-1) mod C of node (u-1) div C."""
+    """The word of node u of a regular tree, which is child (u-1) mod C of node (u-1) div C."""
     if children == 1:
         return path_word(node)
     word = []
@@ -32,7 +32,7 @@ def regular_word(children: int, node: int) -> str:
 
 
 def listed_word(parent: NDArray[np.int64], rank: NDArray[np.int64], node: int) -> str:
-    """Node u of a listed tree; rank says which child of its parent each node is."""
+    """The word of node u of a listed tree; rank (n,) is the child number of each node."""
     word = []
     while node > 0:
         word.append(_character(int(rank[node])))
@@ -51,7 +51,7 @@ def ranks(parent: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def words_of_labels(labels: Sequence[Hashable], parent: NDArray[np.int64]) -> bool:
-    """Whether the labels are words already: "" at the root, elsewhere the parent's and one character."""
+    """Whether the labels are words: "" for the root, elsewhere the parent's label and one more character."""
     if labels[0] != "":
         return False
     return all(
