@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public name -> module; imported when first asked for (PEP 562), so that `import hidiv` costs next to nothing.
+# Public name -> module, imported at first use (PEP 562), so that `import hidiv` takes almost no time.
 _HOMES = {
     "Alignment": "divergences.alignment.align",
     "Bernoulli": "emissions.families.bernoulli",

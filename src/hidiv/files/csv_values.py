@@ -11,11 +11,9 @@ from hidiv.errors import InvalidFile, counted, refuse
 from hidiv.files.disk import Path, checked_path, opened, read_limited
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from hidiv.models.evidence import Evidence
     from hidiv.models.symbol_names import SymbolNames
+    from hidiv.types import Array
 
 CSV_LIMIT = 2**30  # bytes
 MISSING = {"", "na", "nan", "null", "none"}
@@ -109,7 +107,7 @@ def _no_observation(i: int, title: str, fields: list[str], width: int) -> str | 
     return None
 
 
-def _column(place: str, fields: list[str], line: int) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+def _column(place: str, fields: list[str], line: int) -> tuple[Array, tuple[str, ...] | None]:
     """One column as numbers (n,), and its alphabet where none of its fields is a number."""
     import numpy as np
 
@@ -126,7 +124,7 @@ def _column(place: str, fields: list[str], line: int) -> tuple[NDArray[np.float6
     return encoded(entries)
 
 
-def columns_of(x: NDArray[np.float64], symbol_names: SymbolNames | None) -> list[tuple[str, list[Any]]]:
+def columns_of(x: Array, symbol_names: SymbolNames | None) -> list[tuple[str, list[Any]]]:
     """Headings and entries for the columns of observations (n,) or (n, F), symbols by their names.
 
     Numbers stay where the names would not come back as they are when the file is read: where one of them looks like a

@@ -1,4 +1,4 @@
-"""Does the difference matter? The error of a divergence between two fitted models, by parametric bootstrap."""
+"""`bootstrap_divergence`: the error of a divergence between two fitted models, by parametric bootstrap."""
 
 from __future__ import annotations
 
@@ -128,38 +128,38 @@ def bootstrap_divergence(
     known_p, known_q = (
         forest_of(evidence, tree, None, group) for evidence, tree in ((evidence_p, tree_p), (evidence_q, tree_q))
     )
-    closely, quickly = measures(divergence, on, known_p, first)
+    accurate, quick = measures(divergence, on, known_p, first)
     options = read_options(tol, max_iter, pseudo_count, fixed)
     check_fixed(options.fixed, first)
-    value = float(closely(first, second))
-    statistic = both = None
+    value = float(accurate(first, second))
+    statistic = pooled = None
     if null:
-        both = pooled_model(first, second, known_p, known_q, options)
-        statistic = float(quickly(*fitted_apart(both, known_p, known_q, options)))
+        pooled = pooled_model(first, second, known_p, known_q, options)
+        statistic = float(quick(*fitted_apart(pooled, known_p, known_q, options)))
     seeds = generator(seed).spawn(2 * replicates)
-    work = partial(_replicate, known_p=known_p, known_q=known_q, options=replace(options, threads=1), measure=quickly)
-    jobs: list[tuple[tuple[Model, ...], np.random.Generator]] = []
-    for one, other in zip(seeds[:replicates], seeds[replicates:], strict=True):
-        jobs.append(((first, second), one))
-        if both is not None:
-            jobs.append(((both,), other))
-    values = _all(work, jobs, executor)
-    drawn = np.array([value for value in values[:: 1 if both is None else 2] if value is not None])
-    chance = None if both is None else np.array([value for value in values[1::2] if value is not None])
+    job = partial(_replicate, known_p=known_p, known_q=known_q, options=replace(options, threads=1), measure=quick)
+    draws: list[tuple[tuple[Model, ...], np.random.Generator]] = []
+    for own, common in zip(seeds[:replicates], seeds[replicates:], strict=True):
+        draws.append(((first, second), own))
+        if pooled is not None:
+            draws.append(((pooled,), common))
+    values = _all(job, draws, executor)
+    drawn = np.array([value for value in values[:: 1 if pooled is None else 2] if value is not None])
+    chance = None if pooled is None else np.array([value for value in values[1::2] if value is not None])
     if len(drawn) < 2:
         raise KeyboardInterrupt
-    if closely is not quickly:
-        drawn = drawn * _scale(value, float(quickly(first, second)))
+    if accurate is not quick:
+        drawn = drawn * _scale(value, float(quick(first, second)))
     return summary(value, drawn, chance, statistic)
 
 
-def _scale(closely: float, quickly: float) -> float:
-    """What turns quick values into close ones: draws with one seed are off by much the same share for all pairs."""
-    return closely / quickly if 0.0 < quickly < np.inf and 0.0 < closely < np.inf else 1.0
+def _scale(accurate: float, quick: float) -> float:
+    """The factor from quick to accurate values: draws with one seed err by much the same share for all pairs."""
+    return accurate / quick if 0.0 < quick < np.inf and 0.0 < accurate < np.inf else 1.0
 
 
 def _all(work: Callable[[Any], float], jobs: Sequence[Any], executor: Executor | None) -> list[float | None]:
-    """What each job gives, in order; at Ctrl-C None for those that were not begun."""
+    """The results of all jobs in order; after Ctrl-C, None for those that were not begun."""
     pool = ThreadPoolExecutor(os.cpu_count() or 1) if executor is None else executor
     with Progress("bootstrap") as progress:
         futures = [pool.submit(work, job) for job in jobs]
@@ -183,7 +183,7 @@ def _replicate(
     options: Options,
     measure: Measure,
 ) -> float:
-    """The divergence of two models fitted to evidence drawn anew, from two models or both from one."""
+    """The divergence of two models fitted to newly drawn evidence, from two models or both from one."""
     models, rng = job
     if len(models) == 1:
         return float(measure(*fitted_apart_by_chance(models[0], known_p, known_q, options, rng)))

@@ -1,4 +1,4 @@
-"""What a bootstrap of a divergence gives back."""
+"""The result of a bootstrap: standard error, interval, p-value and notes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hidiv.values import Value
 
 LEVEL = 0.95
 ROUNDING = 1e-12  # 1 / 20 is not above 1 - .95
-ELSEWHERE = 0.25  # relative difference of value and statistic that draws alone do not make
+ELSEWHERE = 0.25  # relative difference of value and statistic that deserves a note
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,21 +66,21 @@ class BootstrapResult(Value):
 
     @property
     def bias(self) -> float:
-        """How far the replicates lie above the value, on average."""
+        """How far the replicates lie above the value on average."""
         return 0.0 if isinf(self.value) else float(self.replicates.mean() - self.value)
 
     def __repr__(self) -> str:
-        said = (
+        text = (
             f"divergence {self.value:.4g} nats, standard error {self.std_error:.2g}, "
             f"{LEVEL:.0%} interval [{self.lower:.4g}, {self.upper:.4g}] by {len(self.replicates)} replicates"
         )
         if self.p_value is not None and self.null is not None:
-            said += f"; p-value {self.p_value:.2g}: {_verdict(self.p_value, len(self.null))}"
-        return said + "".join(f"\n  {note}" for note in self.notes)
+            text += f"; p-value {self.p_value:.2g}: {_verdict(self.p_value, len(self.null))}"
+        return text + "".join(f"\n  {note}" for note in self.notes)
 
 
 def _verdict(p_value: float, replicates: int) -> str:
-    """What a p-value means, and what it could have been at the least."""
+    """What a p-value means; with the smallest possible one where that matters."""
     smallest = 1.0 / (1 + replicates)
     least = f"the smallest that {counted(replicates, 'replicate')} allow{'s' if replicates == 1 else ''}"
     if smallest > 1.0 - LEVEL + ROUNDING:
@@ -92,7 +92,7 @@ def _verdict(p_value: float, replicates: int) -> str:
 
 
 def summary(value: float, drawn: Array, chance: Array | None, statistic: float | None) -> BootstrapResult:
-    """The result of replicates."""
+    """The result of the divergences `drawn` (B,), those under the null `chance` (B,), and the statistic of the data."""
     low, high = (float(np.quantile(drawn, part, method="lower" if part < 0.5 else "higher")) for part in (0.025, 0.975))
     if isinf(value):
         lower, upper = 0.0, np.inf
@@ -108,10 +108,10 @@ def summary(value: float, drawn: Array, chance: Array | None, statistic: float |
 def standard_error(value: float, drawn: Array) -> float:
     """The spread of the value over data sets, from replicates drawn around it.
 
-    Near its least value a divergence is a square: c times a chi-square with d degrees of freedom, off centre by l. Its
+    Near its minimum a divergence is c times a noncentral chi-square with d degrees of freedom and noncentrality l. Its
     mean is c (d + l) and its variance 2 c^2 (d + 2 l). Replicates have c l = value in place of the true c l, which the
-    value exceeds by c d on average; their mean exceeds the value by c d and tells it. So the variance of the replicates
-    is scaled by d + 2 l at l = value / c - d, and at l = 0 at least, over that at l = value / c.
+    value exceeds by c d on average; c d is estimated by how much their mean exceeds the value. So the variance of the
+    replicates is scaled by d + 2 l at l = value / c - d (at least 0), over that at l = value / c.
     """
     if not np.isfinite(drawn).all() or isinf(value):
         return np.inf
@@ -121,20 +121,21 @@ def standard_error(value: float, drawn: Array) -> float:
 
 
 def _notes(value: float, drawn: Array, lower: float, upper: float, statistic: float | None) -> tuple[str, ...]:
+    """Notes on infinite replicates, a value outside its interval, and a statistic that differs from the value."""
     notes = []
-    endless = int(np.isinf(drawn).sum())
-    if endless:
-        verb = "is" if endless == 1 else "are"
-        notes.append(f"{endless} of {counted(len(drawn), 'replicate')} {verb} infinite")
+    infinite = int(np.isinf(drawn).sum())
+    if infinite:
+        verb = "is" if infinite == 1 else "are"
+        notes.append(f"{infinite} of {counted(len(drawn), 'replicate')} {verb} infinite")
     if isinf(value):
         notes.append("an infinite value has no interval")
     elif not lower <= value <= upper:
-        off = float(np.median(drawn)) - value
+        excess = float(np.median(drawn)) - value
         side = "above" if value > upper else "below"
-        how = "adds" if off > 0 else "takes"
+        change = "adds" if excess > 0 else "takes"
         notes.append(
-            f"the value lies {side} its interval: fitting anew {how} about {abs(off):.2g}, and the interval is that of "
-            "the divergence without it"
+            f"the value lies {side} its interval: fitting anew {change} about {abs(excess):.2g}, "
+            "and the interval is that of the divergence without it"
         )
     if statistic is not None and not abs(statistic - value) <= ELSEWHERE * value and statistic != value:
         notes.append(

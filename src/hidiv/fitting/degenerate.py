@@ -1,4 +1,4 @@
-"""States that hold next to nothing, or have shrunk onto one value."""
+"""Degenerate states: nearly empty ones, and those that have shrunk onto one value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hidiv.fitting.expectation import Problem
 from hidiv.fitting.parameters import of_family
 from hidiv.types import Array
 
-FEWEST = 1.0  # expected nodes of a state, below which it is called empty
+FEWEST = 1.0  # expected nodes of a state, below which it counts as empty
 SPREADS = ("std", "scale")
 
 
@@ -24,7 +24,7 @@ def is_degenerate(run: Run, problem: Problem) -> bool:
 
 
 def notes_on(run: Run, problem: Problem, fixed: frozenset[str]) -> list[str]:
-    """One sentence for every state that is degenerate."""
+    """A note on every degenerate state."""
     held = run.counts.rows.sum(axis=0)
     notes = [
         f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation" for s in np.flatnonzero(held < FEWEST)
@@ -39,7 +39,7 @@ def notes_on(run: Run, problem: Problem, fixed: frozenset[str]) -> list[str]:
 
 
 def _shrunk(run: Run, problem: Problem) -> Iterator[str]:
-    """A sentence for every state whose spread is the least there is."""
+    """A note on every state whose spread is held at its least value."""
     for g, (family, sample) in enumerate(zip(run.model.emissions, problem.samples, strict=True)):
         if family.n_features == 0 or not len(sample.x):
             continue
@@ -68,7 +68,7 @@ def _members(family: Any, least: Array) -> Iterator[tuple[Any, Array]]:
 
 
 def _narrow(family: Any, least: Array) -> NDArray[np.bool_]:
-    """(K,): states whose spread is the least in a column, or across columns."""
+    """(K,): which states have the least spread in a column, or in some direction across columns."""
     if getattr(family, "cov", None) is not None:
         across = np.linalg.eigvalsh(family.cov / np.outer(least, least))[:, 0]
         return np.asarray(across <= 1.001**2)

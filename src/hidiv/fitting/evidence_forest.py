@@ -1,4 +1,4 @@
-"""All trees and what is known of them, laid out after each other."""
+"""The data of a fit: all trees and their evidence, laid out one after the other."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from hidiv.types import IntArray
 class EvidenceForest:
     """m trees with N nodes in all: tree i holds the nodes start[i]..start[i+1]-1.
 
-    `parent` (N,) counts within the forest, -1 at roots, and is None when all are chains; `group` (N,) or None;
-    `evidence` speaks of all N nodes. A part of a forest knows the `whole`, whose alphabet and groups count.
+    `parent` (N,) holds nodes of the forest, -1 at roots, and is None where all trees are chains; `group` (N,) or None;
+    `evidence` is that of all N nodes. A part of a forest keeps the `whole`, which determines alphabets and groups.
     """
 
     start: IntArray  # (m + 1,)
@@ -53,13 +53,13 @@ class EvidenceForest:
         return 1 if self.group is None else int(self.group.max()) + 1
 
     def place(self, node: int) -> str:
-        """How sentences speak of a node."""
+        """How messages name a node: by its tree and its number there."""
         tree = int(np.searchsorted(self.start, node, side="right")) - 1
         inner = node - int(self.start[tree])
         return f"node {inner}" if self.n_trees == 1 else f"evidence[{tree}], node {inner}"
 
     def take(self, trees: IntArray) -> EvidenceForest:
-        """Some of the trees, repeated ones included."""
+        """The forest of some trees, in the order given; a tree may be repeated."""
         pieces = [np.arange(self.start[i], self.start[i + 1]) for i in trees]
         index = np.concatenate(pieces)
         start = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])])
@@ -75,19 +75,16 @@ class EvidenceForest:
 
 
 def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -> EvidenceForest:
-    """The evidence of one tree or many; group None, "level", "none" or labels (a list of them for many trees).
-
-    A forest is taken as it is.
-    """
+    """The forest of evidence, trees, lengths and groups as `fit` takes them; a forest is returned as it is."""
     if isinstance(evidence, EvidenceForest):
         return evidence
-    pairs = [evidence_and_tree(each, on) for each, on in _pairs(evidence, tree, lengths)]
+    pairs = [evidence_and_tree(item, own_tree) for item, own_tree in _pairs(evidence, tree, lengths)]
     known, trees = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    start = np.concatenate([[0], np.cumsum([on.n_nodes for on in trees])]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum([tree.n_nodes for tree in trees])]).astype(np.int64)
     parent = None
-    if not all(on.is_chain for on in trees):
+    if not all(tree.is_chain for tree in trees):
         parent = np.concatenate(
-            [np.where(on.parent < 0, -1, on.parent + s) for on, s in zip(trees, start, strict=False)]
+            [np.where(tree.parent < 0, -1, tree.parent + s) for tree, s in zip(trees, start, strict=False)]
         )
     return EvidenceForest(start, parent, _groups(trees, group), _together(known, trees))
 
@@ -122,7 +119,7 @@ def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[An
 
 
 def _is_list(evidence: Any) -> bool:
-    """Whether evidence is a list of items rather than one: a list of evidence, arrays or lists."""
+    """Whether evidence is a list of items rather than a single one: a list of evidence, arrays or lists."""
     return (
         isinstance(evidence, list | tuple)
         and len(evidence) > 0
@@ -133,8 +130,8 @@ def _is_list(evidence: Any) -> bool:
 def _groups(trees: Sequence[Tree], group: Any) -> IntArray | None:
     """(N,): labels of the nodes of all trees, or None."""
     if group is None:
-        # Levels of a regular tree come by themselves; they tie parameters only when asked for.
-        given = [on.group if on.kind != "regular" else None for on in trees]
+        # Every regular tree has its levels as groups; they tie parameters only where that is asked for.
+        given = [tree.group if tree.kind != "regular" else None for tree in trees]
         if all(labels is None for labels in given):
             return None
         if any(labels is None for labels in given):
@@ -145,22 +142,22 @@ def _groups(trees: Sequence[Tree], group: Any) -> IntArray | None:
         return np.concatenate([labels for labels in given if labels is not None])
     if isinstance(group, str):
         if group == "level":
-            return np.concatenate([on.level for on in trees])
+            return np.concatenate([tree.level for tree in trees])
         if group == "none":
             return None
         refuse(InvalidTree, "group", 'must be "level", "none", or a label for each node', group)
     if not isinstance(group, list | tuple | np.ndarray):
         refuse(InvalidTree, "group", 'must be "level", "none", or a label for each node', group)
     alone = not any(isinstance(own, list | tuple | np.ndarray) for own in group)  # labels of one tree
-    each = [group] * len(trees) if alone and len({on.n_nodes for on in trees}) == 1 else list(group)
+    each = [group] * len(trees) if alone and len({tree.n_nodes for tree in trees}) == 1 else list(group)
     if len(each) != len(trees):
         refuse(InvalidTree, "group", f"must have labels for each of the {counted(len(trees), 'tree')}", len(each))
-    labels = [on.with_group(own).group for on, own in zip(trees, each, strict=True)]
+    labels = [tree.with_group(own).group for tree, own in zip(trees, each, strict=True)]
     return np.concatenate([own for own in labels if own is not None])
 
 
 def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
-    """One evidence about all nodes; what a list leaves out is unrestricted."""
+    """The evidence of all nodes in one; nodes that a list leaves out are unrestricted."""
     if len(known) == 1 and known[0].n_nodes == trees[0].n_nodes:
         return known[0]
     names, xs = _named(known)
@@ -168,7 +165,7 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
     if len(widths) > 1:
         refuse(InvalidEvidence, "evidence", "must have the same number of columns everywhere", sorted(widths))
     width = widths.pop() if widths else known[0].n_features
-    sizes = [on.n_nodes for on in trees]
+    sizes = [tree.n_nodes for tree in trees]
     first = np.concatenate([[0], np.cumsum(sizes)]).tolist()
 
     def joined(name: str, fill: Any) -> Any:
@@ -206,7 +203,7 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
 
 
 def _named(known: Sequence[Evidence]) -> tuple[SymbolNames | None, list[Any]]:
-    """One set of names for the symbols of all, and the values of each in numbers that follow it."""
+    """Common names for the symbols of all items, and the values (n, F) of each item numbered by them."""
     names = united([each.symbol_names for each in known])
     if names is None:
         return None, [each.x for each in known]
@@ -221,7 +218,7 @@ def _named(known: Sequence[Evidence]) -> tuple[SymbolNames | None, list[Any]]:
 
 
 def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
-    """The evidence of some nodes, in a new order."""
+    """The evidence of the nodes `index`, in that order."""
     some = Evidence.__new__(Evidence)
     tables = (
         None if table is None else table[index]
@@ -236,13 +233,13 @@ def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
 
 
 def joined(first: EvidenceForest, second: EvidenceForest) -> EvidenceForest:
-    """The trees of two forests in one."""
+    """One forest with the trees of two."""
     trees = [tree for forest in (first, second) for tree in _trees(forest)]
     start = np.concatenate([first.start, first.start[-1] + second.start[1:]])
     parent = None
     if first.parent is not None or second.parent is not None:
         parent = np.concatenate(
-            [np.where(on.parent < 0, -1, on.parent + s) for on, s in zip(trees, start, strict=False)]
+            [np.where(tree.parent < 0, -1, tree.parent + s) for tree, s in zip(trees, start, strict=False)]
         )
     group = None
     if first.group is not None and second.group is not None:
@@ -252,7 +249,7 @@ def joined(first: EvidenceForest, second: EvidenceForest) -> EvidenceForest:
 
 
 def _trees(forest: EvidenceForest) -> list[Tree]:
-    """Each tree by itself, without groups."""
+    """The trees of a forest, without groups."""
     ends = list(itertools.pairwise(forest.start.tolist()))
     if forest.parent is None:
         return [Tree.chain(end - first) for first, end in ends]

@@ -1,4 +1,4 @@
-"""Fitting a hidden Markov model to chains and trees."""
+"""`fit`: a hidden Markov model from chains and trees, by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -152,22 +152,24 @@ def fit(
 
 
 def refit(model: Model, forest: EvidenceForest, options: Options, polish: bool = True) -> FitResult:
-    """One climb from a model."""
+    """The fit of one climb from a model."""
     problem = problem_of(forest, model)
     with Progress("fitting") as progress:
-        run = climb(begin(draft_of(model), problem, options), problem, options, _teller(progress, options), polish)
+        run = climb(begin(draft_of(model), problem, options), problem, options, _reporter(progress, options), polish)
     return finished(run, problem, model, options, (run.log_likelihood,), zeros_stay=options.pseudo_count == 0.0)
 
 
-def _teller(progress: Progress, options: Options) -> Callable[[Run], None]:
-    def tell(run: Run) -> None:
+def _reporter(progress: Progress, options: Options) -> Callable[[Run], None]:
+    """A function that shows the progress of a run."""
+
+    def report(run: Run) -> None:
         made = len(run.history) - 1
         progress.show(made / max(options.max_iter, 1), f"iteration {made}, log-likelihood {run.log_likelihood:.6g}")
 
-    return tell
+    return report
 
 
 def read_options(tol: Any, max_iter: Any, pseudo_count: Any, fixed: str | Iterable[str]) -> Options:
-    """Checked."""
+    """The options of a climb, checked."""
     held = frozenset([fixed] if isinstance(fixed, str) else fixed)
     return Options(number("tol", tol), whole("max_iter", max_iter, 0), number("pseudo_count", pseudo_count), held)

@@ -1,4 +1,4 @@
-"""What fitting gives back."""
+"""The result of a fit, and its JSON form."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class FitResult:
     history: tuple[float, ...]
     converged: bool
     n_parameters: int
-    n_observations: int  # nodes of which anything is known
+    n_observations: int  # nodes with any evidence
     notes: tuple[str, ...] = ()
-    starts: tuple[float, ...] = ()  # log-likelihood each climb came to, the last of the best one not included
+    starts: tuple[float, ...] = ()  # log-likelihood each climb reached, before the best was finished
 
     @property
     def n_iter(self) -> int:
-        """Iterations made."""
+        """The number of iterations made."""
         return len(self.history) - 1
 
     @property
@@ -77,7 +77,7 @@ class FitResult:
         return -2.0 * self.log_likelihood + 2.0 * self.n_parameters
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain numbers, the model as its file holds it."""
+        """The result as plain numbers and texts, the model in the form of its file."""
         return {
             "format": "hidiv.fit", "version": 1,
             "model": self.model.to_dict(), "log_likelihood": plain(self.log_likelihood),
@@ -88,7 +88,7 @@ class FitResult:
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> FitResult:
-        """A fit as it was saved; what `to_dict` cannot have written is refused."""
+        """The fit of a description as `to_dict` writes it; anything else is refused."""
         check_keys(InvalidFile, described, (*KEPT, "n_iter", "bic", "aic"), ("format", "version"))
         check_format(InvalidFile, described, "hidiv.fit")
         try:
@@ -112,11 +112,11 @@ class FitResult:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        how = "converged" if self.converged else "not converged"
-        said = "".join(f"\n  {note}" for note in self.notes)
+        ending = "converged" if self.converged else "not converged"
+        notes = "".join(f"\n  {note}" for note in self.notes)
         return (
             f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {counted(self.n_iter, 'iteration')}, "
-            f"{how}, BIC {self.bic:.6g}{said}"
+            f"{ending}, BIC {self.bic:.6g}{notes}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Two data sets as if one law had made both: what the p-value of a divergence compares them with."""
+"""The null hypothesis of the p-value: one model for both data sets, and models fitted to each of them from there."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from hidiv.models.model import Model
 
 
 def pooled_model(p: Model, q: Model, known_p: EvidenceForest, known_q: EvidenceForest, options: Options) -> Model:
-    """The model of both data sets together: the better by BIC of those climbed from p and from q."""
+    """The model of both data sets together, the better by BIC of the climbs from p and from q."""
     both = joined(known_p, known_q)
-    return min((_refitted(model, both, options) for model in (p, q)), key=lambda found: found.bic).model
+    return min((_refitted(model, both, options) for model in (p, q)), key=lambda result: result.bic).model
 
 
 def _refitted(model: Model, known: EvidenceForest, options: Options) -> FitResult:
-    """A climb from a model of part of the data; what it excludes and the rest shows is made possible first."""
+    """The fit to all of the data from a model of one part, whose zeros are filled if it excludes the other part."""
     try:
         return refit(model, known, options)
     except ImpossibleEvidence:
         start, problem = draft_of(model), problem_of(known, model)
-        counts = expectation(start, problem, options.threads)  # of the trees that are possible
-        opened = maximisation(start, problem, counts, max(1.0, options.pseudo_count), options.fixed)
-        return refit(opened.finished(model), known, options)
+        counts = expectation(start, problem, options.threads)  # of the trees it can produce
+        filled = maximisation(start, problem, counts, max(1.0, options.pseudo_count), options.fixed)
+        return refit(filled.finished(model), known, options)
 
 
 def fitted_apart(law: Model, known_p: EvidenceForest, known_q: EvidenceForest, options: Options) -> tuple[Model, Model]:
     """A model of each data set, both climbed from the model of the two together.
 
-    Data and draws go this one way, so that starts, tops and the numbering of states are alike for both.
+    Data and draws are fitted in the same way, so that starts, maxima and the numbering of states are alike.
     """
     start = climbed(law, joined(known_p, known_q), options)
     return climbed(start, known_p, options), climbed(start, known_q, options)
@@ -45,11 +45,11 @@ def fitted_apart(law: Model, known_p: EvidenceForest, known_q: EvidenceForest, o
 def fitted_apart_by_chance(
     law: Model, known_p: EvidenceForest, known_q: EvidenceForest, options: Options, rng: np.random.Generator
 ) -> tuple[Model, Model]:
-    """The same for data sets of the same shapes, drawn from the one law."""
+    """`fitted_apart` for data sets of the same shapes, both drawn from the one model."""
     return fitted_apart(law, redrawn(law, known_p, rng), redrawn(law, known_q, rng), options)
 
 
 def climbed(model: Model, known: EvidenceForest, options: Options) -> Model:
-    """The top that a climb from a model comes to."""
+    """The model that a climb from another one reaches."""
     problem = problem_of(known, model)
     return climb(begin(draft_of(model), problem, options), problem, options, None, True).model.finished(model)

@@ -1,4 +1,4 @@
-"""How many states, which family? Model choice by an information criterion or by evidence held out."""
+"""`choose`: the number of states and the family, by an information criterion or by held-out evidence."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Choice:
 
     @property
     def n_states(self) -> int:
-        """The number of states chosen."""
+        """The number of states of the best candidate."""
         return self.candidates[0].n_states
 
     def __repr__(self) -> str:
@@ -160,11 +160,11 @@ def choose(
     forest = forest_of(evidence, tree, lengths, group)
     kinds = dict(emission) if isinstance(emission, Mapping) else {_title(emission): emission}
     forms = [(title, kind, k) for title, kind in kinds.items() for k in counts]
-    each = 1 + (whole("folds", folds, 2) if by == "held-out" else 0)
+    fits_each = 1 + (whole("folds", folds, 2) if by == "held-out" else 0)
     candidates: list[Candidate] = []
     with Progress("choosing") as shown:
         for title, kind, k in forms:
-            fits = _Fits(kind, k, seed, settings, shown, each * len(candidates), each * len(forms), title)
+            fits = _Fits(kind, k, seed, settings, shown, fits_each * len(candidates), fits_each * len(forms), title)
             try:
                 fitted = fits.of(forest)
                 if by == "held-out":
@@ -176,7 +176,7 @@ def choose(
                     raise
                 break
             candidates.append(Candidate(k, title, fitted, score))
-    return Choice(tuple(sorted(candidates, key=lambda each: -each.score)), by)
+    return Choice(tuple(sorted(candidates, key=lambda candidate: -candidate.score)), by)
 
 
 @dataclass
@@ -230,24 +230,25 @@ def _held_out(forest: EvidenceForest, fits: _Fits, folds: int) -> float:
 
 
 def log_likelihood_of(model: Model, forest: EvidenceForest) -> float:
-    """The log-likelihood of all trees together, -inf when one is impossible."""
-    found = expectation(draft_of(model), problem_of(forest, model))
-    return float(found.log_likelihoods.sum())
+    """The log-likelihood of all trees together, -inf where the model cannot produce one of them."""
+    counts = expectation(draft_of(model), problem_of(forest, model))
+    return float(counts.log_likelihoods.sum())
 
 
 def without(forest: EvidenceForest, nodes: IntArray) -> EvidenceForest:
-    """The forest with nothing known of some nodes."""
-    known = forest.evidence
-    x = np.array(known.x, dtype=np.float64)
+    """The forest without the evidence of some nodes."""
+    evidence = forest.evidence
+    x = np.array(evidence.x, dtype=np.float64)
     x[nodes] = np.nan
     parts: list[Any] = [x]
-    for table, nothing in ((known.lower, -np.inf), (known.upper, np.inf), (known.allowed, True), (known.symbols, True)):
+    tables = (evidence.lower, evidence.upper, evidence.allowed, evidence.symbols)
+    for table, nothing in zip(tables, (-np.inf, np.inf, True, True), strict=True):
         part = None if table is None else np.array(table)
         if part is not None:
             part[nodes] = nothing
         parts.append(part)
-    gone = set(nodes.tolist())
-    sets = [{u: s for u, s in each.items() if u not in gone} for each in (known.symbol_sets, known.state_sets)]
+    removed = set(nodes.tolist())
+    sets = [{u: s for u, s in each.items() if u not in removed} for each in (evidence.symbol_sets, evidence.state_sets)]
     rest = Evidence.__new__(Evidence)
-    rest._set(*parts, *sets, False, known.symbol_names, known.column_names)
+    rest._set(*parts, *sets, False, evidence.symbol_names, evidence.column_names)
     return EvidenceForest(forest.start, forest.parent, forest.group, rest, forest)

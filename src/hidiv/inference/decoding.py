@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible, representable
 from hidiv.inference.model_tables import tables_of
 from hidiv.recursions import viterbi as recursion
+from hidiv.types import IntArray
 
 
-def viterbi(model: Any, evidence: Any, tree: Any = None) -> tuple[NDArray[np.int64], float]:
+def viterbi(model: Any, evidence: Any, tree: Any = None) -> tuple[IntArray, float]:
     """Find the most probable hidden states given the evidence.
 
     Parameters

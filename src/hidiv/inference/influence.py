@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.model_tables import tables_of
 from hidiv.inference.weights import add_ends, allowed_states
 from hidiv.recursions import node_influence as recursion
+from hidiv.types import Array
 
 
-def influence(model: Any, evidence: Any, tree: Any = None) -> NDArray[np.float64]:
+def influence(model: Any, evidence: Any, tree: Any = None) -> Array:
     """Measure how much each observation decides the hidden states.
 
     Parameters

@@ -13,7 +13,7 @@ from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.model import Model
 from hidiv.models.symbol_names import translated
 from hidiv.models.tree import Tree, as_tree
-from hidiv.types import Array, Flags, Indices
+from hidiv.types import Array, Flags, Indices, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class EvidenceRows:
     upper: Array | None
     symbols: dict[int, tuple[int, ...]] | Flags | None  # the sets of some rows, or (R, M)
     states: dict[int, tuple[int, ...]] | Flags | None
-    group: NDArray[np.int64] | None  # (R,), None without groups
+    group: IntArray | None  # (R,), None without groups
     row_of: Indices | None  # (n,)
     n_ended: int = 0  # the last rows, which belong to the last nodes of chains that end
 
@@ -100,7 +100,7 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
     return wide
 
 
-def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> EvidenceRows | None:
+def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
     if not whole:
@@ -132,7 +132,7 @@ def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> EvidenceRows | 
     )  # fmt: skip
 
 
-def with_ends(rows: EvidenceRows, lasts: NDArray[np.int64]) -> EvidenceRows:
+def with_ends(rows: EvidenceRows, lasts: IntArray) -> EvidenceRows:
     """The rows with new ones at their end for the last nodes of chains that end, which carry the weight of the end."""
     n = rows.n_rows if rows.row_of is None else len(rows.row_of)
     if rows.row_of is None and lasts.tolist() == [n - 1]:
@@ -150,7 +150,7 @@ def with_ends(rows: EvidenceRows, lasts: NDArray[np.int64]) -> EvidenceRows:
     )
 
 
-def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: NDArray[np.int64]) -> Any:
+def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: IntArray) -> Any:
     """The sets of the rows `index`, as a dict or a table as they were."""
     if isinstance(sets, dict):
         return {i: sets[int(old)] for i, old in enumerate(index) if int(old) in sets}

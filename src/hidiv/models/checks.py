@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.parameters import distributions, reading, require
 from hidiv.errors import HidivError, InvalidModel, counted, refuse, shown
 from hidiv.recursions.gth import cesaro_law, closed_classes
-from hidiv.types import Array
+from hidiv.types import Array, Flags
 
 
-def read_transition(transition: Any, end: ArrayLike | None) -> tuple[Array, NDArray[np.bool_], Array | None]:
+def read_transition(transition: Any, end: ArrayLike | None) -> tuple[Array, Flags, Array | None]:
     """Transitions (G, K, K), which groups have one (G,), and the end law (K,) or None; a row and its end sum to one."""
     if isinstance(transition, Sequence) and any(t is None for t in transition):
         groups = list(transition)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.emissions.family import Family
@@ -15,7 +15,7 @@ from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
 from hidiv.models.symbol_names import SymbolNames, read_symbol_names
 from hidiv.recursions.gth import cesaro_law
-from hidiv.types import Array
+from hidiv.types import Array, Flags, IntArray
 from hidiv.values import Value
 
 Transition = ArrayLike | Sequence[ArrayLike | None]
@@ -75,7 +75,7 @@ class Model(Value):
 
     initial: Array  # (K,)
     transitions: Array  # (G, K, K), G = 1 when ungrouped; zeros where a group has none
-    has_transition: NDArray[np.bool_]  # (G,)
+    has_transition: Flags  # (G,)
     emissions: tuple[Family, ...]  # G of them, one when ungrouped
     end: Array | None  # (K,)
     name: str | None
@@ -169,7 +169,7 @@ class Model(Value):
             refuse(InvalidModel, self.title, f"a model with {what} has no stationary law")
         return cesaro_law(self.initial, self.transitions[0])
 
-    def relabel(self, perm: Sequence[int] | NDArray[np.int64]) -> Model:
+    def relabel(self, perm: Sequence[int] | IntArray) -> Model:
         """Renumber the states.
 
         Parameters

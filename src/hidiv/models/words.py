@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.errors import InvalidTree, refuse
 from hidiv.models.tree_reading import DIGITS
+from hidiv.types import IntArray
 
 LENGTH_LIMIT = 10**8  # characters of one word
 
@@ -31,7 +31,7 @@ def regular_word(children: int, node: int) -> str:
     return "".join(reversed(word))
 
 
-def listed_word(parent: NDArray[np.int64], rank: NDArray[np.int64], node: int) -> str:
+def listed_word(parent: IntArray, rank: IntArray, node: int) -> str:
     """The word of node u of a listed tree; rank (n,) is the child number of each node."""
     word = []
     while node > 0:
@@ -40,7 +40,7 @@ def listed_word(parent: NDArray[np.int64], rank: NDArray[np.int64], node: int) -
     return "".join(reversed(word))
 
 
-def ranks(parent: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranks(parent: IntArray) -> IntArray:
     """(n,): which child of its parent each node is."""
     order = np.argsort(parent, kind="stable")
     above = parent[order]
@@ -50,7 +50,7 @@ def ranks(parent: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank
 
 
-def words_of_labels(labels: Sequence[Hashable], parent: NDArray[np.int64]) -> bool:
+def words_of_labels(labels: Sequence[Hashable], parent: IntArray) -> bool:
     """Whether the labels are words: "" for the root, elsewhere the parent's label and one more character."""
     if labels[0] != "":
         return False
