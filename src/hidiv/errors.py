@@ -70,7 +70,7 @@ def shown(value: object) -> str:
     """A value for a message: at most 80 characters on one line, without control characters."""
     text = value if isinstance(value, str) else _written(value)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= 80 else text[:38] + "..." + text[-39:]  # the end of a path says most
+    return text if len(text) <= 80 else text[:38] + "..." + text[-39:]  # the end of a path matters most
 
 
 def counted(number: float | str, what: str, many: str = "") -> str:

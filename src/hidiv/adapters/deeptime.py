@@ -40,4 +40,5 @@ def _outputs(output: Any) -> Family:
 
 
 def _dense(matrix: Any) -> Any:
+    """The matrix as a dense one."""
     return matrix.toarray() if hasattr(matrix, "toarray") else matrix

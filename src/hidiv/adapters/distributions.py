@@ -60,6 +60,7 @@ def _inside(law: Any) -> Any:
 
 
 def _shape(law: Any) -> Shape:
+    """The batch shape as a tuple of ints."""
     return tuple(int(n) for n in law.batch_shape)
 
 
@@ -80,13 +81,13 @@ def _filled(place: str, law: Any, name: str, shape: Shape) -> Array:
 
 
 def _probs(place: str, law: Any, shape: Shape) -> Array:
-    """(K, M) or (K, F, M)."""
+    """Probabilities of symbols, (K, M) or (K, F, M)."""
     probs = laws(f"{place}.probs", parameter(law, "probs"), range(1, 7))
     return np.array(np.broadcast_to(probs, (*_shape(law), probs.shape[-1]))).reshape(*shape, probs.shape[-1])
 
 
 def _symbols(place: str, law: Any, shape: Shape) -> Family:
-    """(K, M), or (K, F, M) for F independent symbols."""
+    """A categorical law, or a product of F of them."""
     probs = _probs(place, law, shape)
     return Categorical(probs) if len(shape) == 1 else Product([Categorical(probs[:, f]) for f in range(shape[1])])
 
@@ -97,6 +98,7 @@ def _columns(family: Callable[..., Family], *names: str) -> Callable[[str, Any, 
 
 
 def _normal(place: str, law: Any, shape: Shape) -> Family:
+    """A normal law of independent columns."""
     return Gaussian(_filled(place, law, "loc", shape), std=_filled(place, law, "scale", shape))
 
 

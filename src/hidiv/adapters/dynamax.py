@@ -56,25 +56,30 @@ def multinomial(model: Any, params: Any) -> Family:
 
 
 def bernoulli(model: Any, params: Any) -> Family:
+    """Independent Bernoulli columns."""
     return Bernoulli(numbers("emissions.probs", params.probs, (2,)))
 
 
 def poisson(model: Any, params: Any) -> Family:
+    """Independent Poisson columns."""
     return Poisson(numbers("emissions.rates", params.rates, (2,)))
 
 
 def gamma(model: Any, params: Any) -> Family:
+    """Gamma laws."""
     return Gamma(
         numbers("emissions.concentration", params.concentration, (1,)), numbers("emissions.rate", params.rate, (1,))
     )
 
 
 def full(model: Any, params: Any) -> Family:
+    """Gaussian laws with full covariances."""
     mean = numbers("emissions.means", params.means, (2,))
     return Gaussian(mean, cov=covariances("emissions.covs", params.covs, (3,)))
 
 
 def shared(model: Any, params: Any) -> Family:
+    """Gaussian laws with one covariance for all states."""
     mean = numbers("emissions.means", params.means, (2,))
     cov = covariances("emissions.cov", params.cov, (2,))
     return Gaussian(mean, cov=np.repeat(cov[None], len(mean), axis=0))

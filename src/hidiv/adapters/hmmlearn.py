@@ -37,10 +37,12 @@ def read(obj: Any) -> Model:
 
 
 def categorical(obj: Any) -> Family:
+    """Categorical laws."""
     return Categorical(laws("emissionprob_", attribute(obj, "emissionprob_"), (2,)))
 
 
 def poisson(obj: Any) -> Family:
+    """Independent Poisson columns."""
     return Poisson(numbers("lambdas_", attribute(obj, "lambdas_"), (2,)))
 
 
@@ -146,12 +148,14 @@ def to_hmmlearn(model: Any) -> Any:
 
 
 def _to_categorical(hmm: Any, family: Any) -> Any:
+    """A CategoricalHMM with the emissions of a family."""
     theirs = hmm.CategoricalHMM(family.n_states)
     theirs.emissionprob_, theirs.n_features = np.array(family.probs), family.n_symbols
     return theirs
 
 
 def _to_multinomial(hmm: Any, family: Any) -> Any:
+    """A MultinomialHMM with the emissions of a family."""
     if np.ptp(family.trials):
         refuse(InvalidModel, "trials", "hmmlearn has one number of trials for all states", family.trials.tolist())
     theirs = hmm.MultinomialHMM(family.n_states, n_trials=int(family.trials[0]))
@@ -160,12 +164,14 @@ def _to_multinomial(hmm: Any, family: Any) -> Any:
 
 
 def _to_poisson(hmm: Any, family: Any) -> Any:
+    """A PoissonHMM with the emissions of a family."""
     theirs = hmm.PoissonHMM(family.n_states)
     theirs.lambdas_, theirs.n_features = np.array(wide(family.rate)), family.n_features
     return theirs
 
 
 def _to_gaussian(hmm: Any, family: Any) -> Any:
+    """A GaussianHMM with the emissions of a family, diagonal or full."""
     theirs = hmm.GaussianHMM(family.n_states, covariance_type="diag" if family.cov is None else "full")
     theirs.means_, theirs.n_features = np.array(wide(family.mean)), family.n_features
     theirs.covars_ = np.array(family.variance if family.cov is None else family.cov)

@@ -73,6 +73,7 @@ def _columns(tokens: Tokens, n_states: int) -> Family:
 
 
 def _column(tokens: Tokens, number: int, n_states: int) -> Family:
+    """The family of one output process."""
     tokens.expect("OUTPUT_PROCESS", str(number), ":")
     tabulated = tokens.one_of(("NONPARAMETRIC", "CATEGORICAL", "PARAMETRIC", "DISCRETE_PARAMETRIC"), "this kind")
     laws = []
@@ -95,7 +96,7 @@ def _table(tokens: Tokens) -> ObservationLaw:
         tokens.expect(":")
         written.append(tokens.peek())
         values.append(tokens.number("the probability"))
-    return ObservationLaw("TABLE", table=tuple(tokens.mended("probabilities of symbols", values, written)))
+    return ObservationLaw("TABLE", table=tuple(tokens.rescaled("probabilities of symbols", values, written)))
 
 
 def _law(tokens: Tokens) -> ObservationLaw:

@@ -90,7 +90,7 @@ class Tokens:
     def law(self, what: str, count: int) -> list[float]:
         """Take `count` probabilities that sum to one up to the rounding of the digits written."""
         ahead = [token.text for token in self.left[: -count - 1 : -1]]
-        return self.mended(what, self.numbers(what, count), ahead)
+        return self.rescaled(what, self.numbers(what, count), ahead)
 
     def bracketed_law(self, what: str) -> list[float]:
         """Take probabilities in brackets, [ ... ]."""
@@ -99,9 +99,9 @@ class Tokens:
             if token.text == "]":
                 break
             ahead.append(token.text)
-        return self.mended(what, self.bracketed(what), ahead)
+        return self.rescaled(what, self.bracketed(what), ahead)
 
-    def mended(self, what: str, values: Sequence[float], written: Sequence[str]) -> list[float]:
+    def rescaled(self, what: str, values: Sequence[float], written: Sequence[str]) -> list[float]:
         """The law rescaled to sum to one; the sum may be off by half a unit of the last digit of every number."""
         if not values or min(values) < 0:
             self.refuse(f"{what} must be probabilities, none negative", list(values))

@@ -136,7 +136,7 @@ def columns_of(x: Array, symbol_names: SymbolNames | None) -> list[tuple[str, li
         names = symbol_names[f] if symbol_names is not None else None
         heading, entries = "x" if x.ndim == 1 else f"x{f}", table[:, f].tolist()
         if names is not None and all(_comes_back(name) for name in names):
-            while heading in names:  # a first line that repeats below is no header
+            while heading in names:  # a heading that also stands below it would not be read as one
                 heading += "_"
             entries = [entry if entry != entry else names[int(entry)] for entry in entries]
         columns.append((heading, entries))
@@ -166,6 +166,7 @@ def _is_name(field: str) -> bool:
 
 
 def _field(value: float | int | str) -> str:
+    """An entry as a CSV field."""
     if isinstance(value, str):
         return _quoted(value)
     if value != value:
@@ -174,4 +175,5 @@ def _field(value: float | int | str) -> str:
 
 
 def _quoted(text: str) -> str:
+    """A text as a CSV field, in quotes where it needs them."""
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"') else text

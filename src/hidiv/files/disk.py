@@ -86,11 +86,12 @@ def write_text(path: str, text: str) -> None:
     """Replace a file by text in UTF-8."""
 
     def write(out: IO[bytes]) -> None:
-        out.write(text.encode("utf-8", "backslashreplace"))  # a name may hold half a character
+        out.write(text.encode("utf-8", "backslashreplace"))  # a name may hold half a surrogate pair
 
     replace_file(path, write)
 
 
 def _reason(error: OSError) -> str:
+    """The system's reason for an error, in lower case."""
     reason = error.strerror or type(error).__name__
     return reason[:1].lower() + reason[1:]

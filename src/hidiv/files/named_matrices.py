@@ -80,6 +80,7 @@ def read_matrix(path: Path) -> Matrix:
 
 
 def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
+    """The matrix in the arrays of an NPZ file."""
     if "format" not in arrays or str(arrays["format"]) != FORMAT:
         refuse(InvalidFile, "format", f"must be {FORMAT}", str(arrays["format"]) if "format" in arrays else "none")
     for key in ("matrix", "rows", "columns"):

@@ -88,6 +88,7 @@ def _extra(padding: int) -> bytes:
 
 
 def _members(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Member]:
+    """The members of an archive by name, each checked."""
     infos = archive.infolist()
     if len(infos) > MEMBER_LIMIT:
         refuse(InvalidFile, "archive", f"may have {MEMBER_LIMIT} members", f"{len(infos)}")
@@ -106,6 +107,7 @@ def _members(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Member]:
 
 
 def _checked(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Member:
+    """A member whose header and size were checked."""
     with archive.open(info) as file:
         head = file.read(10)
         if len(head) < 10 or head[:8] != b"\x93NUMPY\x01\x00":
@@ -126,6 +128,7 @@ def _checked(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Memb
 
 
 def _is_on_disk(file: IO[bytes]) -> bool:
+    """Whether a file has a descriptor, which memory-mapping needs."""
     try:
         file.fileno()
     except OSError:
@@ -147,15 +150,18 @@ def _mapped(whole: mmap.mmap, name: str, member: Member) -> NDArray[Any]:
 
 
 def _checked_text(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, refused where it holds text beyond Unicode."""
     if array.dtype.kind == "U" and (np.frombuffer(array.tobytes(), "<u4") > 0x10FFFF).any():
         refuse(InvalidFile, shown(name), "holds what is not text")
     return array
 
 
 def _array(archive: zipfile.ZipFile, name: str, member: Member) -> NDArray[Any]:
+    """The array of a member, read into memory."""
     data = archive.read(member.info)  # zipfile compares the checksum
     return _checked_text(name, np.frombuffer(data, member.dtype, offset=member.offset).reshape(member.shape))
 
 
 def _no_array(name: str) -> NoReturn:
+    """Refuse a member that is no array."""
     refuse(InvalidFile, shown(name), "is not an array in npy format 1.0")

@@ -57,6 +57,7 @@ def too_deep(place: str) -> NoReturn:
 
 
 def _written(described: Mapping[str, Any], ascii_only: bool) -> str:
+    """JSON text, escaped to ASCII where it must be."""
     lines = []
     for key, value in described.items():
         try:
@@ -70,6 +71,7 @@ def _written(described: Mapping[str, Any], ascii_only: bool) -> str:
 
 
 def _encodes(text: str) -> bool:
+    """Whether a text can be encoded in UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -78,6 +80,7 @@ def _encodes(text: str) -> bool:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The dict of an object's pairs; repeated keys are refused."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         seen: set[str] = set()
@@ -87,6 +90,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(token: str) -> int:
+    """An integer, refused beyond the range of doubles."""
     # 310 digits are beyond every double; Python itself stops at a few thousand.
     if len(token) > 310 or isinf(float(token)):
         raise _Refused(token, "a number beyond the range of doubles")
@@ -94,6 +98,7 @@ def _integer(token: str) -> int:
 
 
 def _number(token: str) -> float:
+    """A float, refused beyond the range of doubles."""
     value = float(token)
     if isinf(value):
         raise _Refused(token, "a number beyond the range of doubles")
@@ -101,4 +106,5 @@ def _number(token: str) -> float:
 
 
 def _literal(token: str) -> NoReturn:
+    """Refuse NaN and infinities."""
     raise _Refused(token, "must be a finite number")

@@ -69,14 +69,17 @@ def first_tree(known: EvidenceForest) -> Tree:
 
 
 def _joint(p: Model, q: Model, tree: Any) -> float:
+    """D(p || q) of states as labelled."""
     return float(joint_kl(p, q, tree))
 
 
 def _aligned(p: Model, q: Model, tree: Any) -> float:
+    """D(p || q) under the best relabelling of q."""
     return float(align(p, q, tree).value)
 
 
 def _observed(p: Model, q: Model, tree: Any) -> float:
+    """D(p || q) of the observations, for the value itself."""
     return float(observed_kl(p, q, tree, rtol=RTOL, seed=SEED, max_seconds=SECONDS))
 
 

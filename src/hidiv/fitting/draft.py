@@ -21,6 +21,7 @@ class Draft:
 
     @property
     def n_states(self) -> int:
+        """The number of hidden states K."""
         return len(self.initial)
 
     def finished(self, like: Model) -> Model:

@@ -47,6 +47,7 @@ class Run:
 
     @property
     def log_likelihood(self) -> float:
+        """The log-likelihood of the model so far."""
         return self.history[-1]
 
     def add(self, model: Draft, counts: Counts, value: float, objective: float) -> None:

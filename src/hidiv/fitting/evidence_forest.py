@@ -34,22 +34,27 @@ class EvidenceForest:
 
     @property
     def n_trees(self) -> int:
+        """The number m of trees."""
         return len(self.start) - 1
 
     @property
     def n_nodes(self) -> int:
+        """The number N of nodes of all trees."""
         return int(self.start[-1])
 
     @property
     def roots(self) -> IntArray:
+        """(m,): the root of each tree."""
         return self.start[:-1]
 
     @property
     def lasts(self) -> IntArray:
+        """(m,): the last node of each tree."""
         return self.start[1:] - 1
 
     @property
     def n_groups(self) -> int:
+        """One more than the largest group; 1 without groups."""
         return 1 if self.group is None else int(self.group.max()) + 1
 
     def place(self, node: int) -> str:
@@ -168,7 +173,8 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
     sizes = [tree.n_nodes for tree in trees]
     first = np.concatenate([[0], np.cumsum(sizes)]).tolist()
 
-    def joined(name: str, fill: Any) -> Any:
+    def table_of(name: str, fill: Any) -> Any:
+        """The tables of one field of all items as one, `fill` where an item has none; None where no item has it."""
         parts: list[Any] = xs if name == "x" else [getattr(each, name) for each in known]
         if all(part is None for part in parts):
             return None
@@ -188,6 +194,7 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
         return table
 
     def sets(name: str) -> dict[int, tuple[int, ...]]:
+        """The sets of all items by node of the forest."""
         return {
             s + node: members
             for each, s in zip(known, first, strict=False)
@@ -196,8 +203,8 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
 
     both = Evidence.__new__(Evidence)
     both._set(
-        joined("x", np.nan), joined("lower", -np.inf), joined("upper", np.inf), joined("allowed", True),
-        joined("symbols", True), sets("symbol_sets"), sets("state_sets"), False, names, known[0].column_names,
+        table_of("x", np.nan), table_of("lower", -np.inf), table_of("upper", np.inf), table_of("allowed", True),
+        table_of("symbols", True), sets("symbol_sets"), sets("state_sets"), False, names, known[0].column_names,
     )  # fmt: skip
     return both
 

@@ -124,6 +124,7 @@ KEPT = tuple(field.name for field in fields(FitResult))
 
 
 def _numbers(place: str, values: Any) -> tuple[float, ...]:
+    """The numbers of a list, as JSON writes them."""
     if not isinstance(values, list):
         refuse(InvalidFile, place, "must be a list of numbers", values)
     try:

@@ -208,6 +208,7 @@ class _Fits:
 
 
 def _title(emission: Any) -> str:
+    """The name of an emission, for messages and tables."""
     return emission if isinstance(emission, str) else str(getattr(emission, "name", "emission"))
 
 

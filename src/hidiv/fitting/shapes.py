@@ -129,6 +129,7 @@ def check_fixed(fixed: frozenset[str], model: Model) -> None:
 
 
 def _listed(names: Iterable[str]) -> str:
+    """Names in alphabetical order, joined by commas."""
     return ", ".join(sorted(names))
 
 

@@ -51,10 +51,12 @@ def _log_weights(model: Model, x: Array, tree: Tree) -> Array:
 
 
 def _group(tree: Tree, u: int, groups: int) -> int:
+    """The group whose transition leads to node u."""
     return 0 if groups == 1 or tree.group is None else int(tree.group[u])
 
 
 def _one(model: Model, x: Array, tree: Tree) -> float:
+    """The log-likelihood of one draw, -inf where it is impossible."""
     try:
         return log_likelihood(model, x, tree)
     except ImpossibleEvidence:

@@ -81,11 +81,11 @@ def check_values(family: Family, rows: EvidenceRows, where: Any, tree: Tree) -> 
         mine = np.zeros(rows.n_rows, dtype=np.bool_)
         mine[where] = True
         family.check(np.where(mine[index][:, None], rows.x[index], np.nan))
-        # A row nobody uses may hold a value outside the sample space.
+        # No error: a row that no node uses may hold a value outside the sample space.
 
 
 def symbol_sets(family: Family, rows: EvidenceRows, where: Any) -> Flags | None:
-    """(r, M): the sets of symbols of these rows, all of them where nothing is said."""
+    """(r, M): the sets of symbols of these rows, all symbols where a row is not restricted."""
     if rows.symbols is None:
         return None
     index = np.arange(rows.n_rows)[where]
@@ -106,6 +106,7 @@ def symbol_sets(family: Family, rows: EvidenceRows, where: Any) -> Flags | None:
 
 
 def _need_categorical(family: Family, place: str) -> None:
+    """Refuse a set of symbols for a family that is not categorical."""
     members = family.parameters()["components"] if family.name == "mixture" else [family]
     if any(not isinstance(member, Categorical) for member in members):
         refuse(
@@ -134,7 +135,7 @@ def allowed_states(model: Model, rows: EvidenceRows) -> Flags | None:
 
 
 def flags(what: str, listed: dict[int, tuple[int, ...]], nodes: IntArray, count: int) -> Flags:
-    """(r, count): listed sets as booleans, everything where none is listed; out of range is refused by node."""
+    """(r, count): listed sets as booleans, all True where none is listed; members out of range are refused."""
     table = np.ones((len(nodes), count), dtype=np.bool_)
     for i, members in listed.items():
         for member in members:

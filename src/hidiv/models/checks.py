@@ -118,7 +118,7 @@ def read_emission(emission: Any, n_states: int) -> tuple[Family, ...]:
             )
         if family.n_states != n_states:
             refuse(InvalidModel, place, f"needs {counted(n_states, 'state')} like the transition", family.n_states)
-        # Silent groups observe nothing; all others must describe the same kind of row.
+        # Silent groups have no columns; all others must have the same number.
         columns = columns or family.n_features
         if family.n_features not in (0, columns):
             refuse(

@@ -200,6 +200,7 @@ class Evidence(Value):
         return evidence
 
     def _set(self, *fields: Any) -> None:
+        """Set all fields in their order, arrays as read-only views."""
         for key, value in zip(self.__dataclass_fields__, fields, strict=True):
             object.__setattr__(self, key, frozen(value.view()) if isinstance(value, np.ndarray) else value)
 

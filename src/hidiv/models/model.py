@@ -1,4 +1,4 @@
-"""A hidden Markov law: root law, transitions and emissions, tied by groups (definitions (1.1))."""
+"""Models: initial law, transitions and emissions, tied by groups (definitions (1.1))."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ class Model(Value):
     initial: Array  # (K,)
     transitions: Array  # (G, K, K), G = 1 when ungrouped; zeros where a group has none
     has_transition: Flags  # (G,)
-    emissions: tuple[Family, ...]  # G of them, one when ungrouped
+    emissions: tuple[Family, ...]  # G families, one without groups
     end: Array | None  # (K,)
     name: str | None
     state_names: tuple[str, ...] | None
-    symbol_names: SymbolNames | None  # one entry a column
+    symbol_names: SymbolNames | None  # an entry for each column
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Model(Value):
             return np.asarray(self.transitions[0])
         if self.has_transition.all():
             return self.transitions
-        return [t if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)]
+        return [t if present else None for t, present in zip(self.transitions, self.has_transition, strict=True)]
 
     @property
     def emission(self) -> Family | tuple[Family, ...]:
@@ -200,8 +200,8 @@ class Model(Value):
         return Model(
             self.initial[order],
             [
-                t[np.ix_(order, order)] if there else None
-                for t, there in zip(self.transitions, self.has_transition, strict=True)
+                t[np.ix_(order, order)] if present else None
+                for t, present in zip(self.transitions, self.has_transition, strict=True)
             ],
             [family.take(order) for family in self.emissions],
             name=self.name,

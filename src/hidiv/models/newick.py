@@ -71,6 +71,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _comment_end(text: str, start: int) -> int:
+    """The position after a comment that begins at `start`."""
     depth = 0
     for bracket in _BRACKET.finditer(text, start):
         depth += 1 if bracket.group() == "[" else -1
@@ -93,6 +94,7 @@ def _label(text: str, at: int) -> tuple[int, str]:
 
 
 def _length(text: str, at: int) -> int:
+    """The position after a branch length, which is checked and dropped."""
     plain = _LABEL.match(text, at)
     try:
         float(plain.group() if plain else "")

@@ -175,6 +175,7 @@ def _text(place: str, entries: list[Any]) -> tuple[Array, Alphabet]:
 
 
 def _is_number(text: str) -> bool:
+    """Whether a text is a number."""
     try:
         float(text)
     except ValueError:
@@ -183,10 +184,12 @@ def _is_number(text: str) -> bool:
 
 
 def _is_missing(entry: Any) -> bool:
+    """Whether an entry is None, NaN, NA or NaT."""
     return (
         entry is None or type(entry).__name__ in ("NAType", "NaTType") or (isinstance(entry, float) and entry != entry)
     )
 
 
 def _kind(value: Any) -> str:
+    """The name of a value's type."""
     return type(value).__name__

@@ -312,12 +312,14 @@ class Tree(Value):
 
     @classmethod
     def _of(cls, ordered: Ordered) -> Tree:
+        """The tree of nodes that were read and ordered."""
         return cls(ordered.parent, ordered.group, labels=ordered.labels)
 
     def _set(
         self, kind: str, size: int, children: int | None, parent: IntArray | None, group: IntArray | None,
         labels: tuple[Hashable, ...] | None,
     ) -> None:  # fmt: skip
+        """Set all fields."""
         keys = ("kind", "_size", "children", "_parent", "_group", "labels")
         for key, value in zip(keys, (kind, size, children, parent, group, labels), strict=True):
             object.__setattr__(self, key, value)
@@ -535,10 +537,12 @@ class Tree(Value):
 
     @cached_property
     def _rank(self) -> IntArray:
+        """(n,): the child number of each node."""
         return ranks(self.parent)
 
     @cached_property
     def _labels_are_words(self) -> bool:
+        """Whether the labels are the paper's indices."""
         return self.labels is not None and words_of_labels(self.labels, self.parent)
 
     def _listable(self, what: str) -> int:
@@ -561,5 +565,6 @@ def as_tree(tree: object, n: int | None = None) -> Tree:
 
 
 def _read_only(array: IntArray) -> IntArray:
+    """The array itself, made read-only."""
     array.flags.writeable = False
     return array

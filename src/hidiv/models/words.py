@@ -61,6 +61,7 @@ def words_of_labels(labels: Sequence[Hashable], parent: IntArray) -> bool:
 
 
 def _character(child: int) -> str:
+    """The character of a child number."""
     if child >= len(DIGITS):
         refuse(InvalidTree, "u", f"words have characters for {len(DIGITS)} children, this needs child {child}")
     return DIGITS[child]

@@ -32,6 +32,7 @@ def with_floor(model: Model, floor: float) -> Model:
         refuse(InvalidModel, "floor", "must be a number from 0 to 0.5", floor)
 
     def share(n: int) -> float:
+        """The share of the uniform law with which its n entries are at the floor."""
         if n * floor > 1.0:
             refuse(InvalidModel, "floor", f"can be at most 1/{n} for a law of {n} entries", floor)
         return float(n * floor)
@@ -40,6 +41,7 @@ def with_floor(model: Model, floor: float) -> Model:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a value is a number and no bool."""
     return isinstance(value, int | float | np.floating) and not isinstance(value, bool)
 
 
