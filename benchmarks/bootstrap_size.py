@@ -15,10 +15,10 @@ from time import process_time
 import numpy as np
 
 import hidiv as hd
+from hidiv.fitting.bootstrap_measures import measures
+from hidiv.fitting.evidence_forest import forest_of
 from hidiv.fitting.fit import read_options
-from hidiv.fitting.forest import forest_of
-from hidiv.fitting.measures import measures
-from hidiv.fitting.one_law import apart, apart_by_chance, one_law
+from hidiv.fitting.null_model import fitted_apart, fitted_apart_by_chance, pooled_model
 
 REPLICATES = 19
 LEVEL = 0.05
@@ -46,14 +46,14 @@ def rejected(law: hd.Model, length: int, chains: int, seed: int) -> dict[str, bo
     )
     known = [forest_of(x, None, None, None) for x in samples]
     options = read_options(TOL, 200, 0.0, ())
-    both = one_law(p, q, *known, options)
-    data = apart(both, *known, options)
+    both = pooled_model(p, q, *known, options)
+    data = fitted_apart(both, *known, options)
     by = {name: measures(name, None, known[0], p)[1] for name in ("observed", "aligned", "joint")}
     standing = {name: measure(*data) for name, measure in by.items()}
     for rng in np.random.default_rng([seed, 2]).spawn(REPLICATES):
         if not standing:
             break
-        drawn = apart_by_chance(both, *known, options, rng)
+        drawn = fitted_apart_by_chance(both, *known, options, rng)
         standing = {name: value for name, value in standing.items() if by[name](*drawn) < value}
     return {name: name in standing for name in by}
 

@@ -9,6 +9,9 @@ import pytest
 
 import hidiv as hd
 from hidiv.errors import counted
+from hidiv.files.csv_values import values_from_text
+from hidiv.files.named_matrices import matrix_from_text
+from hidiv.fitting.bootstrap_result import summary
 
 ONE = hd.Model([1.0], [[1.0]], hd.Poisson([2.0]))
 TWO = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 4.0]))
@@ -27,6 +30,19 @@ SAID = {
     "columns": lambda: hd.Evidence([[1.0]], lower=[[1.0, 2.0]]),
     "families": lambda: hd.Model([1.0], [[1.0]], hd.Poisson([2.0, 3.0])),
     "lengths": lambda: hd.posterior_kl_batch(ONE, ONE, [1.0], lengths=[2]),
+    "symbols": lambda: hd.Model([1.0], [[1.0]], hd.Categorical([[1.0]]), symbol_names=["a", "b"]),
+    "symbol columns": lambda: hd.Model([1.0], [[1.0]], hd.Categorical([[1.0]]), symbol_names=[["a"], None]),
+    "state names": lambda: hd.Model([1.0], [[1.0]], hd.Poisson([2.0]), state_names=["a", "b"]),
+    "values": lambda: hd.log_likelihood(ONE, [[1.0, 2.0]]),
+    "trees": lambda: hd.fit([[1.0, 2.0]], [2, 2], 1, "poisson"),
+    "group families": lambda: hd.fit([1.0, 2.0], None, 1, ["poisson", "poisson"]),
+    "nearly empty states": lambda: hd.fit(
+        [0.0, 9.0, 9.0], None, 2, "poisson", start=hd.Model([1, 0], [[0, 1], [0, 1]], hd.Poisson([1, 9])), max_iter=1
+    ),
+    "infinite replicates": lambda: summary(2.0, np.array([2.0, np.inf, 2.0]), None, None),
+    "one replicate": lambda: summary(2.0, np.array([2.0, 3.0]), np.array([0.5]), 2.0),
+    "one pair": lambda: matrix_from_text(",a\nb,1,2\n", "x.csv"),
+    "one field": lambda: values_from_text("1\n2,3\n", "x.csv"),
 }
 
 
@@ -42,3 +58,4 @@ def test_one_is_singular(said):
 def test_counts():
     assert [counted(n, "state") for n in (0, 1, 2)] == ["0 states", "1 state", "2 states"]
     assert counted(2, "child", "children") == "2 children"
+    assert [counted(text, "node") for text in ("0.5", "1", "1.2")] == ["0.5 nodes", "1 node", "1.2 nodes"]

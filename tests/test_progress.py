@@ -19,10 +19,13 @@ CALLS = {
     "bootstrap_divergence": lambda progress: hd.bootstrap_divergence(
         P, P, X, X, replicates=2, max_iter=2, seed=1, progress=progress
     ),
+    "choose": lambda progress: hd.choose(
+        X, None, (1, 2), "gaussian", n_init=1, max_iter=3, polish=False, seed=0, progress=progress
+    ),
     "compare": lambda progress: hd.compare(P, Q, 5, max_seconds=0.2, progress=progress),
     "fit": lambda progress: hd.fit(X, None, 2, n_init=1, max_iter=3, seed=0, progress=progress),
     "montecarlo": lambda progress: hd.montecarlo(P, Q, 4, samples=50, seed=1, progress=progress),
-    "nearest": lambda progress: hd.nearest([P], [P, Q], 4, k=1, quantity="aligned", progress=progress),
+    "nearest": lambda progress: hd.nearest([P], [P, Q], 4, 1, quantity="aligned", progress=progress),
     "observed_kl": lambda progress: hd.observed_kl(
         P, Q, 4, method="montecarlo", max_samples=500, seed=1, progress=progress
     ),
@@ -70,3 +73,13 @@ def test_what_is_wanted_ends_with_the_call(capsys):
     assert "a [############------------]" in capsys.readouterr().err
     Progress("b").show(0.5)
     assert capsys.readouterr().err == ""
+
+
+def test_choosing_is_one_piece_of_work():
+    shares = []
+    hd.choose(
+        X, None, (1, 2), by="held-out", folds=2, n_init=1, max_iter=3, seed=0, progress=lambda *s: shares.append(s)
+    )
+    assert shares == sorted(shares)
+    assert shares[0][0] < 1 / 6
+    assert shares[-1][0] > 5 / 6

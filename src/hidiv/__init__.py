@@ -58,12 +58,12 @@ if TYPE_CHECKING:
     from hidiv.emissions.families.silent import Silent as Silent
     from hidiv.emissions.families.von_mises import VonMises as VonMises
     from hidiv.errors import HidivError as HidivError
-    from hidiv.files.reading import load as load
-    from hidiv.files.writing import save as save
+    from hidiv.files.loading import load as load
+    from hidiv.files.saving import save as save
     from hidiv.fitting.bootstrap import BootstrapResult as BootstrapResult
     from hidiv.fitting.bootstrap import bootstrap_divergence as bootstrap_divergence
     from hidiv.fitting.fit import fit as fit
-    from hidiv.fitting.result import FitResult as FitResult
+    from hidiv.fitting.fit_result import FitResult as FitResult
     from hidiv.fitting.selection import Choice as Choice
     from hidiv.fitting.selection import choose as choose
     from hidiv.inference.decoding import viterbi as viterbi
@@ -81,7 +81,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Public name -> module; imported when first asked for (PEP 562), so that `import hidiv` costs next to nothing.
+# Public name -> module, imported at first use (PEP 562), so that `import hidiv` takes almost no time.
 _HOMES = {
     "Alignment": "divergences.alignment.align",
     "Bernoulli": "emissions.families.bernoulli",
@@ -96,7 +96,7 @@ _HOMES = {
     "Divergence": "divergences.result",
     "Evidence": "models.evidence",
     "Exponential": "emissions.families.exponential",
-    "FitResult": "fitting.result",
+    "FitResult": "fitting.fit_result",
     "Gamma": "emissions.families.gamma",
     "Gaussian": "emissions.families.gaussian",
     "GeneralizedGaussian": "emissions.families.generalized_gaussian",
@@ -135,7 +135,7 @@ _HOMES = {
     "joint_kl": "divergences.joint.kl",
     "joint_kl_rate": "divergences.joint.kl",
     "joint_renyi": "divergences.joint.renyi",
-    "load": "files.reading",
+    "load": "files.loading",
     "log_likelihood": "inference.likelihood",
     "montecarlo": "divergences.montecarlo",
     "nearest": "comparison.neighbours.nearest",
@@ -148,7 +148,7 @@ _HOMES = {
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
     "samples_to_tell_apart": "divergences.telling_apart.tell_apart",
-    "save": "files.writing",
+    "save": "files.saving",
     "smooth": "inference.smoothing",
     "smoothed": "adapters.smoothed",
     "to_hmmlearn": "adapters.hmmlearn",

@@ -1,4 +1,4 @@
-"""Numbers that callers hand in: whole numbers, tolerances and seeds, each checked in one way."""
+"""Checks of arguments that are whole numbers, tolerances or seeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def whole(
     of: str = "",
     error: type[HidivError] = HidivError,
 ) -> int:
-    """A whole number from `least`, to `most` where that is said; `of` names what there are `most` of."""
+    """The value as an int, refused unless it is whole and from `least` to `most`; `of` names what `most` counts."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
         upto = "" if most == inf else f" to the {counted(most, of.removesuffix('s'))}"
         refuse(error, place, f"must be a whole number from {least}{upto}", value)
@@ -29,7 +29,7 @@ def whole(
 
 
 def number(place: str, value: Any, *, endless: bool = False) -> float:
-    """A number from 0; infinite only where that has a meaning."""
+    """The value as a float, refused unless it is a number from 0; infinite is allowed with `endless`."""
     if not isinstance(value, int | float | np.floating) or isinstance(value, bool) or isnan(value) or value < 0:
         refuse(HidivError, place, "must be a number from 0", value)
     if not endless and not isfinite(value):
@@ -38,12 +38,12 @@ def number(place: str, value: Any, *, endless: bool = False) -> float:
 
 
 def generator(seed: Seed) -> np.random.Generator:
-    """The random numbers of a seed; a generator goes on where it is, None starts anywhere."""
+    """The generator of a seed; a generator is returned as it is, None gives an unpredictable one."""
     return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed_number(seed))
 
 
 def seed_number(seed: Any) -> int | None:
-    """A seed that is not a generator."""
+    """A seed that is no generator, as an int or None; anything else is refused."""
     if seed is not None and (not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0):
         refuse(HidivError, "seed", "must be a whole number from 0, a numpy Generator or None", seed)
     return None if seed is None else int(seed)

@@ -1,4 +1,4 @@
-"""The errors hidiv raises, and the one way to word them: place, rule, value, remedy."""
+"""The errors that hidiv raises, and the form of their messages: place, rule, value, remedy."""
 
 from __future__ import annotations
 
@@ -6,71 +6,86 @@ from typing import NoReturn
 
 
 class HidivError(ValueError):
-    """Anything wrong with what was handed in; the message is one sentence fit for a user."""
+    """The base of all errors that hidiv raises; a ValueError.
+
+    The message is one sentence for the user: the place, the rule it breaks, the value and a remedy. The kinds of errors
+    are in `hidiv.errors`.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> try:
+    ...     hd.Model([0.5, 0.6], [[0.9, 0.1], [0.2, 0.8]], hd.Silent(2))
+    ... except hd.HidivError as error:
+    ...     print(error)
+    initial: probabilities must sum to 1 within 1e-08, got 1.1; rescale them
+    """
 
 
 class InvalidModel(HidivError):
-    """A model, or one of its emission families, breaks a rule of its own."""
+    """A model, or one of its emission families, is not valid."""
 
 
 class InvalidTree(HidivError):
-    """A tree is not a tree, or is not written as one."""
+    """A tree is not valid."""
 
 
 class InvalidEvidence(HidivError):
-    """Evidence is malformed, or does not fit the model or the tree it is used with."""
+    """Evidence is not valid, or does not fit the model or the tree."""
 
 
 class IncompatibleModels(HidivError):
-    """Two models, or a model and a tree, cannot be compared in the way asked for."""
+    """Two models, or a model and a tree, do not fit each other."""
 
 
 class ImpossibleEvidence(HidivError):
-    """Evidence that a model gives probability zero."""
+    """A model gives the evidence probability zero."""
 
 
 class InvalidFile(HidivError):
-    """A file is not what it should be."""
+    """A file cannot be read or written, or does not hold what it should."""
 
 
 class OutOfRange(HidivError):
-    """A finite value that no double can hold."""
+    """A result is finite but beyond the range of doubles."""
 
 
 class MissingExtra(HidivError):
-    """An optional library is needed and not installed."""
+    """An optional library is not installed."""
 
 
 def refuse(error: type[HidivError], place: str, rule: str, value: object = None, remedy: str = "") -> NoReturn:
-    """Raise `error` with the one sentence form: place: rule, got value; remedy."""
+    """Raise `error` with a message of the form "place: rule, got value; remedy"."""
     raise error(sentence(place, rule, value, remedy))
 
 
 def sentence(place: str, rule: str, value: object = None, remedy: str = "") -> str:
-    """'place: rule, got value; remedy.', leaving out what is not given; long values are cut."""
+    """The text "place: rule, got value; remedy" without the parts that are not given; long values are shortened."""
     got = "" if value is None else f", got {shown(value)}"
     then = f"; {remedy}" if remedy else ""
     return f"{place}: {rule}{got}{then}"
 
 
 def shown(value: object) -> str:
-    """A value as it should stand in a sentence: short, on one line, no control characters."""
+    """A value for a message: at most 80 characters on one line, without control characters."""
     text = value if isinstance(value, str) else _written(value)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= 80 else text[:38] + "..." + text[-39:]  # the end of a path says most
+    return text if len(text) <= 80 else text[:38] + "..." + text[-39:]  # the end of a path matters most
 
 
-def counted(number: float, what: str, many: str = "") -> str:
-    """(1, "node") -> "1 node", (2, "node") -> "2 nodes"; `many` where the plural is not the word and an s.
+def counted(number: float | str, what: str, many: str = "") -> str:
+    """A number with its noun, singular for 1; `many` is the plural of words that take more than an s.
 
-    >>> counted(1, "state"), counted(0, "state"), counted(2, "family", "families")
-    ('1 state', '0 states', '2 families')
+    A number already written as text is kept as written.
+
+    >>> counted(1, "state"), counted(0, "state"), counted(2, "family", "families"), counted("0.3", "node")
+    ('1 state', '0 states', '2 families', '0.3 nodes')
     """
-    return f"{number} {what}" if number == 1 else f"{number} {many or what + 's'}"
+    return f"{number} {what}" if number in (1, "1") else f"{number} {many or what + 's'}"
 
 
 def _written(value: object) -> str:
-    """The repr, of the number alone where an array holds one; what cannot be written out is named by its type."""
+    """The repr, of an array with one entry that of the number; values without a repr are named by their type."""
     try:
         return repr(value.item() if hasattr(value, "item") and getattr(value, "size", 2) == 1 else value)
     except (ValueError, RecursionError):  # integers of thousands of digits, lists thousands deep

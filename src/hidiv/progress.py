@@ -1,4 +1,4 @@
-"""How far long work has come: a line on the terminal, or whatever the caller wants to be told."""
+"""The progress of long work: a line on the terminal, or calls of a function that the caller gave."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PATIENCE = 1.0  # seconds before anything is shown
 PAUSE = 0.1  # seconds between two lines
 WIDTH = 24
 
-# What a parameter `progress` takes. None: a line on a terminal, from the first second on, and nothing in a pipe. True:
-# the line wherever the output goes (a notebook is no terminal). False: nothing. A function: called with (done, total).
+# The values of a parameter `progress`. None: a line on a terminal after the first second, nothing in a pipe. True: the
+# line wherever the output goes (a notebook is no terminal). False: nothing. A function: called with (done, total).
 Wanted = bool | Callable[[float, float], object] | None
 Function = TypeVar("Function", bound=Callable[..., Any])
 _wanted: ContextVar[Wanted] = ContextVar("wanted", default=None)
@@ -25,7 +25,7 @@ _wanted: ContextVar[Wanted] = ContextVar("wanted", default=None)
 
 @contextmanager
 def reporting(wanted: Wanted) -> Iterator[None]:
-    """While this lasts all work reports as wanted; None leaves it to whoever called."""
+    """Within this context all work reports as wanted; None leaves the setting of the context around it."""
     if not (wanted is None or isinstance(wanted, bool) or callable(wanted)):
         rule = "must be True, False, None or a function of what is done and how much there is"
         refuse(HidivError, "progress", rule, wanted)
@@ -40,7 +40,7 @@ def reporting(wanted: Wanted) -> Iterator[None]:
 
 
 def reported(function: Function) -> Function:
-    """A function whose keyword `progress` holds for all that it calls; it need not hand it on."""
+    """A decorator: the keyword `progress` of the function applies to all it calls, without being passed on."""
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -51,7 +51,7 @@ def reported(function: Function) -> Function:
 
 
 class Progress:
-    """Shows how far a piece of work has come; used as a context, it removes its line at the end.
+    """Shows the progress of a piece of work; used as a context manager, it removes its line at the end.
 
     >>> with Progress("drawing") as progress:
     ...     progress.show(0.5, "200 sequences")
@@ -73,7 +73,7 @@ class Progress:
             sys.stderr.flush()
 
     def show(self, done: float, words: str = "", total: float = 1.0) -> None:
-        """How much of `total` is done, and where it stands in words."""
+        """Report that `done` of `total` is done, with words to show after the bar."""
         done = min(max(done, 0), total)
         if callable(self.wanted):
             self.wanted(done, total)

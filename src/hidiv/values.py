@@ -1,4 +1,4 @@
-"""Objects that are what they hold: equal, hashed, copied and pickled by value, arrays included."""
+"""Objects that are equal, hashed, copied and pickled by value, their arrays included."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 class Sentences(tuple[str, ...]):
-    """Texts that cannot change; equal to a list of the same texts as to a tuple of them."""
+    """A tuple of texts that is also equal to a list of the same texts."""
 
     __slots__ = ()
 
@@ -24,10 +24,10 @@ class Sentences(tuple[str, ...]):
 
 
 class Value:
-    """A frozen dataclass whose arrays count by their numbers, and stay read-only after a copy or a pickle."""
+    """Base of frozen dataclasses: arrays are compared entry by entry and stay read-only in copies and pickles."""
 
     def _held(self) -> Any:
-        """What two equal objects have alike."""
+        """What is compared between two objects."""
         return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
@@ -37,7 +37,7 @@ class Value:
         return hash((type(self).__name__, hashable(self._held())))
 
     def __getstate__(self) -> dict[str, Any]:
-        # Fields alone: what was worked out from them and kept can be worked out again.
+        # Only fields: cached values can be computed again.
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -45,7 +45,7 @@ class Value:
 
 
 def restore(obj: object, state: Mapping[str, Any]) -> None:
-    """The attributes an object had before it was pickled; numpy gives arrays back writable, here they are frozen."""
+    """Set the attributes of an unpickled object, with arrays read-only, as numpy restores them writable."""
     for key, value in state.items():
         if isinstance(value, np.ndarray):
             value.flags.writeable = False
@@ -53,7 +53,7 @@ def restore(obj: object, state: Mapping[str, Any]) -> None:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal, arrays by shape and entries (NaN equals NaN), containers by what they hold."""
+    """Whether two values are equal: arrays by shape and entries (NaN equals NaN), containers by their members."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -66,7 +66,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def hashable(value: Any) -> Any:
-    """The same value as something that can be hashed: equal values give equal ones."""
+    """A hashable form of a value; equal values have equal ones."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "OUS":
             return (value.shape, tuple(value.ravel().tolist()))

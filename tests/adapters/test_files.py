@@ -247,7 +247,7 @@ def test_a_text_too_long_is_refused_before_it_is_taken_apart(monkeypatch):
 
 
 def test_a_tree_is_not_among_them(tmp_path):
-    from hidiv.files.reading import load_tree
+    from hidiv.files.loading import load_tree
 
     path = tmp_path / "two.hmm"
     path.write_text(jahmm(*SYMBOLS))

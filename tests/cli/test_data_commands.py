@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -59,6 +60,41 @@ def test_sample_to_standard_output_is_the_same_for_a_seed() -> None:
     assert first == second
     assert first.splitlines()[0] == "x"
     assert len(first.splitlines()) == 6
+
+
+def test_symbols_are_sampled_by_their_names(tmp_path: Path) -> None:
+    path, out = str(tmp_path / "weather.json"), str(tmp_path / "x.csv")
+    names = ["dry, cold", "x", 'so "wet"']
+    family = hd.Categorical([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])
+    model = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], family, symbol_names=names)
+    hd.save(model, path)
+    x = hd.sample(model, 30, seed=1)[1]
+    drawn = [names[int(symbol)] for symbol in x]
+    hidiv("sample", path, "--tree", "chain:30", "--seed", "1", "-o", out)
+    with open(out, newline="") as file:
+        assert list(csv.reader(file)) == [["x_"], *([name] for name in drawn)]
+    told = json.loads(hidiv("influence", path, "--data", out, "--json").stdout)
+    assert told["by_node"] == hd.influence(model, x).tolist()
+    sampled = json.loads(hidiv("sample", path, "--tree", "chain:30", "--seed", "1", "--json").stdout)
+    assert sampled["x"] == drawn
+
+
+@pytest.mark.parametrize("name", ["7", "na", " wet", "a\u2028b"])
+def test_names_a_file_would_not_give_back_stay_numbers(tmp_path: Path, name: str) -> None:
+    path, out = str(tmp_path / "weather.json"), str(tmp_path / "x.csv")
+    model = hd.Model([1.0], [[1.0]], hd.Categorical([[0.5, 0.5]]), symbol_names=["dry", name])
+    hd.save(model, path)
+    x = hd.sample(model, 20, seed=2)[1]
+    hidiv("sample", path, "--tree", "chain:20", "--seed", "2", "-o", out)
+    assert [float(line) for line in Path(out).read_text().splitlines()[1:]] == x.tolist()
+
+
+def test_nothing_shown_is_null(tmp_path: Path) -> None:
+    path = str(tmp_path / "silent_root.json")
+    hd.save(hd.Model([1.0], [None, [[1.0]]], [hd.Silent(1), hd.Poisson([2.0])]), path)
+    sampled = json.loads(hidiv("sample", path, "--tree", "regular:2x2", "--seed", "1", "--json").stdout)
+    assert sampled["x"][0] is None
+    assert None not in sampled["x"][1:]
 
 
 @pytest.mark.parametrize(

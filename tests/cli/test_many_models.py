@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.files.matrices import read_matrix
+from hidiv.files.named_matrices import read_matrix
 from tests.cli.running import CHAINS, hidiv, refusal
 from tests.comparison.many import stacked
 

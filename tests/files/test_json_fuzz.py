@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import hidiv as hd
 from hidiv.emissions.registry import FAMILIES
 from hidiv.files.formats import from_text, to_text
-from hidiv.files.reading import decoded
+from hidiv.files.loading import decoded
 from tests.files.examples import models
 from tests.refusals import found_or_refused
 

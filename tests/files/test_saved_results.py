@@ -10,7 +10,7 @@ import pytest
 import hidiv as hd
 from hidiv.errors import InvalidFile
 from hidiv.files.formats import from_text, to_text
-from hidiv.files.reading import load_model
+from hidiv.files.loading import load_model
 
 P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]), name="rain")
 Q = hd.Model([1.0, 0.0], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))

@@ -10,9 +10,9 @@ import pytest
 import hidiv as hd
 from benchmarks.bootstrap_size import interval, rejected
 from hidiv.errors import HidivError
+from hidiv.fitting.bootstrap_measures import drawn_observed, many
 from hidiv.fitting.bootstrap_result import standard_error, summary
-from hidiv.fitting.forest import forest_of
-from hidiv.fitting.measures import drawn_observed, many
+from hidiv.fitting.evidence_forest import forest_of
 from hidiv.fitting.simulation import redrawn
 
 P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 8.0]))
@@ -125,7 +125,7 @@ def test_observed_is_the_default_and_takes_any_numbers_of_states():
 @pytest.mark.parametrize("seed", range(3))
 def test_quick_observed_divergences(seed, monkeypatch):
     """Against every word listed: draws of both models, right for near and far pairs and whatever they exclude."""
-    monkeypatch.setattr("hidiv.fitting.measures.SEED", seed)
+    monkeypatch.setattr("hidiv.fitting.bootstrap_measures.SEED", seed)
     a = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]))
     near = hd.Model([0.4, 0.6], [[0.85, 0.15], [0.25, 0.75]], hd.Categorical([[0.65, 0.2, 0.15], [0.1, 0.35, 0.55]]))
     far = hd.Model([0.4, 0.6], [[0.5, 0.5], [0.5, 0.5]], hd.Categorical([[0.1, 0.1, 0.8], [0.1, 0.8, 0.1]]))
@@ -183,7 +183,7 @@ def test_few_replicates_and_values_outside_their_interval_have_a_word():
         "the value lies above its interval: fitting anew adds about 0.6, and the interval is that of the divergence "
         "without it",
     )
-    assert "p-value 1: the smallest that 1 replicates allow is 0.5, too few to tell" in repr(above)
+    assert "p-value 1: the smallest that 1 replicate allows is 0.5, too few to tell" in repr(above)
     assert summary(1.0, np.array([0.5, 1.6]), None, None).notes == ()
     endless = summary(np.inf, np.array([1.0, np.inf]), np.array([1.0]), np.inf)
     assert (endless.lower, endless.upper, endless.std_error, endless.bias) == (0.0, np.inf, np.inf, 0.0)

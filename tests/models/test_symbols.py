@@ -47,6 +47,13 @@ def test_names_travel(tmp_path: Path):
     again = hd.load(tmp_path / "dna.json")
     assert again == DNA
     assert again.symbol_names == DNA.relabel([1, 0]).symbol_names == (("A", "C", "G", "T"),)
+    for other in (
+        DNA.renamed("dna"),
+        hd.as_model(DNA, name="dna"),
+        hd.smoothed(DNA, 0.1),
+        hd.as_model(DNA, floor=0.01),
+    ):
+        assert other.symbol_names == DNA.symbol_names
     assert "symbol_names" not in hd.Model([1.0], [[1.0]], hd.Categorical([[0.5, 0.5]])).to_dict()
     both = hd.Product([hd.Categorical([[0.5, 0.5]]), hd.Gaussian([0.0], std=[1.0])])
     mixed = hd.Model([1.0], [[1.0]], both, symbol_names=[["no", "yes"], None])
@@ -58,7 +65,7 @@ def test_names_travel(tmp_path: Path):
     (["A", "C", "G"], "symbol_names: must name the 4 symbols of categorical, got 3"),
     (["A", "C", "G", "G"], "symbol_names: must all differ"),
     ("ACGT", "symbol_names: needs the names of all symbols"),
-    ([["A", "C", "G", "T"], None], "symbol_names: needs one entry for each of the 1 columns, got 2"),
+    ([["A", "C", "G", "T"], None], "symbol_names: needs one entry for each of the 1 column, got 2"),
     ([[1, 2, 3, 4]], "symbol_names: needs the names of all symbols"),
 ])  # fmt: skip
 def test_names_that_do_not_fit(names, said):

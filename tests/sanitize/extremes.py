@@ -23,14 +23,18 @@ def laws(rng, rows, k):
 
 
 def family(rng, kind, k):
-    """K laws, ordinary or extreme."""
-    far = 10.0 ** rng.choice([0, 0, 3, 100, 290])
+    """K laws, ordinary or extreme, up to the largest parameters that are allowed."""
+
+    def sizes(*units):
+        return np.minimum(np.exp(rng.normal(size=k)) * rng.choice(units), 1e300)
+
+    far = 10.0 ** rng.choice([0, 0, 3, 100, 300])
     if kind == "gaussian":
-        return hd.Gaussian(rng.normal(size=k) * far, std=np.exp(rng.normal(size=k)) * rng.choice([1.0, far]))
+        return hd.Gaussian(rng.normal(size=k) * far, std=sizes(1.0, far))
     if kind == "poisson":
-        return hd.Poisson(np.exp(rng.normal(size=k)) * rng.choice([1.0, 1e-3, 1e10, far]))
+        return hd.Poisson(sizes(1.0, 1e-3, 1e10, far))
     if kind == "laplace":
-        return hd.Laplace(rng.normal(size=k), np.exp(rng.normal(size=k)) * rng.choice([1.0, far]))
+        return hd.Laplace(rng.normal(size=k), sizes(1.0, far))
     if kind == "geometric":
         return hd.Geometric(rng.random(k) * rng.choice([1.0, 1e-8, 1e-100]) + 1e-300)
     return hd.Categorical(laws(rng, k, 3))

@@ -1,4 +1,4 @@
-"""Whatever stands for a model becomes one here."""
+"""`as_model`: from the objects of other libraries to a Model."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from importlib import import_module
 
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
-from hidiv.models.smoothing import with_floor
+from hidiv.models.zero_filling import with_floor
 
-# Package a class comes from -> module of this folder whose `read` turns an object of it into a Model. Found by name:
-# nobody's library is imported here, whoever has an object of it has imported it.
+# Package of a class -> module of this folder whose `read` converts an object of it to a Model. Packages are found by
+# name: no library is imported here, as whoever has an object of one has imported it.
 LIBRARIES = {
     "hmmlearn": "hidiv.adapters.hmmlearn",
     "pomegranate": "hidiv.adapters.pomegranate",
@@ -23,15 +23,43 @@ LIBRARIES = {
 
 
 def as_model(obj: object, *, name: str | None = None, floor: float | None = None) -> Model:
-    """A Model as it is, that of a fit; a dict in the form of a model file, or a model of a library we know, converted.
+    """Convert whatever stands for a model to a Model.
 
-    dynamax keeps parameters apart: give the tuple (model, params). docs/adapters.md says what each library brings.
-    `name` gives the model another name. `floor` fills zeros: every probability p of a law of n entries becomes
-    (1 - n floor) p + floor, in the laws that `hd.smoothed` names.
+    All functions that take a model convert it in this way.
 
+    Parameters
+    ----------
+    obj : Model, FitResult, mapping or object of a supported library
+        A Model as it is, the model of a fit, a mapping in the form of a model file, or a model of hmmlearn,
+        pomegranate, dynamax, Pyro, TensorFlow Probability, statsmodels or deeptime. dynamax keeps parameters apart:
+        give the tuple (model, params). docs/adapters.md describes each library.
+    name : str, optional
+        Another name for the model. By default it keeps its own.
+    floor : float, optional
+        Fills zeros: every probability p of a law of n entries becomes (1 - n floor) p + floor, in the laws that
+        `hd.smoothed` names. By default zeros stay.
+
+    Returns
+    -------
+    Model
+        The model; `obj` itself where it is one already.
+
+    Raises
+    ------
+    InvalidModel
+        Where the object is no model that can be read, or its parameters break a rule.
+
+    See Also
+    --------
+    smoothed : fills zeros by a weight.
+    to_hmmlearn : the other direction.
+
+    Examples
+    --------
+    >>> import hidiv as hd
     >>> coin = {"initial": [1.0], "transition": [[1.0]], "emission": {"family": "bernoulli", "probs": [0.5]}}
-    >>> as_model(coin)
-    Model: 1 state, bernoulli emission
+    >>> hd.as_model(coin, name="coin")
+    Model 'coin': 1 state, bernoulli emission
     """
     model = _read(obj)
     if floor is not None:
@@ -40,15 +68,16 @@ def as_model(obj: object, *, name: str | None = None, floor: float | None = None
 
 
 def _read(obj: object) -> Model:
+    """The model an object stands for, before a name or a floor."""
     if isinstance(obj, Model):
         return obj
     if isinstance(obj, Mapping):
         return Model.from_dict(obj)
     library = library_of(obj)
     if library is None:
-        held = getattr(obj, "model", None)  # a fit, and whatever else is a model with something to say about it
-        if isinstance(held, Model):
-            return held
+        inner = getattr(obj, "model", None)  # a fit, or any other object that holds a model
+        if isinstance(inner, Model):
+            return inner
         refuse(
             InvalidModel,
             "model",
@@ -63,7 +92,7 @@ def _read(obj: object) -> Model:
 
 
 def as_models(p: object, q: object) -> tuple[Model, Model]:
-    """Both sides of a comparison, a refusal saying which side it is about."""
+    """Both sides of a comparison; messages say which side they are about."""
     models = []
     for side, obj in (("p", p), ("q", q)):
         try:
@@ -74,11 +103,12 @@ def as_models(p: object, q: object) -> tuple[Model, Model]:
 
 
 def library_of(obj: object) -> str | None:
-    """The first library among the classes an object descends from; of a tuple, that of its first member."""
+    """The library of an object's class or of its bases; of a tuple, that of its first member; None for others."""
     first = obj[0] if isinstance(obj, tuple) and obj else obj
     packages = (each.__module__.partition(".")[0] for each in type(first).__mro__)
     return next((package for package in packages if package in LIBRARIES), None)
 
 
 def _called(obj: object) -> str:
+    """The name of an object's class."""
     return type(obj[0] if isinstance(obj, tuple) else obj).__name__

@@ -13,7 +13,7 @@ from hidiv.models.model import Model
 
 
 def read(obj: Any) -> Model:
-    """The model of a HiddenMarkovModel; estimators and posteriors hold one or many, and say so."""
+    """The model of a HiddenMarkovModel; messages for estimators and posteriors name the model to give instead."""
     names = class_names(obj)
     if "HiddenMarkovModel" not in names:
         if "BayesianHMMPosterior" in names:
@@ -29,9 +29,10 @@ def read(obj: Any) -> Model:
 
 
 def _outputs(output: Any) -> Family:
+    """The family of an output model."""
     names = class_names(output)
     if "DiscreteOutputModel" in names:
-        # Symbols are the columns of the table, whatever they were called in the data.
+        # Symbols are numbered by the columns of the table, whatever their names in the data.
         return Categorical(laws("output_probabilities", output.output_probabilities, (2,)))
     if "GaussianOutputModel" in names:
         return Gaussian(numbers("means", output.means, (1,)), std=numbers("sigmas", output.sigmas, (1,)))
@@ -39,4 +40,5 @@ def _outputs(output: Any) -> Family:
 
 
 def _dense(matrix: Any) -> Any:
+    """The matrix as a dense one."""
     return matrix.toarray() if hasattr(matrix, "toarray") else matrix

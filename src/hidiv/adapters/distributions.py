@@ -1,4 +1,4 @@
-"""Distribution objects of torch, Pyro and TensorFlow Probability: one law a state, read by the name of their class."""
+"""Distributions of torch, Pyro and TensorFlow Probability, read by the names of their classes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Shape = tuple[int, ...]
 def family_of(place: str, law: Any, n_states: int) -> Family:
     """The family of a distribution whose batch is the states: (K,), or (K, F) inside Independent."""
     inner = _inside(law)
-    # Axes before the states, time and batch, may be there and hold one law.
+    # Axes before that of the states (time, batch) are allowed where they have length 1.
     before = len(_shape(law)) - 1
     shape = _shape(inner)[max(before, 0) :]
     if before < 0 or any(n != 1 for n in _shape(law)[:-1]) or shape[0] != n_states or len(shape) > 2:
@@ -53,18 +53,19 @@ def _read(place: str, law: Any, shape: Shape) -> Family:
 
 
 def _inside(law: Any) -> Any:
-    """What Independent holds."""
+    """The distribution inside Independent; others as they are."""
     if "Independent" not in class_names(law):
         return law
     return law.base_dist if hasattr(law, "base_dist") else law.distribution
 
 
 def _shape(law: Any) -> Shape:
+    """The batch shape as a tuple of ints."""
     return tuple(int(n) for n in law.batch_shape)
 
 
 def parameter(law: Any, name: str) -> Any:
-    """A parameter however it was given: TensorFlow Probability has `probs_parameter()` for probs or logits."""
+    """A parameter, whichever way it was given: TensorFlow Probability has `probs_parameter()` for probs or logits."""
     method = getattr(law, f"{name}_parameter", None)
     value = method() if method is not None else getattr(law, name)
     logarithm = getattr(law, f"log_{name}", None)
@@ -74,39 +75,40 @@ def parameter(law: Any, name: str) -> Any:
 
 
 def _filled(place: str, law: Any, name: str, shape: Shape) -> Array:
-    """A parameter (K,) or (K, F); libraries let scalars stand for all states."""
+    """A parameter (K,) or (K, F); a scalar is repeated for all states."""
     value = numbers(f"{place}.{name}", parameter(law, name), range(6))
     return np.array(np.broadcast_to(value, _shape(law))).reshape(shape)
 
 
 def _probs(place: str, law: Any, shape: Shape) -> Array:
-    """(K, M) or (K, F, M)."""
+    """Probabilities of symbols, (K, M) or (K, F, M)."""
     probs = laws(f"{place}.probs", parameter(law, "probs"), range(1, 7))
     return np.array(np.broadcast_to(probs, (*_shape(law), probs.shape[-1]))).reshape(*shape, probs.shape[-1])
 
 
 def _symbols(place: str, law: Any, shape: Shape) -> Family:
-    """(K, M), or (K, F, M) for F independent symbols."""
+    """A categorical law, or a product of F of them."""
     probs = _probs(place, law, shape)
     return Categorical(probs) if len(shape) == 1 else Product([Categorical(probs[:, f]) for f in range(shape[1])])
 
 
 def _columns(family: Callable[..., Family], *names: str) -> Callable[[str, Any, Shape], Family]:
-    """A family whose parameters have the names given, in the order of its constructor."""
+    """A reader for a family whose parameters have these names, in the order of its constructor."""
     return lambda place, law, shape: family(*(_filled(place, law, name, shape) for name in names))
 
 
 def _normal(place: str, law: Any, shape: Shape) -> Family:
+    """A normal law of independent columns."""
     return Gaussian(_filled(place, law, "loc", shape), std=_filled(place, law, "scale", shape))
 
 
 def _negative_binomial(place: str, law: Any, shape: Shape) -> Family:
-    """probs is there the chance to go on, here the chance to stop."""
+    """The negative binomial law; `probs` is the complement of `prob` here."""
     return NegativeBinomial(_filled(place, law, "total_count", shape), 1.0 - _filled(place, law, "probs", shape))
 
 
 def _multinomial(place: str, law: Any, shape: Shape) -> Family:
-    """Rows of counts; several side by side under Independent."""
+    """A multinomial law; under Independent, a product of several."""
     trials, probs = _filled(place, law, "total_count", shape), _probs(place, law, shape)
     if len(shape) == 1:
         return Multinomial(trials, probs)
@@ -114,7 +116,7 @@ def _multinomial(place: str, law: Any, shape: Shape) -> Family:
 
 
 def _vectors(place: str, law: Any, shape: Shape) -> Family:
-    """A normal law of vectors: the whole covariance, however it is parametrised there."""
+    """A normal law of vectors with its full covariance, whichever way it is parametrised."""
     if len(shape) > 1:
         refuse(InvalidModel, place, "vectors side by side cannot be read", f"batch {shape}")
     torch = hasattr(law, "covariance_matrix")
@@ -126,7 +128,7 @@ def _vectors(place: str, law: Any, shape: Shape) -> Family:
 
 
 def _mixture(place: str, law: Any, shape: Shape) -> Family:
-    """A mixture of C laws of one family, which has them as the last axis of its own batch: (K, C)."""
+    """A mixture of C laws of one family, whose batch is (K, C)."""
     if len(shape) > 1:
         refuse(InvalidModel, place, "columns that are mixtures each cannot be read", f"batch {shape}")
     chosen = law.mixture_distribution
@@ -154,7 +156,7 @@ READERS: dict[str, Callable[[str, Any, Shape], Family]] = {
     "MixtureSameFamily": _mixture,
     "Multinomial": _multinomial,
     "MultivariateNormal": _vectors,
-    "MultivariateNormalLinearOperator": _vectors,  # what every multivariate normal of TensorFlow Probability is
+    "MultivariateNormalLinearOperator": _vectors,  # the base of all multivariate normal laws of TensorFlow Probability
     "NegativeBinomial": _negative_binomial,
     "Normal": _normal,
     "Poisson": _columns(Poisson, "rate"),

@@ -41,14 +41,14 @@ def read(obj: Any) -> Model:
 
 
 def categorical(model: Any, params: Any) -> Family:
-    """probs (K, D, M): D independent symbols."""
+    """Categorical laws; probs (K, D, M) are D independent symbols."""
     probs = laws("emissions.probs", params.probs, (3,))
     columns: list[Family] = [Categorical(probs[:, d]) for d in range(probs.shape[1])]
     return columns[0] if len(columns) == 1 else Product(columns)
 
 
 def multinomial(model: Any, params: Any) -> Family:
-    """probs (K, D, M): D independent rows of counts, all of num_trials trials."""
+    """Multinomial laws; probs (K, D, M) are D independent rows of counts of num_trials trials."""
     probs = laws("emissions.probs", params.probs, (3,))
     trials = np.repeat(numbers("num_trials", [model.emission_component.num_trials], (1,)), len(probs))
     columns: list[Family] = [Multinomial(trials, probs[:, d]) for d in range(probs.shape[1])]
@@ -56,32 +56,37 @@ def multinomial(model: Any, params: Any) -> Family:
 
 
 def bernoulli(model: Any, params: Any) -> Family:
+    """Independent Bernoulli columns."""
     return Bernoulli(numbers("emissions.probs", params.probs, (2,)))
 
 
 def poisson(model: Any, params: Any) -> Family:
+    """Independent Poisson columns."""
     return Poisson(numbers("emissions.rates", params.rates, (2,)))
 
 
 def gamma(model: Any, params: Any) -> Family:
+    """Gamma laws."""
     return Gamma(
         numbers("emissions.concentration", params.concentration, (1,)), numbers("emissions.rate", params.rate, (1,))
     )
 
 
 def full(model: Any, params: Any) -> Family:
+    """Gaussian laws with full covariances."""
     mean = numbers("emissions.means", params.means, (2,))
     return Gaussian(mean, cov=covariances("emissions.covs", params.covs, (3,)))
 
 
 def shared(model: Any, params: Any) -> Family:
+    """Gaussian laws with one covariance for all states."""
     mean = numbers("emissions.means", params.means, (2,))
     cov = covariances("emissions.cov", params.cov, (2,))
     return Gaussian(mean, cov=np.repeat(cov[None], len(mean), axis=0))
 
 
 def low_rank(model: Any, params: Any) -> Family:
-    """cov = diag(cov_diag_factors) + W W', W the low-rank factors."""
+    """Gaussian laws with covariances diag(cov_diag_factors) + W W', W the low-rank factors."""
     mean = numbers("emissions.means", params.means, (2,))
     diagonal = numbers("emissions.cov_diag_factors", params.cov_diag_factors, (2,))
     factor = numbers("emissions.cov_low_rank_factors", params.cov_low_rank_factors, (3,))
@@ -90,7 +95,7 @@ def low_rank(model: Any, params: Any) -> Family:
 
 
 def mixture(model: Any, params: Any) -> Family:
-    """weights (K, C), means (K, C, F), and covs, or scale_diags for the diagonal one: standard deviations."""
+    """Mixtures of weights (K, C) and means (K, C, F) with covs, or with scale_diags: standard deviations."""
     weights = laws("emissions.weights", params.weights, (2,))
     mean = numbers("emissions.means", params.means, (3,))
     if hasattr(params, "covs"):
@@ -101,13 +106,13 @@ def mixture(model: Any, params: Any) -> Family:
 
 
 def diagonal(model: Any, params: Any) -> Family:
-    """scale_diags are standard deviations."""
+    """Gaussian laws with a diagonal covariance; scale_diags are standard deviations."""
     mean = numbers("emissions.means", params.means, (2,))
     return Gaussian(mean, std=numbers("emissions.scale_diags", params.scale_diags, (2,)))
 
 
 def spherical(model: Any, params: Any) -> Family:
-    """scales (K,) are standard deviations too."""
+    """Gaussian laws with one standard deviation for all columns, scales (K,)."""
     mean = numbers("emissions.means", params.means, (2,))
     scale = numbers("emissions.scales", params.scales, (1,))
     return Gaussian(mean, std=np.repeat(scale[:, None], mean.shape[1], axis=1))
@@ -133,5 +138,5 @@ REFUSED = {
     "LinearRegressionHMM": _COVARIATES,
     "LogisticRegressionHMM": _COVARIATES,
     "CategoricalRegressionHMM": _COVARIATES,
-    "LinearAutoregressiveHMM": "observations depend on those before them, which no hidden Markov model here has",
+    "LinearAutoregressiveHMM": "observations depend on earlier ones, which a Model cannot represent",
 }

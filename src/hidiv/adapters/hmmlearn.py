@@ -1,6 +1,6 @@
-"""hmmlearn: categorical, multinomial, Gaussian, Gaussian mixture and Poisson models, and back.
+"""hmmlearn: categorical, multinomial, Gaussian, Gaussian mixture and Poisson models, in both directions.
 
-A variational model stands for its point model, the one its own `score` uses: posterior means of the probabilities.
+A variational model is read as the point model that its own `score` uses: posterior means of the probabilities.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ def read(obj: Any) -> Model:
 
 
 def categorical(obj: Any) -> Family:
+    """Categorical laws."""
     return Categorical(laws("emissionprob_", attribute(obj, "emissionprob_"), (2,)))
 
 
 def poisson(obj: Any) -> Family:
+    """Independent Poisson columns."""
     return Poisson(numbers("lambdas_", attribute(obj, "lambdas_"), (2,)))
 
 
 def gaussian(obj: Any) -> Family:
-    """From `_covars_`: `covars_` is blown up to full matrices, and to wrong ones for a fitted spherical model.
+    """Gaussian laws from `_covars_`, as `covars_` expands to full matrices, wrong ones for a fitted spherical model.
 
-    There fit leaves (K, F) equal columns, which the property flattens as if they were (K,).
+    There `fit` leaves (K, F) equal columns, which the property flattens as if they were (K,).
     """
     mean = numbers("means_", attribute(obj, "means_"), (2,))
     covars, (states, features) = attribute(obj, "_covars_"), mean.shape
@@ -63,7 +65,7 @@ def gaussian(obj: Any) -> Family:
 
 
 def multinomial(obj: Any) -> Family:
-    """n_trials is one number, or the total of every observation fitted; a Model has one number of trials a state."""
+    """Multinomial laws; n_trials is a number or the total of every observation, a Model has one for each state."""
     probs = laws("emissionprob_", attribute(obj, "emissionprob_"), (2,))
     trials = np.unique(numbers("n_trials", attribute(obj, "n_trials"), (0, 1)))
     if trials.size != 1:
@@ -73,7 +75,7 @@ def multinomial(obj: Any) -> Family:
 
 
 def mixture(obj: Any) -> Family:
-    """weights (K, C), means (K, C, F); "tied" is one covariance a state here, for all its components."""
+    """Mixtures of weights (K, C) and means (K, C, F); "tied" is one covariance for all components of a state."""
     weights = laws("weights_", attribute(obj, "weights_"), (2,))
     means = numbers("means_", attribute(obj, "means_"), (3,))
     covars, kind = attribute(obj, "covars_"), obj.covariance_type
@@ -100,10 +102,32 @@ FAMILIES: dict[str, Callable[[Any], Family]] = {
 
 
 def to_hmmlearn(model: Any) -> Any:
-    """The hmmlearn model of the same law, ready to score, decode and sample; `as_model` gives ours back.
+    """Convert a model to one of hmmlearn, ready to score, decode and sample.
 
-    Categorical, multinomial, Gaussian, Gaussian mixture and Poisson emissions; groups, ends and other families have
-    no place there.
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes, with categorical, multinomial, Gaussian, Gaussian mixture or Poisson emissions,
+        without groups and without end probabilities.
+
+    Returns
+    -------
+    hmmlearn.hmm.CategoricalHMM, MultinomialHMM, GaussianHMM, GMMHMM or PoissonHMM
+        The same law; `hd.as_model` converts it back.
+
+    Raises
+    ------
+    InvalidModel
+        Where hmmlearn has no such model.
+    MissingExtra
+        Where hmmlearn is not installed.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([[1.0], [4.0]]))
+    >>> hd.as_model(hd.to_hmmlearn(p)) == p
+    True
     """
     ours = as_model(model)
     if ours.n_groups > 1:
@@ -124,12 +148,14 @@ def to_hmmlearn(model: Any) -> Any:
 
 
 def _to_categorical(hmm: Any, family: Any) -> Any:
+    """A CategoricalHMM with the emissions of a family."""
     theirs = hmm.CategoricalHMM(family.n_states)
     theirs.emissionprob_, theirs.n_features = np.array(family.probs), family.n_symbols
     return theirs
 
 
 def _to_multinomial(hmm: Any, family: Any) -> Any:
+    """A MultinomialHMM with the emissions of a family."""
     if np.ptp(family.trials):
         refuse(InvalidModel, "trials", "hmmlearn has one number of trials for all states", family.trials.tolist())
     theirs = hmm.MultinomialHMM(family.n_states, n_trials=int(family.trials[0]))
@@ -138,12 +164,14 @@ def _to_multinomial(hmm: Any, family: Any) -> Any:
 
 
 def _to_poisson(hmm: Any, family: Any) -> Any:
+    """A PoissonHMM with the emissions of a family."""
     theirs = hmm.PoissonHMM(family.n_states)
     theirs.lambdas_, theirs.n_features = np.array(wide(family.rate)), family.n_features
     return theirs
 
 
 def _to_gaussian(hmm: Any, family: Any) -> Any:
+    """A GaussianHMM with the emissions of a family, diagonal or full."""
     theirs = hmm.GaussianHMM(family.n_states, covariance_type="diag" if family.cov is None else "full")
     theirs.means_, theirs.n_features = np.array(wide(family.mean)), family.n_features
     theirs.covars_ = np.array(family.variance if family.cov is None else family.cov)
@@ -151,7 +179,7 @@ def _to_gaussian(hmm: Any, family: Any) -> Any:
 
 
 def _to_mixture(hmm: Any, family: Any) -> Any:
-    """Of Gaussian laws alone: diagonal covariances if all are, full ones else."""
+    """A GMMHMM of Gaussian laws, with diagonal covariances if all components have them, else full ones."""
     members = family.components
     if any(member.name != "gaussian" for member in members):
         names = ", ".join(member.name for member in members)
@@ -167,7 +195,7 @@ def _to_mixture(hmm: Any, family: Any) -> Any:
 
 
 def _full(family: Gaussian) -> Array:
-    """(K, F, F) whatever way the spread was given."""
+    """(K, F, F): the covariances, whichever way they were given."""
     return family.variance[:, :, None] * np.eye(family.n_features) if family.cov is None else family.cov
 
 

@@ -16,7 +16,7 @@ from hidiv.models.model import Model
 
 
 def read_text(text: str, place: str) -> Model:
-    """The model of a file `Hmm v1.0`; the probabilities written there are rounded, and rescaled here.
+    """The model of a text `Hmm v1.0`, whose rounded probabilities are rescaled.
 
     >>> text = "Hmm v1.0  NbStates 1  State Pi 1.0 A 1.0 GaussianOPDF [ 1.2 .3 ]"
     >>> read_text(text, "coin.hmm").emission.var
@@ -34,29 +34,30 @@ def read_text(text: str, place: str) -> Model:
         initial.append(tokens.number("Pi"))
         tokens.expect("A")
         transition.append(tokens.law("transition probabilities", n_states))
-        this = tokens.one_of(READERS, "the kind of observation")
-        if this != kind and kind:
-            tokens.refuse(f"all states must have {kind} observations", this)
-        kind = this
+        own_kind = tokens.one_of(READERS, "the kind of observation")
+        if own_kind != kind and kind:
+            tokens.refuse(f"all states must have {kind} observations", own_kind)
+        kind = own_kind
         laws.append(READERS[kind](tokens))
     tokens.finish()
-    return Model(tokens.mended("Pi", initial, written), transition, FAMILIES[kind](tokens, laws))
+    return Model(tokens.rescaled("Pi", initial, written), transition, FAMILIES[kind](tokens, laws))
 
 
 def _integers(tokens: Tokens) -> Any:
+    """Probabilities of integers from 0, in brackets."""
     return tokens.bracketed_law("IntegerOPDF")
 
 
 def _gaussian(tokens: Tokens) -> Any:
-    """[ mean variance ]."""
-    found = tokens.bracketed("GaussianOPDF")
-    if len(found) != 2:
-        tokens.refuse("GaussianOPDF has a mean and a variance", found)
-    return found
+    """A mean and a variance, written [ mean variance ]."""
+    values = tokens.bracketed("GaussianOPDF")
+    if len(values) != 2:
+        tokens.refuse("GaussianOPDF has a mean and a variance", values)
+    return values
 
 
 def _vectors(tokens: Tokens) -> Any:
-    """[ [ mean ] [ [ row of the covariance ] ... ] ]."""
+    """A mean and a covariance, written [ [ mean ] [ [ row of the covariance ] ... ] ]."""
     tokens.expect("[")
     mean = tokens.bracketed("the mean")
     tokens.expect("[")
@@ -68,7 +69,7 @@ def _vectors(tokens: Tokens) -> Any:
 
 
 def _mixture(tokens: Tokens) -> Any:
-    """[ [ means ] [ variances ] [ proportions ] ]."""
+    """Means, variances and proportions, written [ [ means ] [ variances ] [ proportions ] ]."""
     tokens.expect("[")
     means, variances = tokens.bracketed("the means"), tokens.bracketed("the variances")
     shares = tokens.bracketed_law("proportions")
@@ -81,26 +82,31 @@ def _mixture(tokens: Tokens) -> Any:
 
 
 def _same_size(tokens: Tokens, sizes: list[int], what: str) -> None:
+    """Refuse states of different sizes."""
     if len(set(sizes)) > 1:
         tokens.refuse(f"all states must have as many {what}", sizes)
 
 
 def _to_categorical(tokens: Tokens, laws: list[Any]) -> Family:
+    """The family of IntegerOPDF."""
     _same_size(tokens, [len(law) for law in laws], "symbols")
     return Categorical(laws)
 
 
 def _to_gaussian(tokens: Tokens, laws: list[Any]) -> Family:
+    """The family of GaussianOPDF."""
     mean, var = np.array(laws).T
     return Gaussian(mean, var=var)
 
 
 def _to_vectors(tokens: Tokens, laws: list[Any]) -> Family:
+    """The family of MultiGaussianOPDF."""
     _same_size(tokens, [len(mean) for mean, _ in laws], "columns")
     return Gaussian([mean for mean, _ in laws], cov=[cov for _, cov in laws])
 
 
 def _to_mixture(tokens: Tokens, laws: list[Any]) -> Family:
+    """The family of GaussianMixtureOPDF."""
     _same_size(tokens, [len(means) for means, _, _ in laws], "components")
     means, variances, shares = (np.array(part) for part in zip(*laws, strict=True))
     return Mixture(shares, [Gaussian(means[:, c], var=variances[:, c]) for c in range(shares.shape[1])])

@@ -1,4 +1,4 @@
-"""OpenAlea's hidden Markov trees, files `.hmt`: one or several columns of counts, tabulated or of a known law."""
+"""OpenAlea's hidden Markov trees, files `.hmt`: columns of counts, tabulated or from a parametric law."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HEADINGS = (
     "EQUILIBRIUM_HIDDEN_MARKOV_INDEPENDENT_OUT_TREE",
     "EQUILIBRIUM_HIDDEN_MARKOV_TREE",
 )
-MOST_COUNTS = 10_000  # a column's table; OpenAlea's own bounds are lower
+MOST_COUNTS = 10_000  # largest symbol of a table; OpenAlea's own bounds are lower
 
 
-class Law(NamedTuple):
-    """One state's law of one column: table (M,) of probabilities, or a law of counts that start at `low`."""
+class ObservationLaw(NamedTuple):
+    """The law of one column in one state: a table (M,), or a parametric law of counts from `low` on."""
 
     kind: str
     low: int = 0
@@ -63,7 +63,7 @@ def read_text(text: str, place: str) -> Model:
 
 
 def _columns(tokens: Tokens, n_states: int) -> Family:
-    """The output processes; a file without them is a Markov tree."""
+    """The family of the output processes; a file without any is a Markov tree."""
     if not tokens.peek():
         return Silent(n_states)
     n_columns = tokens.count("the number of output processes", least=1)
@@ -73,6 +73,7 @@ def _columns(tokens: Tokens, n_states: int) -> Family:
 
 
 def _column(tokens: Tokens, number: int, n_states: int) -> Family:
+    """The family of one output process."""
     tokens.expect("OUTPUT_PROCESS", str(number), ":")
     tabulated = tokens.one_of(("NONPARAMETRIC", "CATEGORICAL", "PARAMETRIC", "DISCRETE_PARAMETRIC"), "this kind")
     laws = []
@@ -82,8 +83,8 @@ def _column(tokens: Tokens, number: int, n_states: int) -> Family:
     return _family(tokens, number, laws)
 
 
-def _table(tokens: Tokens) -> Law:
-    """OUTPUT m : probability, for the symbols from 0 on that have any."""
+def _table(tokens: Tokens) -> ObservationLaw:
+    """The law written as lines `OUTPUT m : probability`; symbols left out have probability 0."""
     values: list[float] = []
     written: list[str] = []
     while tokens.peek() == "OUTPUT":
@@ -95,14 +96,14 @@ def _table(tokens: Tokens) -> Law:
         tokens.expect(":")
         written.append(tokens.peek())
         values.append(tokens.number("the probability"))
-    return Law("TABLE", table=tuple(tokens.mended("probabilities of symbols", values, written)))
+    return ObservationLaw("TABLE", table=tuple(tokens.rescaled("probabilities of symbols", values, written)))
 
 
-def _law(tokens: Tokens) -> Law:
-    """NAME INF_BOUND : low and what else the law has."""
+def _law(tokens: Tokens) -> ObservationLaw:
+    """The parametric law written as NAME INF_BOUND : low and further parameters."""
     kind = tokens.one_of(("BINOMIAL", "POISSON", "NEGATIVE_BINOMIAL", "UNIFORM"), "the law")
     tokens.expect("INF_BOUND", ":")
-    law = Law(kind, low=tokens.count("INF_BOUND", MOST_COUNTS))
+    law = ObservationLaw(kind, low=tokens.count("INF_BOUND", MOST_COUNTS))
     if kind in ("BINOMIAL", "UNIFORM"):
         tokens.expect("SUP_BOUND", ":")
         law = law._replace(high=tokens.count("SUP_BOUND", MOST_COUNTS, law.low))
@@ -119,8 +120,8 @@ def _law(tokens: Tokens) -> Law:
     return law
 
 
-def _family(tokens: Tokens, number: int, laws: list[Law]) -> Family:
-    """One family for all states: the law they share, a table where all are finite, else a mixture of one law each."""
+def _family(tokens: Tokens, number: int, laws: list[ObservationLaw]) -> Family:
+    """One family for all states: their common law, a table where all laws are finite, else a mixture."""
     kinds = {law.kind for law in laws}
     low = max(law.low for law in laws)
     if len(kinds) == 1 and low == 0 and kinds <= set(COUNTED):
@@ -131,19 +132,23 @@ def _family(tokens: Tokens, number: int, laws: list[Law]) -> Family:
         return Categorical([np.pad(table, (0, size - len(table))) for table in tables])
     place = f"{tokens.place}, OUTPUT_PROCESS {number}"
     if not kinds <= set(COUNTED):
-        said = ", ".join(sorted(kinds))
-        refuse(InvalidFile, place, "a uniform law beside one without a largest count cannot be represented", said)
+        described = ", ".join(sorted(kinds))
+        refuse(InvalidFile, place, "a uniform law beside one without a largest count cannot be represented", described)
     if low > 0:
-        said = ", ".join(sorted({f"{law.kind} from {law.low}" for law in laws}))
+        described = ", ".join(sorted({f"{law.kind} from {law.low}" for law in laws}))
         alike = {law.low for law in laws} == {low}
         remedy = f"subtract {low} from this column and write INF_BOUND : 0, no divergence changes" if alike else ""
         refuse(
-            InvalidFile, place, "counts without a largest one must start at 0, no law here starts later", said, remedy
+            InvalidFile,
+            place,
+            "counts without a largest one must start at 0, no law here starts later",
+            described,
+            remedy,
         )
     return _each_its_own(laws)
 
 
-COUNTED: dict[str, Callable[[list[Law]], Family]] = {
+COUNTED: dict[str, Callable[[list[ObservationLaw]], Family]] = {
     "BINOMIAL": lambda laws: Binomial([law.high for law in laws], [law.probability for law in laws]),
     "NEGATIVE_BINOMIAL": lambda laws: NegativeBinomial(
         [law.parameter for law in laws], [law.probability for law in laws]
@@ -152,18 +157,18 @@ COUNTED: dict[str, Callable[[list[Law]], Family]] = {
 }
 
 
-def _each_its_own(laws: list[Law]) -> Family:
-    """States of different laws: a mixture in which each state has all of its weight on its own."""
+def _each_its_own(laws: list[ObservationLaw]) -> Family:
+    """A mixture for states with different laws, in which each state has all its weight on its own law."""
     kinds = sorted({law.kind for law in laws})
     weights = np.array([[float(law.kind == kind) for kind in kinds] for law in laws])
-    # Where a component has no weight it repeats the law of a state that has it.
+    # Where a component has no weight it repeats the law of a state that has this kind.
     others = {kind: next(law for law in laws if law.kind == kind) for kind in kinds}
     columns = [[law if law.kind == kind else others[kind] for law in laws] for kind in kinds]
     return Mixture(weights, [COUNTED[kind](column) for kind, column in zip(kinds, columns, strict=True)])
 
 
-def _tabulated(law: Law) -> Array:
-    """(M,): probabilities of 0, 1, ..."""
+def _tabulated(law: ObservationLaw) -> Array:
+    """(M,): the probabilities of 0, 1, ... of a finite law."""
     if law.kind == "TABLE":
         return np.array(law.table)
     counts = np.arange(law.high - law.low + 1.0)

@@ -22,14 +22,14 @@ from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 from hidiv.types import Array
 
-States = Sequence[Any]  # one distribution a state
+States = Sequence[Any]  # a distribution for each state
 
 
 def read(obj: Any) -> Model:
-    """The model of a DenseHMM or SparseHMM; starts, edges and ends are kept as logarithms there.
+    """The model of a DenseHMM or SparseHMM, which keep starts, edges and ends as logarithms.
 
-    Where rows and ends sum to one, as after a fit, the chain ends: `end` is theirs. Ends nobody gave are 1/K beside
-    rows that sum to one: no probabilities, a factor of 1/K that every sequence gets; they are left out.
+    Where rows and ends sum to one, as after a fit, the model has these end probabilities. Ends that were not given are
+    1/K while the rows alone sum to one: a constant factor of every sequence, which is left out.
     """
     names = class_names(obj)
     if not {"DenseHMM", "SparseHMM"} & set(names):
@@ -43,12 +43,13 @@ def read(obj: Any) -> Model:
 
 
 def _exponentials(obj: Any, name: str) -> Array:
+    """The probabilities whose logarithms are an attribute."""
     value = np.asarray(readable(name, attribute(obj, name)), dtype=np.float64)
     return numbers(name, np.exp(value), (1, 2))
 
 
 def _dense(obj: Any, n_states: int) -> Array:
-    """(K, K) of the edges listed."""
+    """(K, K): the transitions of a sparse list of edges."""
     edges = np.zeros((n_states, n_states))
     first, second = (
         np.asarray(readable(name, attribute(obj, name))) for name in ("_edge_idx_starts", "_edge_idx_ends")
@@ -58,7 +59,7 @@ def _dense(obj: Any, n_states: int) -> Array:
 
 
 def _with_ends(edges: Array, ends: Array) -> tuple[Array, Array | None]:
-    """Transition and end, each row and its end summing to one."""
+    """Transition and end (None without), each row and its end summing to one."""
     rows = edges.sum(axis=1)
     if (np.abs(rows + ends - 1.0) <= TOLERANCE).all() and ends.any():
         total = rows + ends
@@ -91,7 +92,7 @@ def family_of(place: str, states: States) -> Family:
 
 
 def _stacked(place: str, states: States, name: str) -> Array:
-    """(K, ...) of a parameter of every state."""
+    """(K, ...): a parameter of all states."""
     each = [numbers(f"{place}[{i}].{name}", attribute(state, name), range(3)) for i, state in enumerate(states)]
     if len({array.shape for array in each}) > 1:
         refuse(InvalidModel, f"{place}.{name}", "must have one shape in all states", [array.shape for array in each])
@@ -99,11 +100,12 @@ def _stacked(place: str, states: States, name: str) -> Array:
 
 
 def _columns(family: Callable[..., Family], *names: str) -> Callable[[str, States], Family]:
+    """A reader for a family whose parameters have these names, in the order of its constructor."""
     return lambda place, states: family(*(_stacked(place, states, name) for name in names))
 
 
 def _normal(place: str, states: States) -> Family:
-    """covs are covariances when full, variances otherwise; a single number when sphere."""
+    """A normal law; covs are covariances when full, else variances, one for all columns when spherical."""
     mean, covs = _stacked(place, states, "means"), _stacked(place, states, "covs")
     if covs.ndim == 3:
         return Gaussian(mean, cov=covariances(f"{place}.covs", covs, (3,)))
@@ -111,19 +113,19 @@ def _normal(place: str, states: States) -> Family:
 
 
 def _categorical(place: str, states: States) -> Family:
-    """probs (F, M) a state: F independent symbols."""
+    """Categorical laws; probs (F, M) of a state are F independent symbols."""
     probs = laws(f"{place}.probs", _stacked(place, states, "probs"), (3,))
     columns: list[Family] = [Categorical(probs[:, f]) for f in range(probs.shape[1])]
     return columns[0] if len(columns) == 1 else Product(columns)
 
 
 def _exponential(place: str, states: States) -> Family:
-    """scales are means."""
+    """Exponential laws, whose scales are their means."""
     return Exponential(1.0 / _stacked(place, states, "scales"))
 
 
 def _components(place: str, states: States) -> Family:
-    """Every state lists the laws of its columns."""
+    """A product; every state lists the laws of its columns."""
     listed = [list(state.distributions) for state in states]
     if len({len(each) for each in listed}) > 1:
         refuse(InvalidModel, place, "states must have the same number of columns", [len(each) for each in listed])
@@ -131,7 +133,7 @@ def _components(place: str, states: States) -> Family:
 
 
 def _mixture(place: str, states: States) -> Family:
-    """Every state lists its components and their weights."""
+    """A mixture; every state lists its components and their weights."""
     weights = laws(f"{place}.priors", _stacked(place, states, "priors"), (2,))
     members = zip(*(list(state.distributions) for state in states), strict=True)
     return Mixture(weights, [family_of(f"{place}, component {c}", each) for c, each in enumerate(members)])
@@ -149,5 +151,5 @@ READERS: dict[str, Callable[[str, States], Family]] = {
 }
 
 REFUSED = {
-    "LogNormal": "its likelihood is the density of log x there, without the factor 1/x; take logs and use Normal",
+    "LogNormal": "pomegranate gives it the density of log x, without the factor 1/x; take logarithms and use Normal",
 }

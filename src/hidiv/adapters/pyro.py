@@ -13,7 +13,7 @@ from hidiv.models.model import Model
 
 
 def read(obj: Any) -> Model:
-    """The model of a DiscreteHMM: its chain moves before the first observation, so initial is moved on once."""
+    """The model of a DiscreteHMM; its chain moves before the first observation, so the initial law is moved once."""
     if "DiscreteHMM" not in class_names(obj):
         unknown("class", obj, ["DiscreteHMM"])
     initial = _law("initial_logits", obj.initial_logits, 1)
@@ -26,7 +26,7 @@ def read(obj: Any) -> Model:
 
 
 def _law(place: str, logits: Any, ndim: int) -> Any:
-    """Probabilities of logits (..., K) or (..., K, K) whose leading axes, time and batch, hold one law."""
+    """The probabilities of logits (K,) or (K, K); leading axes (time, batch) must have length 1."""
     array = np.asarray(plain(place, logits), dtype=np.float64)
     if array.ndim < ndim or any(n != 1 for n in array.shape[: array.ndim - ndim]):
         refuse(InvalidModel, place, "laws vary with time or by batch, one is all a Model has", array.shape)

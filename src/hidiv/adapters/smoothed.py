@@ -1,4 +1,4 @@
-"""A model that rules nothing out."""
+"""`smoothed`: a model whose zeros are filled."""
 
 from __future__ import annotations
 
@@ -6,19 +6,45 @@ from typing import Any
 
 from hidiv.adapters.as_model import as_model
 from hidiv.models.model import Model
-from hidiv.models.smoothing import with_weight
+from hidiv.models.zero_filling import with_weight
 
 
 def smoothed(model: Any, weight: float) -> Model:
-    """The model with every probability mixed with the even law: (1 - weight) law + weight / n for a law of n entries.
+    """Fill the zeros of a model by mixing every law with the uniform one.
 
-    It fills zeros, those meant (a left-to-right chain), those that underflow or a lack of data left, all alike: the
-    initial law, every transition row (with its end), the rows of categorical and multinomial emissions, the weights of
-    mixtures and, against its complement, the probability of Bernoulli, binomial, geometric and negative binomial ones,
-    which stays 1.1e-16 below 1. Other parameters stay as they are. D(p || smoothed(q, w)) is finite where q's zeros
-    made it infinite, and grows like log(1 / w): say the weight beside the number. `as_model(q, floor=f)` does the same
-    with weight n f, so that no probability is below f.
+    A law of n entries becomes (1 - weight) law + weight / n.
 
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    weight : float
+        The share of the uniform law, from 0 to 1.
+
+    Returns
+    -------
+    Model
+        The model without zeros, with the same names.
+
+    Raises
+    ------
+    InvalidModel
+        Where the weight is not a number from 0 to 1.
+
+    See Also
+    --------
+    as_model : its `floor` does the same with weight n floor, so that no probability is below the floor.
+
+    Notes
+    -----
+    Mixed are the initial law, every transition row (with its end), the rows of categorical and multinomial emissions,
+    the weights of mixtures and, against its complement, the probability of Bernoulli, binomial, geometric and negative
+    binomial emissions, which stays 1.1e-16 below 1. Other parameters stay as they are. Zeros that were meant (a
+    left-to-right chain) are filled like those that underflow or a lack of data left. D(p || smoothed(q, w)) is finite
+    where zeros of q made it infinite, and grows like log(1 / w): report the weight with the number.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> q = hd.Model([1.0, 0.0], [[0.9, 0.1], [0.0, 1.0]], hd.Poisson([1.0, 4.0]))
     >>> hd.smoothed(q, 0.01).transition

@@ -15,14 +15,14 @@ from hidiv.models.model import Model
 def read(obj: Any) -> Model:
     """The model of fitted, smoothed or filtered results.
 
-    Transitions are kept in columns there, from the old regime (second axis) to the new one (first axis), and happen
-    before the first observation too, so that `initial_probabilities` is not the law of the first state:
-    `predicted_marginal_probabilities[0]` is.
+    Transitions are stored in columns, from the old regime (second axis) to the new one (first axis), and one is made
+    before the first observation, so that the law of the first state is `predicted_marginal_probabilities[0]`, not
+    `initial_probabilities`.
     """
     results = getattr(obj, "_results", obj)
     names = class_names(results)
     if any(name.startswith("MarkovAutoregression") for name in names):
-        refuse(InvalidModel, "class", "observations depend on those before them, which no hidden Markov model here has")
+        refuse(InvalidModel, "class", "observations depend on earlier ones, which a Model cannot represent")
     if not any(name.startswith("MarkovRegressionResults") for name in names):
         if any(name.startswith("MarkovRegression") for name in names):
             refuse(InvalidModel, "class", "has no parameters yet", remedy="give what fit() or smooth() returns")
@@ -46,7 +46,7 @@ def read(obj: Any) -> Model:
 
 
 def _check(model: Any) -> None:
-    """Only a constant mean: trends and regressors make every observation's law its own."""
+    """Refuse trends and regressors, with which the law of an observation depends on more than the state."""
     if getattr(model, "tvtp", False) or getattr(model, "exog_tvtp", None) is not None:
         refuse(InvalidModel, "exog_tvtp", "transitions vary with time, one law a step is all a Model has")
     if model.k_exog:

@@ -11,7 +11,7 @@ from hidiv.models.model import Model
 
 
 def read(obj: Any) -> Model:
-    """The model of a HiddenMarkovModel; its number of steps is the tree's affair and left out."""
+    """The model of a HiddenMarkovModel; the number of steps belongs to the tree and is left out."""
     if "HiddenMarkovModel" not in class_names(obj):
         unknown("class", obj, ["HiddenMarkovModel"])
     given = obj.parameters

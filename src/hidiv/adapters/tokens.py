@@ -1,4 +1,4 @@
-"""Text files of other programs, word by word; a file may come from a stranger, so every word is checked."""
+"""Text files of other programs, word by word; files may be untrusted, so every word is checked."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from hidiv.adapters.foreign import TOLERANCE
 from hidiv.errors import InvalidFile, refuse, shown
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?(\d*)|\.(\d+))([eE][+-]?\d+)?")
-MOST_ROUNDED = 5e-3  # what rounding to the digits written may have done to the sum of a law, at most
+MOST_ROUNDED = 5e-3  # largest error in the sum of a law that rounding its numbers may explain
 MOST_STATES = 100_000
 
 
 class Token(NamedTuple):
-    """A word and where it stood."""
+    """A word and the number of its line."""
 
     text: str
     line: int
 
 
 class Tokens:
-    """The words of a text without its # comments, taken one after the other; brackets, colons stand alone."""
+    """The words of a text without # comments, taken one after the other; brackets and colons are words."""
 
     def __init__(self, text: str, place: str) -> None:
         self.place = place
@@ -40,94 +40,94 @@ class Tokens:
         return self.left[-1].text if self.left else ""
 
     def take(self) -> str:
-        """The next word, and on."""
+        """The next word, which is removed."""
         if not self.left:
             refuse(InvalidFile, self.place, "ends too early")
         self.at = self.left.pop()
         return self.at.text
 
     def expect(self, *words: str) -> None:
-        """These words and no others."""
+        """Take these words; any other is refused."""
         for word in words:
             if self.take() != word:
                 self.refuse(f'"{word}" is needed here', self.at.text)
 
     def one_of(self, words: Iterable[str], what: str) -> str:
-        """A word out of several."""
-        known = list(words)
+        """Take one of several words."""
+        allowed = list(words)
         word = self.take()
-        if word not in known:
-            self.refuse(f"{what} is not known", word, "known are " + ", ".join(known))
+        if word not in allowed:
+            self.refuse(f"{what} is not known", word, "known are " + ", ".join(allowed))
         return word
 
     def count(self, what: str, most: int = MOST_STATES, least: int = 0) -> int:
-        """A whole number."""
+        """Take a whole number."""
         word = self.take()
         if not (word.isascii() and word.isdecimal() and len(word) < 10 and least <= int(word) <= most):
             self.refuse(f"{what} must be a whole number from {least} to {most}", word)
         return int(word)
 
     def number(self, what: str) -> float:
-        """A finite number."""
+        """Take a finite number."""
         word = self.take()
         if not _NUMBER.fullmatch(word) or not np.isfinite(float(word)):
             self.refuse(f"{what} must be a finite number", word)
         return float(word)
 
     def numbers(self, what: str, count: int) -> list[float]:
-        """As many finite numbers as asked for."""
+        """Take `count` finite numbers."""
         return [self.number(what) for _ in range(count)]
 
     def bracketed(self, what: str) -> list[float]:
-        """[ numbers ]."""
+        """Take numbers in brackets, [ ... ]."""
         self.expect("[")
-        found = []
+        values = []
         while self.peek() != "]":
-            found.append(self.number(what))
+            values.append(self.number(what))
         self.expect("]")
-        return found
+        return values
 
     def law(self, what: str, count: int) -> list[float]:
-        """Probabilities that sum to one up to the digits they were written with."""
+        """Take `count` probabilities that sum to one up to the rounding of the digits written."""
         ahead = [token.text for token in self.left[: -count - 1 : -1]]
-        return self.mended(what, self.numbers(what, count), ahead)
+        return self.rescaled(what, self.numbers(what, count), ahead)
 
     def bracketed_law(self, what: str) -> list[float]:
-        """[ probabilities ]."""
+        """Take probabilities in brackets, [ ... ]."""
         ahead = []
         for token in reversed(self.left[:-1]):
             if token.text == "]":
                 break
             ahead.append(token.text)
-        return self.mended(what, self.bracketed(what), ahead)
+        return self.rescaled(what, self.bracketed(what), ahead)
 
-    def mended(self, what: str, values: Sequence[float], written: Sequence[str]) -> list[float]:
-        """The law rescaled; its sum may be off by half a unit of the last digit of every number."""
+    def rescaled(self, what: str, values: Sequence[float], written: Sequence[str]) -> list[float]:
+        """The law rescaled to sum to one; the sum may be off by half a unit of the last digit of every number."""
         if not values or min(values) < 0:
             self.refuse(f"{what} must be probabilities, none negative", list(values))
         allowed = min(max(TOLERANCE, sum(_half_unit(word) for word in written)), MOST_ROUNDED)
         total = float(np.sum(values))
         if abs(total - 1.0) > allowed:
             self.refuse(f"{what} must sum to 1 within {allowed:.1g}, as rounded there", total)
-        # What is exact up to rounding stays as it is written.
+        # Laws that sum to one up to rounding stay as written.
         return list(values) if abs(total - 1.0) < 1e-14 * len(values) else [value / total for value in values]
 
     def finish(self) -> None:
-        """Refuse what follows the end."""
+        """Refuse any words that are left."""
         if self.left:
             self.take()
             self.refuse("nothing more is expected", self.at.text)
 
     def refuse(self, rule: str, value: object, remedy: str = "") -> NoReturn:
-        """Refuse the word last taken."""
+        """Refuse the word taken last; the message names its line."""
         refuse(InvalidFile, f"{shown(self.place)}, line {self.at.line}", rule, value, remedy)
 
 
 def _half_unit(word: str) -> float:
     """Half a unit of the last digit of a number as it was written: 0.25 -> 0.005."""
-    found = _NUMBER.fullmatch(word)
-    if found is None:
+    match = _NUMBER.fullmatch(word)
+    if match is None:
         return 0.0
-    digits = len(found.group(2) or found.group(3) or "")
-    exponent = int((found.group(4) or "e0")[1:])
+    digits = len(match.group(2) or match.group(3) or "")
+    exponent = int((match.group(4) or "e0")[1:])
     return 0.0 if abs(exponent) > 300 else 0.5 * 10.0 ** min(exponent - digits, 0)

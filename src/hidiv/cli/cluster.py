@@ -37,7 +37,7 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     from hidiv.comparison.clustering.cluster import jeffreys
     from hidiv.comparison.clustering.embed import embed
     from hidiv.files.disk import check_target, write_text
-    from hidiv.files.matrices import matrix_from_text, read_matrix
+    from hidiv.files.named_matrices import matrix_from_text, read_matrix
 
     if out is not None:
         check_target(out)

@@ -37,7 +37,7 @@ def seed_option(command: Command) -> Command:
 def read_models(paths: tuple[str, ...]) -> tuple[list[Model] | Collection, list[str]]:
     """Model files (JSON; - is standard input) and collections (NPZ) in order; one collection alone stays stacked."""
     from hidiv.comparison.collection.collection import Collection
-    from hidiv.files.reading import load
+    from hidiv.files.loading import load
     from hidiv.models.model import Model
 
     models: list[Model] = []

@@ -64,7 +64,7 @@ def fit(
     """
     from hidiv.errors import HidivError, InvalidModel, refuse
     from hidiv.files.disk import check_target
-    from hidiv.files.writing import save
+    from hidiv.files.saving import save
     from hidiv.fitting.fit import fit as fitted
 
     check_target(out)

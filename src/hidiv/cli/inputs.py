@@ -61,7 +61,7 @@ STDIN = "hidiv.standard_input"  # key of the context's notes: what standard inpu
 
 def standard_input(what: str) -> str:
     """All of standard input, for the one file given as '-'; it cannot be read twice."""
-    from hidiv.files.reading import decoded
+    from hidiv.files.loading import decoded
 
     told = click.get_current_context().find_root().meta
     if STDIN in told:
@@ -73,7 +73,7 @@ def standard_input(what: str) -> str:
 def read_model(path: str) -> Model:
     """A model file, or standard input for '-'."""
     from hidiv.files.formats import model_from_text
-    from hidiv.files.reading import load_model
+    from hidiv.files.loading import load_model
 
     return model_from_text(standard_input("the model"), "standard input") if path == "-" else load_model(path)
 
@@ -81,7 +81,7 @@ def read_model(path: str) -> Model:
 def read_tree(text: str) -> Tree:
     """chain:N, regular:CxN, or a tree file; '-' is standard input."""
     from hidiv.files.formats import tree_from_text
-    from hidiv.files.reading import load_tree
+    from hidiv.files.loading import load_tree
     from hidiv.models.tree import Tree
 
     kind, colon, size = text.partition(":")

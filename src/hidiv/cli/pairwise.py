@@ -57,7 +57,7 @@ def pairwise(
 
     from hidiv.comparison.pairwise.kl import pairwise_kl
     from hidiv.files.disk import check_target
-    from hidiv.files.matrices import write_matrix
+    from hidiv.files.named_matrices import write_matrix
 
     if out is not None:
         check_target(out)

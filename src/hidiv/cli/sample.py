@@ -30,7 +30,7 @@ def sample(model: str, tree_text: str | None, seed: int | None, states: bool, ou
     Example:
       hidiv sample rain.json --tree chain:100 --seed 1 -o x.csv
     """
-    from hidiv.files.csv_values import values_to_text
+    from hidiv.files.csv_values import columns_of, values_to_text
     from hidiv.files.disk import check_target
     from hidiv.inference.sampling import sample as draw
 
@@ -38,10 +38,12 @@ def sample(model: str, tree_text: str | None, seed: int | None, states: bool, ou
         check_target(out)
     source = read_model(model)
     hidden, x = draw(source, read_tree_for(tree_text, source), seed=seed)
+    columns = columns_of(x, source.symbol_names)
     if as_json:
-        described = {"format": "hidiv.sample", "version": 1, "states": hidden.tolist(), "x": x.tolist()}
+        entries = [[None if entry != entry else entry for entry in column] for _, column in columns]
+        rows = entries[0] if x.ndim == 1 else [[column[u] for column in entries] for u in range(len(x))]
+        described = {"format": "hidiv.sample", "version": 1, "states": hidden.tolist(), "x": rows}
         write_out(out, json_text(described))
         return
-    columns = [("x", x)] if x.ndim == 1 else [(f"x{f}", x[:, f]) for f in range(x.shape[1])]
-    text = values_to_text(([("state", hidden)] if states or not columns else []) + columns)
-    write_out(out, text)
+    hidden_column = [("state", hidden.tolist())] if states or not columns else []
+    write_out(out, values_to_text(hidden_column + columns))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hidiv.emissions.registry import NESTED, has_kl
 from hidiv.errors import IncompatibleModels, refuse
-from hidiv.models.symbols import listed
+from hidiv.models.symbol_names import listed
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family

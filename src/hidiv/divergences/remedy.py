@@ -13,7 +13,7 @@ from hidiv.divergences.result import Divergence
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError
 from hidiv.models.model import Model
-from hidiv.models.smoothing import with_weight
+from hidiv.models.zero_filling import with_weight
 
 Function = TypeVar("Function", bound=Callable[..., Divergence])
 

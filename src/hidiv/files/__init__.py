@@ -1,1 +1,11 @@
-"""Models, trees and results on disk: JSON and NPZ, never pickle."""
+"""Models, trees, results and collections in files: JSON and NPZ, never pickle.
+
+loading: `load`.
+saving: `save`.
+formats: the table of formats, and JSON texts of models, trees and results.
+strict_json: JSON read strictly and written exactly.
+npz: named arrays in NPZ files.
+named_matrices: matrices of divergences in CSV and NPZ.
+csv_values: observations in CSV.
+disk: bytes of files: size limits, and files replaced whole or not at all.
+"""

@@ -1,30 +1,29 @@
-"""Observations in CSV: one row a node, one column a feature, numbers or symbols, empty for what is missing."""
+"""Observations in CSV: a row for each node, a column for each feature, numbers or symbols, empty where missing."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hidiv.errors import InvalidFile, refuse
+from hidiv.errors import InvalidFile, counted, refuse
 from hidiv.files.disk import Path, checked_path, opened, read_limited
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from hidiv.models.evidence import Evidence
+    from hidiv.models.symbol_names import SymbolNames
+    from hidiv.types import Array
 
 CSV_LIMIT = 2**30  # bytes
 MISSING = {"", "na", "nan", "null", "none"}
-UNNAMED = {"", "Unnamed: 0"}  # how pandas heads the index it writes, and reads it back
+UNNAMED = {"", "Unnamed: 0"}  # headings of the index that pandas writes
 NOT_OBSERVED = {"node", "state"}  # columns of `hidiv sample` that are no observations
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The observations of a file, and which of its columns they are."""
+    """The observations of a file, and which of its columns were used."""
 
     evidence: Evidence
     used: tuple[str, ...]  # headings, or "column 1" and so on
@@ -35,10 +34,10 @@ class Values:
 
 
 def read_values(path: Path) -> Values:
-    """Values (n, F) of a CSV file, NaN where a field is empty; a column without a number in it holds symbols.
+    """The observations of a CSV file, NaN where a field is empty; a column without any number holds symbols.
 
-    A first row that is not numbers is the header. Columns of it named node or state, and a first column without a name
-    that counts the rows (the index that pandas writes), are no observations.
+    A first row of texts is the header. Columns named node or state, and a first column without a name that counts the
+    rows (the index that pandas writes), are left out.
     """
     place = checked_path(path)
     with opened(place) as file:
@@ -51,7 +50,7 @@ def read_values(path: Path) -> Values:
 
 
 def values_from_text(text: str, place: str) -> Values:
-    """The same from text that has been read already."""
+    """The observations of a CSV text."""
     import numpy as np
 
     from hidiv.models.evidence import Evidence
@@ -67,7 +66,8 @@ def values_from_text(text: str, place: str) -> Values:
     width = len(lines[first] if header is None else header)
     for number, row in enumerate(lines[first:], first + 1):
         if len(row) != width and row != [""]:
-            refuse(InvalidFile, f"{place}, line {number}", f"must have {width} fields like the first line", len(row))
+            rule = f"must have {counted(width, 'field')} like the first line"
+            refuse(InvalidFile, f"{place}, line {number}", rule, len(row))
     rows = [row if len(row) == width else [""] * width for row in lines[first:]]
     titles = [f"column {i + 1}" for i in range(width)] if header is None else [name.strip() for name in header]
     columns, used, left_out = [], [], []
@@ -82,22 +82,22 @@ def values_from_text(text: str, place: str) -> Values:
     if not columns:
         refuse(InvalidFile, place, "holds no column of observations", ", ".join(header or []))
     names = tuple(alphabet for _, alphabet in columns)
-    known = Evidence.named(
+    evidence = Evidence.named(
         np.column_stack([numbers for numbers, _ in columns]),
         names if any(alphabet is not None for alphabet in names) else None,
         None if header is None else tuple(used),
     )
-    return Values(known, tuple(used), tuple(left_out))
+    return Values(evidence, tuple(used), tuple(left_out))
 
 
 def _is_header(row: list[str], below: list[list[str]]) -> bool:
-    """Whether the first row has names of columns: some text that is no symbol of its own column."""
+    """Whether the first row is a header: it has texts, and none of them is a symbol further down its column."""
     texts = [i for i, field in enumerate(row) if _is_name(field)]
     return bool(texts) and not any(len(other) > i and other[i] == row[i] for other in below for i in texts)
 
 
 def _no_observation(i: int, title: str, fields: list[str], width: int) -> str | None:
-    """Why a column of a file with a header holds no observations, if it does not."""
+    """The reason why a column with a heading holds no observations; None where it does."""
     if title.lower() in NOT_OBSERVED:
         return "no observation"
     if i == 0 and width > 1 and title in UNNAMED:
@@ -107,11 +107,11 @@ def _no_observation(i: int, title: str, fields: list[str], width: int) -> str | 
     return None
 
 
-def _column(place: str, fields: list[str], line: int) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    """One column as numbers, and the names behind them where none of its fields is a number."""
+def _column(place: str, fields: list[str], line: int) -> tuple[Array, tuple[str, ...] | None]:
+    """One column as numbers (n,), and its alphabet where none of its fields is a number."""
     import numpy as np
 
-    from hidiv.models.symbols import encoded
+    from hidiv.models.symbol_names import encoded
 
     entries = [None if field.lower() in MISSING else field for field in fields]
     texts = [u for u, entry in enumerate(entries) if entry is not None and _is_name(entry)]
@@ -124,16 +124,40 @@ def _column(place: str, fields: list[str], line: int) -> tuple[NDArray[np.float6
     return encoded(entries)
 
 
-def values_to_text(columns: Iterable[tuple[str, Any]]) -> str:
-    """CSV with a header; NaN is written as an empty field, whole numbers without a point."""
-    names, values = zip(*columns, strict=True)
-    lines = [",".join(names)]
-    lines += [",".join(_field(v) for v in row) for row in zip(*(column.tolist() for column in values), strict=True)]
+def columns_of(x: Array, symbol_names: SymbolNames | None) -> list[tuple[str, list[Any]]]:
+    """Headings and entries for the columns of observations (n,) or (n, F), symbols by their names.
+
+    Numbers stay where the names would not come back as they are when the file is read: where one of them looks like a
+    number or like a missing value, or has a line break or spaces around it.
+    """
+    table = x[:, None] if x.ndim == 1 else x
+    columns: list[tuple[str, list[Any]]] = []
+    for f in range(table.shape[1]):
+        names = symbol_names[f] if symbol_names is not None else None
+        heading, entries = "x" if x.ndim == 1 else f"x{f}", table[:, f].tolist()
+        if names is not None and all(_comes_back(name) for name in names):
+            while heading in names:  # a heading that also stands below it would not be read as one
+                heading += "_"
+            entries = [entry if entry != entry else names[int(entry)] for entry in entries]
+        columns.append((heading, entries))
+    return columns
+
+
+def values_to_text(columns: Iterable[tuple[str, Sequence[Any]]]) -> str:
+    """CSV with a header; NaN is written as an empty field, whole numbers without a point, text quoted where needed."""
+    headings, entries = zip(*columns, strict=True)
+    lines = [",".join(_quoted(heading) for heading in headings)]
+    lines += [",".join(_field(entry) for entry in row) for row in zip(*entries, strict=True)]
     return "\n".join(lines) + "\n"
 
 
+def _comes_back(name: str) -> bool:
+    """Whether a symbol's name is read from a file as it was written."""
+    return _is_name(name) and name == name.strip() and len(name.splitlines()) == 1
+
+
 def _is_name(field: str) -> bool:
-    """Whether a field of the first row makes it a header."""
+    """Whether a field is text: neither a number nor missing."""
     try:
         float(field)
     except ValueError:
@@ -141,7 +165,15 @@ def _is_name(field: str) -> bool:
     return False
 
 
-def _field(value: float | int) -> str:
+def _field(value: float | int | str) -> str:
+    """An entry as a CSV field."""
+    if isinstance(value, str):
+        return _quoted(value)
     if value != value:
         return ""
     return repr(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def _quoted(text: str) -> str:
+    """A text as a CSV field, in quotes where it needs them."""
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"') else text

@@ -1,4 +1,4 @@
-"""Bytes in and out of files: sizes checked before reading, files replaced whole or not at all."""
+"""Reading and writing bytes: sizes are checked before reading, files are replaced whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Path = str | os.PathLike[str]
 def checked_path(path: object) -> str:
     """The path as text."""
     try:
-        found = os.fspath(path)  # type: ignore[call-overload]
+        text = os.fspath(path)  # type: ignore[call-overload]
     except TypeError:
         refuse(InvalidFile, "path", "must be a file's path", type(path).__name__)
-    if not isinstance(found, str) or "\0" in found or not found:
-        refuse(InvalidFile, "path", "must be a file's path", repr(found))
-    return found
+    if not isinstance(text, str) or "\0" in text or not text:
+        refuse(InvalidFile, "path", "must be a file's path", repr(text))
+    return text
 
 
 @contextmanager
 def opened(path: str) -> Iterator[BufferedReader]:
-    """The file open for reading; what the system refuses becomes one sentence."""
+    """The file open for reading; errors of the system become an InvalidFile of one sentence."""
     try:
         with open(path, "rb") as file:
             yield file
@@ -36,7 +36,7 @@ def opened(path: str) -> Iterator[BufferedReader]:
 
 
 def read_limited(file: IO[bytes], path: str, limit: int) -> bytes:
-    """All bytes, no more than `limit`; the size is looked at before anything is read."""
+    """All bytes of a file, refused where they are more than `limit`, if possible before reading."""
     status = os.fstat(file.fileno())
     if stat.S_ISREG(status.st_mode) and status.st_size > limit:
         refuse(InvalidFile, shown(path), f"a file may have {limit} bytes", f"{status.st_size}")
@@ -47,7 +47,7 @@ def read_limited(file: IO[bytes], path: str, limit: int) -> bytes:
 
 
 def check_target(path: str) -> None:
-    """Refuse a file that cannot be written for its folder or its kind: to be asked before long work."""
+    """Refuse a path that cannot be written; to be called before long work whose result goes there."""
     target = os.path.realpath(checked_path(path))
     folder = os.path.dirname(target)
     if os.path.isdir(target):
@@ -59,38 +59,39 @@ def check_target(path: str) -> None:
 
 
 def replace_file(path: str, write: Callable[[IO[bytes]], None]) -> None:
-    """Write beside the file, then take its place: other readers see the old file or the new one, never half of it."""
+    """Write a new file in the same folder, then rename it: readers see the old file or the new one, never a part."""
     target = os.path.realpath(path)
-    beside = f"{target}.{os.urandom(6).hex()}.part"
+    temporary = f"{target}.{os.urandom(6).hex()}.part"
     try:
         mode = os.stat(target).st_mode if os.path.exists(target) else None
         if mode is not None and not stat.S_ISREG(mode):
             refuse(InvalidFile, shown(path), "is not a file that can be replaced")
-        file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         try:
             with os.fdopen(file, "wb") as out:
                 write(out)
                 out.flush()
                 os.fsync(out.fileno())
             if mode is not None:
-                os.chmod(beside, stat.S_IMODE(mode))
-            os.replace(beside, target)
+                os.chmod(temporary, stat.S_IMODE(mode))
+            os.replace(temporary, target)
         except BaseException:
-            os.unlink(beside)
+            os.unlink(temporary)
             raise
     except OSError as error:
         refuse(InvalidFile, shown(path), f"cannot be written, {_reason(error)}")
 
 
 def write_text(path: str, text: str) -> None:
-    """The same for text, in UTF-8."""
+    """Replace a file by text in UTF-8."""
 
     def write(out: IO[bytes]) -> None:
-        out.write(text.encode("utf-8", "backslashreplace"))  # a name may hold half a character
+        out.write(text.encode("utf-8", "backslashreplace"))  # a name may hold half a surrogate pair
 
     replace_file(path, write)
 
 
 def _reason(error: OSError) -> str:
+    """The system's reason for an error, in lower case."""
     reason = error.strerror or type(error).__name__
     return reason[:1].lower() + reason[1:]

@@ -1,4 +1,4 @@
-"""What files may hold: each format with the class that reads and writes it."""
+"""The formats of files, each with the class that reads and writes it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from hidiv.models.model import Model
     from hidiv.models.tree import Tree
 
-# By name, so that reading one format imports no more than it needs, and imports keep pointing one way.
+# By name, so that reading one format imports only what it needs, and imports keep pointing one way.
 FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
-    "hidiv.fit": ("hidiv.fitting.result", "FitResult"),
+    "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
 }
-HOLDING_A_MODEL = ("hidiv.fit",)  # formats that are read where a model is wanted: it is their `model`
-# Texts of other programs, all of them models: what their first word has in it, and the function that reads them.
+HOLDING_A_MODEL = ("hidiv.fit",)  # formats whose `model` is taken where a model is wanted
+# Models in the text formats of other programs: a part of their first word -> the function that reads them.
 FOREIGN = {
     "Hmm": ("hidiv.adapters.jahmm", "read_text"),
     "HIDDEN_MARKOV": ("hidiv.adapters.openalea", "read_text"),
@@ -37,25 +37,25 @@ ARCHIVES = {"hidiv.collection": COLLECTION, "hidiv.matrix": MATRIX}  # in NPZ fi
 
 
 def class_of(place: tuple[str, str]) -> Any:
-    """The class, or the function, a format is read by."""
+    """The class or the function at a place (module, name), imported when first used."""
     return getattr(import_module(place[0]), place[1])
 
 
 def is_a(obj: object, place: tuple[str, str]) -> bool:
-    """Whether an object is of that class, without importing it."""
+    """Whether an object is of the class at a place, which is not imported."""
     return (type(obj).__module__, type(obj).__qualname__) == place
 
 
 def our_own(obj: object) -> object:
-    """A model of another library as ours; anything else as it is."""
-    known = class_of((ADAPTERS, "library_of"))(obj) is not None
-    return class_of((ADAPTERS, "as_model"))(obj) if known else obj
+    """A model of another library as a Model; anything else as it is."""
+    foreign = class_of((ADAPTERS, "library_of"))(obj) is not None
+    return class_of((ADAPTERS, "as_model"))(obj) if foreign else obj
 
 
 def from_text(text: str, place: str, wanted: str | None = None) -> Any:
-    """What a text holds, JSON or a model of another program; refusals start with `place`, the file's name.
+    """The object a text holds, JSON or a model of another program; messages begin with `place`, the file's name.
 
-    `wanted` names the one format allowed.
+    `wanted` names the only format allowed.
     """
     first = _first_word(text)
     foreign = next((reader for word, reader in FOREIGN.items() if word in first), None)
@@ -80,8 +80,8 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
             "a newer hidiv may read it",
         )
     try:
-        found = class_of(FORMATS[form]).from_dict(described)
-        return found.model if held else found
+        result = class_of(FORMATS[form]).from_dict(described)
+        return result.model if held else result
     except HidivError as error:
         raise placed(error, place) from None
     except RecursionError:
@@ -89,7 +89,7 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
 
 
 def _first_word(text: str) -> str:
-    """The first word that is in no # comment."""
+    """The first word outside # comments."""
     for line in text.removeprefix("\ufeff").splitlines():
         words = line.partition("#")[0].split(maxsplit=1)
         if words:
@@ -98,6 +98,7 @@ def _first_word(text: str) -> str:
 
 
 def _foreign_model(text: str, place: str, wanted: str | None, reader: tuple[str, str]) -> Any:
+    """The model in a text of another program."""
     if wanted not in (None, "hidiv.model"):
         refuse(InvalidFile, place, f"{wanted} is needed here", "a model of another program")
     if len(text) > FOREIGN_LIMIT:
@@ -133,5 +134,5 @@ def to_text(obj: object) -> str:
 
 
 def placed(error: HidivError, place: str) -> HidivError:
-    """The same refusal with its file named in front."""
+    """The same error with the file's name before its message."""
     return type(error)(f"{place}: {error}")

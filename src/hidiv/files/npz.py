@@ -1,4 +1,4 @@
-"""Named arrays in one uncompressed zip of npy members, as numpy's savez writes: checked before read, never pickled."""
+"""NPZ files: named arrays in an uncompressed zip as numpy's savez writes it, checked before reading, no pickles."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from hidiv.errors import HidivError, InvalidFile, refuse, shown
 
 MEMBER_LIMIT = 10**5
 MAPPED = 1 << 20  # bytes from which a member is mapped into memory instead of read, and its checksum not compared
-ALIGNMENT = 64  # bytes, so that a member can be memory-mapped where it lies
-_PADDING = 0xD935  # the zip extra field others use for alignment too
+ALIGNMENT = 64  # bytes, so that members can be memory-mapped
+_PADDING = 0xD935  # the zip extra field that other tools use for alignment too
 _HEADER = re.compile(rb"\{'descr': '([<|][fiuU]\d{1,7})', 'fortran_order': False, 'shape': \(([\d, ]{0,200})\), \} *\n")
-# What zipfile raises on bytes that are no zip, or not one it reads.
+# Raised by zipfile on bytes that are no zip, or one it cannot read.
 _NO_ZIP = (zipfile.BadZipFile, RuntimeError, ValueError, LookupError, ArithmeticError, EOFError, struct.error)
 _KINDS = {"<f8", "<i8", "|i1", "|u1"}
 
 
 class Member(NamedTuple):
-    """What an npy header says, and where the numbers start."""
+    """An array of the archive: its dtype and shape, and the offset of its numbers in the member."""
 
     info: zipfile.ZipInfo
     dtype: np.dtype[Any]
@@ -38,7 +38,7 @@ class Member(NamedTuple):
 def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
     """The arrays of an NPZ file, read-only; every size and header is checked before any array is read.
 
-    Large members are mapped: they take memory when looked at, and the system may drop them again.
+    Large members are mapped into memory: they use it when they are read, and the system may free it again.
     """
     try:
         n_bytes = file.seek(0, os.SEEK_END)
@@ -59,7 +59,7 @@ def read_arrays(file: IO[bytes]) -> dict[str, NDArray[Any]]:
 
 
 def write_arrays(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """One stored npy member an array, little-endian, its numbers on a 64-byte boundary of the file."""
+    """Write each array as a stored npy member, little-endian, its numbers on a 64-byte boundary of the file."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             data = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).reshape(array.shape)
@@ -75,19 +75,20 @@ def write_arrays(file: IO[bytes], arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _header(data: NDArray[Any]) -> bytes:
-    """Version 1.0 of the npy format, padded to the alignment."""
+    """The npy header of version 1.0, padded to the alignment."""
     text = f"{{'descr': '{data.dtype.str}', 'fortran_order': False, 'shape': {data.shape}, }}".encode()
     text += b" " * (-(10 + len(text) + 1) % ALIGNMENT) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text
 
 
 def _extra(padding: int) -> bytes:
-    """A zip extra field of exactly that many bytes; the field's own head has four."""
+    """A zip extra field of exactly `padding` bytes, four of them its own header."""
     padding += ALIGNMENT if 0 < padding < 4 else 0
     return struct.pack("<HH", _PADDING, padding - 4) + bytes(padding - 4) if padding else b""
 
 
 def _members(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Member]:
+    """The members of an archive by name, each checked."""
     infos = archive.infolist()
     if len(infos) > MEMBER_LIMIT:
         refuse(InvalidFile, "archive", f"may have {MEMBER_LIMIT} members", f"{len(infos)}")
@@ -106,6 +107,7 @@ def _members(archive: zipfile.ZipFile, n_bytes: int) -> dict[str, Member]:
 
 
 def _checked(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Member:
+    """A member whose header and size were checked."""
     with archive.open(info) as file:
         head = file.read(10)
         if len(head) < 10 or head[:8] != b"\x93NUMPY\x01\x00":
@@ -126,6 +128,7 @@ def _checked(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Memb
 
 
 def _is_on_disk(file: IO[bytes]) -> bool:
+    """Whether a file has a descriptor, which memory-mapping needs."""
     try:
         file.fileno()
     except OSError:
@@ -134,7 +137,7 @@ def _is_on_disk(file: IO[bytes]) -> bool:
 
 
 def _mapped(whole: mmap.mmap, name: str, member: Member) -> NDArray[Any]:
-    """The numbers where they lie in the file, behind the member's own header."""
+    """The array as a view of the mapped file, after the header of the zip member."""
     at = member.info.header_offset
     if whole[at : at + 4] != b"PK\x03\x04":
         _no_array(name)
@@ -142,20 +145,23 @@ def _mapped(whole: mmap.mmap, name: str, member: Member) -> NDArray[Any]:
     count = prod(member.shape)
     if start + count * member.dtype.itemsize > len(whole):
         refuse(InvalidFile, shown(name), "ends beyond the file")
-    found = np.frombuffer(whole, member.dtype, count, start).reshape(member.shape)
-    return _checked_text(name, found)
+    array = np.frombuffer(whole, member.dtype, count, start).reshape(member.shape)
+    return _checked_text(name, array)
 
 
 def _checked_text(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, refused where it holds text beyond Unicode."""
     if array.dtype.kind == "U" and (np.frombuffer(array.tobytes(), "<u4") > 0x10FFFF).any():
         refuse(InvalidFile, shown(name), "holds what is not text")
     return array
 
 
 def _array(archive: zipfile.ZipFile, name: str, member: Member) -> NDArray[Any]:
+    """The array of a member, read into memory."""
     data = archive.read(member.info)  # zipfile compares the checksum
     return _checked_text(name, np.frombuffer(data, member.dtype, offset=member.offset).reshape(member.shape))
 
 
 def _no_array(name: str) -> NoReturn:
+    """Refuse a member that is no array."""
     refuse(InvalidFile, shown(name), "is not an array in npy format 1.0")

@@ -1,4 +1,4 @@
-"""JSON read strictly, one sentence for what is wrong and its place, and written so that every float comes back."""
+"""JSON read strictly, with a sentence and a place for every error, and written so that floats are read back exactly."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 
 from hidiv.errors import InvalidFile, refuse, sentence, shown
 
-# Text in quotes is skipped over; all else that is no punctuation is a number or a literal.
+# Matches text in quotes, and numbers and literals.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s\[\]{},:"]+', re.DOTALL)
 
 
 class _Refused(Exception):
-    """A token JSON's grammar allows and we do not."""
+    """Raised for a token that the grammar of JSON allows and this reader does not."""
 
     def __init__(self, token: str, rule: str) -> None:
         self.token, self.rule = token, rule
@@ -24,7 +24,7 @@ class _Refused(Exception):
 def parse(text: str, place: str) -> dict[str, Any]:
     """The object a JSON text holds; duplicate keys, NaN, infinities and numbers no double holds are refused."""
     try:
-        found = json.loads(
+        described = json.loads(
             text.removeprefix("\ufeff"),
             object_pairs_hook=_object, parse_int=_integer, parse_float=_number, parse_constant=_literal,
         )  # fmt: skip
@@ -38,13 +38,13 @@ def parse(text: str, place: str) -> dict[str, Any]:
         raise InvalidFile(f"{place}: {error}") from None
     except RecursionError:
         too_deep(place)
-    if not isinstance(found, dict):
-        refuse(InvalidFile, place, "must hold a JSON object {...}", type(found).__name__)
-    return found
+    if not isinstance(described, dict):
+        refuse(InvalidFile, place, "must hold a JSON object {...}", type(described).__name__)
+    return described
 
 
 def written(described: Mapping[str, Any]) -> str:
-    """One key a line; floats as their shortest repr, so that reading gives the same bits."""
+    """JSON text with a line for each key; floats as their shortest repr, which is read back exactly."""
     try:
         return _written(described, ascii_only=False)
     except RecursionError:
@@ -52,11 +52,12 @@ def written(described: Mapping[str, Any]) -> str:
 
 
 def too_deep(place: str) -> NoReturn:
-    """Refuse brackets within brackets beyond what can be walked."""
+    """Refuse a text whose brackets are nested more deeply than Python's recursion limit."""
     raise InvalidFile(sentence(place, "is nested too deeply"))
 
 
 def _written(described: Mapping[str, Any], ascii_only: bool) -> str:
+    """JSON text, escaped to ASCII where it must be."""
     lines = []
     for key, value in described.items():
         try:
@@ -70,6 +71,7 @@ def _written(described: Mapping[str, Any], ascii_only: bool) -> str:
 
 
 def _encodes(text: str) -> bool:
+    """Whether a text can be encoded in UTF-8."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -78,15 +80,17 @@ def _encodes(text: str) -> bool:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """The dict of an object's pairs; repeated keys are refused."""
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise InvalidFile(f'the key "{shown(twice)}" is there twice in one object')
-    return found
+    return mapping
 
 
 def _integer(token: str) -> int:
+    """An integer, refused beyond the range of doubles."""
     # 310 digits are beyond every double; Python itself stops at a few thousand.
     if len(token) > 310 or isinf(float(token)):
         raise _Refused(token, "a number beyond the range of doubles")
@@ -94,6 +98,7 @@ def _integer(token: str) -> int:
 
 
 def _number(token: str) -> float:
+    """A float, refused beyond the range of doubles."""
     value = float(token)
     if isinf(value):
         raise _Refused(token, "a number beyond the range of doubles")
@@ -101,4 +106,5 @@ def _number(token: str) -> float:
 
 
 def _literal(token: str) -> NoReturn:
+    """Refuse NaN and infinities."""
     raise _Refused(token, "must be a finite number")

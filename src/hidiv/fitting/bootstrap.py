@@ -1,4 +1,4 @@
-"""Does the difference matter? The error of a divergence between two fitted models, by parametric bootstrap."""
+"""`bootstrap_divergence`: the error of a divergence between two fitted models, by parametric bootstrap."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.arguments import generator, whole
+from hidiv.fitting.bootstrap_measures import Measure, measures
 from hidiv.fitting.bootstrap_result import BootstrapResult, summary
 from hidiv.fitting.em import Options
+from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
 from hidiv.fitting.fit import read_options
-from hidiv.fitting.forest import Forest, forest_of
-from hidiv.fitting.measures import Measure, measures
-from hidiv.fitting.one_law import apart, apart_by_chance, climbed, one_law
-from hidiv.fitting.result import FitResult
+from hidiv.fitting.fit_result import FitResult
+from hidiv.fitting.null_model import climbed, fitted_apart, fitted_apart_by_chance, pooled_model
 from hidiv.fitting.shapes import check_fixed
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.model import Model
@@ -50,22 +50,76 @@ def bootstrap_divergence(
     executor: Executor | None = None,
     progress: Wanted = None,  # for @reported
 ) -> BootstrapResult:
-    """The standard error of D(p || q) between two models fitted to data of their own, and whether chance gives as much.
+    """Estimate the error of D(p || q) between two fitted models, and test whether chance explains it.
 
-    p and q are the fitted models (or FitResults), the evidence and the trees what they were fitted to. Each replicate
-    draws evidence of the same shape from p and from q, fits both again from there, and takes the divergence.
-    `divergence` is "observed" (of what is seen, on the tree `on`: states as separate fits happen to number them do not
-    matter), "aligned" (joint, the smallest over relabellings of q), "joint" (states as labelled), or a function of two
-    models; `on` is the first tree of evidence_p unless given. For the p-value the data and those drawn from one model
-    are treated alike: one model is fitted to both data sets together, and from there one to each of them; labels and
-    starts of p and q then make no difference to it. Replicates run in threads, or wherever an `executor` runs them,
-    with the same numbers. Ctrl-C gives back what the replicates made so far say.
+    A parametric bootstrap: each replicate draws evidence of the same shape from p and from q, fits both models again
+    and takes their divergence.
 
+    Parameters
+    ----------
+    p, q : FitResult, Model or object of a supported library
+        The fitted models.
+    evidence_p, evidence_q : Evidence, array-like, DataFrame, list of text, or a list of these
+        The data that p and q were fitted to, as in `hd.fit`.
+    tree_p, tree_q : Tree, int or list of these, optional
+        Their trees, as in `hd.fit`. By default chains.
+    divergence : {"observed", "aligned", "joint"} or callable, default "observed"
+        "observed" is that of the observations, which does not depend on how separate fits number their states;
+        "aligned" the joint one, the smallest over relabellings of q; "joint" that of the states as labelled; or a
+        function of two models that returns a number.
+    on : Tree, int or UNTIL_END, optional
+        The tree the divergence is taken on. By default the first tree of `evidence_p`.
+    replicates : int, default 100
+        The number of replicates, at least 2.
+    null : bool, default True
+        Whether to compute the p-value, which doubles the work.
+    group : {"level", "none"}, array-like of int, or list of these, optional
+        The groups of the trees, as in `hd.fit`.
+    seed : int or numpy.random.Generator, optional
+        The same seed gives the same replicates again.
+    tol : float, default 1e-6
+        The relative gain that ends a fit, as in `hd.fit`.
+    max_iter : int, default 200
+        The largest number of iterations of a fit.
+    pseudo_count : float, default 0.0
+        Observations added to every state, as in `hd.fit`.
+    fixed : str or iterable of str, default ()
+        Parts and parameters that are not fitted again, as in `hd.fit`.
+    executor : concurrent.futures.Executor, optional
+        Runs the replicates, with the same numbers wherever it runs them. By default threads.
+    progress : bool or callable, optional
+        None shows a line on a terminal after a second, True always, False never; a function is called with (done,
+        total).
+
+    Returns
+    -------
+    BootstrapResult
+        The divergence with its standard error, an interval and the p-value.
+
+    Raises
+    ------
+    HidivError
+        Where arguments are out of range, or the models have no such divergence.
+    ImpossibleEvidence
+        Where a model cannot produce the evidence it is said to be fitted to.
+
+    Notes
+    -----
+    For the p-value one model is fitted to both data sets together and, beginning there, one to each of them; the same
+    is done with data sets drawn from that one model. Data and draws are treated alike, so that neither the labels nor
+    the starts of p and q make a difference. Ctrl-C returns the result of the replicates made so far.
+
+    References
+    ----------
+    B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap, Chapman and Hall, 1993.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 6.0]))
     >>> q = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([2.5, 12.0]))
     >>> x, y = list(hd.sample(p, 20, size=10, seed=1)[1]), list(hd.sample(q, 20, size=10, seed=2)[1])
-    >>> p, q = (hd.fit(each, None, 2, "poisson", n_init=2, seed=0) for each in (x, y))
+    >>> p, q = (hd.fit(data, None, 2, "poisson", n_init=2, seed=0) for data in (x, y))
     >>> hd.bootstrap_divergence(p, q, x, y, replicates=20, seed=3).p_value < 0.05
     True
     """
@@ -74,38 +128,38 @@ def bootstrap_divergence(
     known_p, known_q = (
         forest_of(evidence, tree, None, group) for evidence, tree in ((evidence_p, tree_p), (evidence_q, tree_q))
     )
-    closely, quickly = measures(divergence, on, known_p, first)
+    accurate, quick = measures(divergence, on, known_p, first)
     options = read_options(tol, max_iter, pseudo_count, fixed)
     check_fixed(options.fixed, first)
-    value = float(closely(first, second))
-    statistic = both = None
+    value = float(accurate(first, second))
+    statistic = pooled = None
     if null:
-        both = one_law(first, second, known_p, known_q, options)
-        statistic = float(quickly(*apart(both, known_p, known_q, options)))
+        pooled = pooled_model(first, second, known_p, known_q, options)
+        statistic = float(quick(*fitted_apart(pooled, known_p, known_q, options)))
     seeds = generator(seed).spawn(2 * replicates)
-    work = partial(_replicate, known_p=known_p, known_q=known_q, options=replace(options, threads=1), measure=quickly)
-    jobs: list[tuple[tuple[Model, ...], np.random.Generator]] = []
-    for one, other in zip(seeds[:replicates], seeds[replicates:], strict=True):
-        jobs.append(((first, second), one))
-        if both is not None:
-            jobs.append(((both,), other))
-    values = _all(work, jobs, executor)
-    drawn = np.array([value for value in values[:: 1 if both is None else 2] if value is not None])
-    chance = None if both is None else np.array([value for value in values[1::2] if value is not None])
+    job = partial(_replicate, known_p=known_p, known_q=known_q, options=replace(options, threads=1), measure=quick)
+    draws: list[tuple[tuple[Model, ...], np.random.Generator]] = []
+    for own, common in zip(seeds[:replicates], seeds[replicates:], strict=True):
+        draws.append(((first, second), own))
+        if pooled is not None:
+            draws.append(((pooled,), common))
+    values = _all(job, draws, executor)
+    drawn = np.array([value for value in values[:: 1 if pooled is None else 2] if value is not None])
+    chance = None if pooled is None else np.array([value for value in values[1::2] if value is not None])
     if len(drawn) < 2:
         raise KeyboardInterrupt
-    if closely is not quickly:
-        drawn = drawn * _scale(value, float(quickly(first, second)))
+    if accurate is not quick:
+        drawn = drawn * _scale(value, float(quick(first, second)))
     return summary(value, drawn, chance, statistic)
 
 
-def _scale(closely: float, quickly: float) -> float:
-    """What turns quick values into close ones: draws with one seed are off by much the same share for all pairs."""
-    return closely / quickly if 0.0 < quickly < np.inf and 0.0 < closely < np.inf else 1.0
+def _scale(accurate: float, quick: float) -> float:
+    """The factor from quick to accurate values: draws with one seed err by much the same share for all pairs."""
+    return accurate / quick if 0.0 < quick < np.inf and 0.0 < accurate < np.inf else 1.0
 
 
 def _all(work: Callable[[Any], float], jobs: Sequence[Any], executor: Executor | None) -> list[float | None]:
-    """What each job gives, in order; at Ctrl-C None for those that were not begun."""
+    """The results of all jobs in order; after Ctrl-C, None for those that were not begun."""
     pool = ThreadPoolExecutor(os.cpu_count() or 1) if executor is None else executor
     with Progress("bootstrap") as progress:
         futures = [pool.submit(work, job) for job in jobs]
@@ -124,14 +178,14 @@ def _all(work: Callable[[Any], float], jobs: Sequence[Any], executor: Executor |
 def _replicate(
     job: tuple[tuple[Model, ...], np.random.Generator],
     *,
-    known_p: Forest,
-    known_q: Forest,
+    known_p: EvidenceForest,
+    known_q: EvidenceForest,
     options: Options,
     measure: Measure,
 ) -> float:
-    """The divergence of two models fitted to evidence drawn anew, from two models or both from one."""
+    """The divergence of two models fitted to newly drawn evidence, from two models or both from one."""
     models, rng = job
     if len(models) == 1:
-        return float(measure(*apart_by_chance(models[0], known_p, known_q, options, rng)))
+        return float(measure(*fitted_apart_by_chance(models[0], known_p, known_q, options, rng)))
     drawn = (redrawn(model, known, rng) for model, known in zip(models, (known_p, known_q), strict=True))
     return float(measure(*(climbed(model, known, options) for model, known in zip(models, drawn, strict=True))))

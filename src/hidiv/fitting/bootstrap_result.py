@@ -1,4 +1,4 @@
-"""What a bootstrap of a divergence gives back."""
+"""The result of a bootstrap: standard error, interval, p-value and notes."""
 
 from __future__ import annotations
 
@@ -7,28 +7,51 @@ from math import isinf, sqrt
 
 import numpy as np
 
+from hidiv.errors import counted
 from hidiv.types import Array
 from hidiv.values import Value
 
 LEVEL = 0.95
 ROUNDING = 1e-12  # 1 / 20 is not above 1 - .95
-ELSEWHERE = 0.25  # relative difference of value and statistic that draws alone do not make
+ELSEWHERE = 0.25  # relative difference of value and statistic that deserves a note
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BootstrapResult(Value):
-    """A divergence with its standard error, an interval, and how often chance alone gives as much.
+    """A divergence with its standard error, an interval and a p-value; returned by `hd.bootstrap_divergence`.
 
-    `value` is D(p || q) of the fitted models; `replicates` (B,) the same after drawing both data sets anew and fitting
-    again. Noise adds to a divergence, so they lie above the value by a `bias` on average, as the value lies above the
-    truth: `lower` and `upper` are the value less what the 97.5 and the 2.5 percent quantiles of the replicates exceed
-    it by, and not below 0 (the basic bootstrap interval). `std_error` is the spread of the value over data sets like
-    these: the standard deviation of the replicates, less what they spread more because they start from models that
-    lie apart by noise too.
-    `null` (B,) has both data sets drawn from one model fitted to all of the data, `statistic` is the divergence of the
-    data themselves when they are fitted the way those are, and `p_value` the share of `null` that reaches it,
-    (1 + count) / (1 + B); all three None when that was not asked for. Infinite replicates count as such. `notes` say
-    where the numbers need a word.
+    Attributes
+    ----------
+    value : float
+        D(p || q) of the fitted models.
+    std_error : float
+        The standard deviation of the value over data sets like these: that of the replicates, less what they spread
+        more because they start from models that already differ by noise.
+    lower, upper : float
+        The basic bootstrap interval of 95 percent: the value less what the 97.5 and the 2.5 percent quantiles of the
+        replicates exceed it by, and not below 0.
+    replicates : ndarray of shape (B,)
+        The divergence after drawing both data sets anew and fitting again; infinite ones are counted as such.
+    null : ndarray of shape (B,) or None
+        The divergence where both data sets are drawn from one model fitted to all of the data; None if not asked for.
+    p_value : float or None
+        The share of `null` that reaches `statistic`, (1 + count) / (1 + B).
+    statistic : float or None
+        The divergence of the data when they are fitted in the way `null` is.
+    notes : tuple of str
+        What to know about the numbers.
+    bias : float
+        How far the replicates lie above the value on average, as the value lies above the truth: noise adds to a
+        divergence.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> p = hd.Model([1.0], [[1.0]], hd.Poisson([1.0]))
+    >>> x, y = ([0, 1, 0, 2, 1], [3, 2, 5, 4, 4])
+    >>> p, q = (hd.fit(data, None, 1, "poisson", n_init=1, seed=0) for data in (x, y))
+    >>> hd.bootstrap_divergence(p, q, x, y, divergence="joint", replicates=40, seed=1).p_value < 0.05
+    True
     """
 
     value: float
@@ -43,23 +66,23 @@ class BootstrapResult(Value):
 
     @property
     def bias(self) -> float:
-        """How far the replicates lie above the value, on average."""
+        """How far the replicates lie above the value on average."""
         return 0.0 if isinf(self.value) else float(self.replicates.mean() - self.value)
 
     def __repr__(self) -> str:
-        said = (
+        text = (
             f"divergence {self.value:.4g} nats, standard error {self.std_error:.2g}, "
             f"{LEVEL:.0%} interval [{self.lower:.4g}, {self.upper:.4g}] by {len(self.replicates)} replicates"
         )
         if self.p_value is not None and self.null is not None:
-            said += f"; p-value {self.p_value:.2g}: {_verdict(self.p_value, len(self.null))}"
-        return said + "".join(f"\n  {note}" for note in self.notes)
+            text += f"; p-value {self.p_value:.2g}: {_verdict(self.p_value, len(self.null))}"
+        return text + "".join(f"\n  {note}" for note in self.notes)
 
 
 def _verdict(p_value: float, replicates: int) -> str:
-    """What a p-value means, and what it could have been at the least."""
+    """What a p-value means; with the smallest possible one where that matters."""
     smallest = 1.0 / (1 + replicates)
-    least = f"the smallest that {replicates} replicates allow"
+    least = f"the smallest that {counted(replicates, 'replicate')} allow{'s' if replicates == 1 else ''}"
     if smallest > 1.0 - LEVEL + ROUNDING:
         few = f"{least} is {smallest:.2g}" if p_value > smallest else least
         return f"{few}, too few to tell"
@@ -69,7 +92,7 @@ def _verdict(p_value: float, replicates: int) -> str:
 
 
 def summary(value: float, drawn: Array, chance: Array | None, statistic: float | None) -> BootstrapResult:
-    """The result of replicates."""
+    """The result of the divergences `drawn` (B,), those under the null `chance` (B,), and the statistic of the data."""
     low, high = (float(np.quantile(drawn, part, method="lower" if part < 0.5 else "higher")) for part in (0.025, 0.975))
     if isinf(value):
         lower, upper = 0.0, np.inf
@@ -85,10 +108,10 @@ def summary(value: float, drawn: Array, chance: Array | None, statistic: float |
 def standard_error(value: float, drawn: Array) -> float:
     """The spread of the value over data sets, from replicates drawn around it.
 
-    Near its least value a divergence is a square: c times a chi-square with d degrees of freedom, off centre by l. Its
+    Near its minimum a divergence is c times a noncentral chi-square with d degrees of freedom and noncentrality l. Its
     mean is c (d + l) and its variance 2 c^2 (d + 2 l). Replicates have c l = value in place of the true c l, which the
-    value exceeds by c d on average; their mean exceeds the value by c d and tells it. So the variance of the replicates
-    is scaled by d + 2 l at l = value / c - d, and at l = 0 at least, over that at l = value / c.
+    value exceeds by c d on average; c d is estimated by how much their mean exceeds the value. So the variance of the
+    replicates is scaled by d + 2 l at l = value / c - d (at least 0), over that at l = value / c.
     """
     if not np.isfinite(drawn).all() or isinf(value):
         return np.inf
@@ -98,19 +121,21 @@ def standard_error(value: float, drawn: Array) -> float:
 
 
 def _notes(value: float, drawn: Array, lower: float, upper: float, statistic: float | None) -> tuple[str, ...]:
+    """Notes on infinite replicates, a value outside its interval, and a statistic that differs from the value."""
     notes = []
-    endless = int(np.isinf(drawn).sum())
-    if endless:
-        notes.append(f"{endless} of {len(drawn)} replicates are infinite")
+    infinite = int(np.isinf(drawn).sum())
+    if infinite:
+        verb = "is" if infinite == 1 else "are"
+        notes.append(f"{infinite} of {counted(len(drawn), 'replicate')} {verb} infinite")
     if isinf(value):
         notes.append("an infinite value has no interval")
     elif not lower <= value <= upper:
-        off = float(np.median(drawn)) - value
+        excess = float(np.median(drawn)) - value
         side = "above" if value > upper else "below"
-        how = "adds" if off > 0 else "takes"
+        change = "adds" if excess > 0 else "takes"
         notes.append(
-            f"the value lies {side} its interval: fitting anew {how} about {abs(off):.2g}, and the interval is that of "
-            "the divergence without it"
+            f"the value lies {side} its interval: fitting anew {change} about {abs(excess):.2g}, "
+            "and the interval is that of the divergence without it"
         )
     if statistic is not None and not abs(statistic - value) <= ELSEWHERE * value and statistic != value:
         notes.append(

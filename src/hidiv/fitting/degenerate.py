@@ -1,4 +1,4 @@
-"""States that hold next to nothing, or have shrunk onto one value."""
+"""Degenerate states: nearly empty ones, and those that have shrunk onto one value."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.errors import counted
 from hidiv.fitting.em import Run
 from hidiv.fitting.expectation import Problem
 from hidiv.fitting.parameters import of_family
 from hidiv.types import Array
 
-FEWEST = 1.0  # expected nodes of a state, below which it is called empty
+FEWEST = 1.0  # expected nodes of a state, below which it counts as empty
 SPREADS = ("std", "scale")
 
 
@@ -23,19 +24,22 @@ def is_degenerate(run: Run, problem: Problem) -> bool:
 
 
 def notes_on(run: Run, problem: Problem, fixed: frozenset[str]) -> list[str]:
-    """One sentence for every state that is degenerate."""
+    """A note on every degenerate state."""
     held = run.counts.rows.sum(axis=0)
-    notes = [f"state {s} holds {held[s]:.2g} nodes in expectation" for s in np.flatnonzero(held < FEWEST)]
+    notes = [
+        f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation" for s in np.flatnonzero(held < FEWEST)
+    ]
     needed = sum(of_family(family, fixed) for family in run.model.emissions) / len(held)
     notes += [
-        f"state {s} holds {held[s]:.2g} nodes in expectation, fewer than the {needed:.0f} parameters of its laws"
+        f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation, "
+        f"fewer than the {counted(f'{needed:.0f}', 'parameter')} of its laws"
         for s in np.flatnonzero((held >= FEWEST) & (held < needed))
     ]
     return notes + list(_shrunk(run, problem))
 
 
 def _shrunk(run: Run, problem: Problem) -> Iterator[str]:
-    """A sentence for every state whose spread is the least there is."""
+    """A note on every state whose spread is held at its least value."""
     for g, (family, sample) in enumerate(zip(run.model.emissions, problem.samples, strict=True)):
         if family.n_features == 0 or not len(sample.x):
             continue
@@ -64,7 +68,7 @@ def _members(family: Any, least: Array) -> Iterator[tuple[Any, Array]]:
 
 
 def _narrow(family: Any, least: Array) -> NDArray[np.bool_]:
-    """(K,): states whose spread is the least in a column, or across columns."""
+    """(K,): which states have the least spread in a column, or in some direction across columns."""
     if getattr(family, "cov", None) is not None:
         across = np.linalg.eigvalsh(family.cov / np.outer(least, least))[:, 0]
         return np.asarray(across <= 1.001**2)

@@ -1,15 +1,12 @@
-"""A model in the making: the numbers of a Model without its checks, for the iterations between two of them."""
+"""A model during the iterations of a fit: the numbers of a Model without its checks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
-from hidiv.types import Array
+from hidiv.types import Array, Flags
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,23 +15,24 @@ class Draft:
 
     initial: Array
     transitions: Array
-    has_transition: NDArray[np.bool_]
+    has_transition: Flags
     emissions: tuple[Family, ...]
     end: Array | None
 
     @property
     def n_states(self) -> int:
+        """The number of hidden states K."""
         return len(self.initial)
 
     def finished(self, like: Model) -> Model:
-        """The model, checked, with the names of another."""
+        """The checked Model, with the names of `like`."""
         return Model(
             self.initial,
-            [t if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)],
+            [t if present else None for t, present in zip(self.transitions, self.has_transition, strict=True)],
             self.emissions, name=like.name, state_names=like.state_names, end=self.end, symbol_names=like.symbol_names,
         )  # fmt: skip
 
 
 def draft_of(model: Model) -> Draft:
-    """The numbers of a model."""
+    """The draft with the numbers of a model."""
     return Draft(model.initial, model.transitions, model.has_transition, model.emissions, model.end)

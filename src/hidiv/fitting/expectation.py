@@ -1,4 +1,4 @@
-"""The expectation step: how often each state and each transition is met, given the evidence."""
+"""The expectation step: expected counts of states and transitions given the evidence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from hidiv.emissions.family import Family
 from hidiv.emissions.weighted import Weighted, spread
 from hidiv.fitting.draft import Draft
-from hidiv.fitting.forest import Forest
-from hidiv.inference.rows import Rows, lay_out, with_ends
+from hidiv.fitting.evidence_forest import EvidenceForest
+from hidiv.inference.rows import EvidenceRows, lay_out, with_ends
 from hidiv.inference.weights import allowed_states, log_weights, symbol_sets
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -24,13 +24,13 @@ from hidiv.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A forest laid out for models of one form: which rows of knowledge there are, and who uses them."""
+    """A forest laid out for models of one form: its rows of knowledge, and which nodes use them."""
 
-    forest: Forest
-    rows: Rows
+    forest: EvidenceForest
+    rows: EvidenceRows
     uses: Array  # (R,): nodes that use each row
-    samples: tuple[Weighted, ...]  # the rows of each emission, without weights so far
-    places: tuple[Any, ...]  # which rows those are
+    samples: tuple[Weighted, ...]  # the rows of each family, with zero weights
+    places: tuple[Any, ...]  # the index of those rows
     allowed: NDArray[np.bool_] | None  # (R, K): states
 
     def log_emissions(self, model: Draft) -> Array:
@@ -51,7 +51,7 @@ class Problem:
         return table
 
     def log_weights(self, model: Draft, emissions: Array) -> Array:
-        """(R, K): as `inference.weights.log_weights`; with the states that are allowed, and the ends."""
+        """(R, K): `inference.weights.log_weights` from the emissions, with allowed states and ends."""
         if self.allowed is None and model.end is None:
             return emissions
         table = emissions.copy()
@@ -68,13 +68,13 @@ class Problem:
         return self.forest.parent, group, self.rows.row_of
 
 
-def problem_of(forest: Forest, model: Model) -> Problem:
+def problem_of(forest: EvidenceForest, model: Model) -> Problem:
     """Lay a forest out for models with the groups and families of this one."""
     line = Tree.chain(forest.n_nodes, forest.group)
     rows = lay_out(forest.evidence, line, model)
     if model.end is not None:
         rows = with_ends(rows, forest.lasts)
-    log_weights(model, rows, line)  # refuses values no state can show, and sets and intervals that make no sense
+    log_weights(model, rows, line)  # refuses invalid values, sets and intervals
     uses = (
         np.ones(rows.n_rows) if rows.row_of is None else np.bincount(rows.row_of, minlength=rows.n_rows).astype(float)
     )
@@ -95,14 +95,14 @@ def problem_of(forest: Forest, model: Model) -> Problem:
 
 
 def expectation(model: Draft, problem: Problem, threads: int = 0, emissions: Array | None = None) -> Counts:
-    """Expected counts of the whole forest under the model; `emissions` are its `log_emissions`, if at hand."""
+    """Expected counts of the whole forest under the model; `emissions` are its `log_emissions`, if known."""
     known = problem.log_emissions(model) if emissions is None else emissions
     tables = Tables(model.initial, model.transitions, problem.log_weights(model, known))
     return expect(tables, problem.layout(model), problem.forest.start, threads)
 
 
 def log_sets(family: Family, inside: NDArray[np.bool_]) -> Array:
-    """(r, K): log-probabilities of sets of symbols, 0 where nothing is said."""
+    """(r, K): log-probabilities of sets of symbols, 0 where a set is not restricted."""
     categorical: Any = family
     said = ~inside.all(axis=1).reshape(-1, 1)
     return np.where(said, categorical.log_set(inside), 0.0)

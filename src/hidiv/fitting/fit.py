@@ -1,4 +1,4 @@
-"""Fitting a hidden Markov model to chains and trees."""
+"""`fit`: a hidden Markov model from chains and trees, by maximum likelihood."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hidiv.arguments import number, whole
 from hidiv.errors import InvalidModel, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.em import Options, Run, begin, climb
+from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
 from hidiv.fitting.expectation import problem_of
-from hidiv.fitting.forest import Forest, forest_of
+from hidiv.fitting.fit_result import FitResult
 from hidiv.fitting.restarts import best_of, finished
-from hidiv.fitting.result import FitResult
 from hidiv.fitting.shapes import PARTS, check_fixed, check_start, shape_of, with_end
 from hidiv.models.model import Model
 from hidiv.progress import Progress, Wanted, reported
@@ -45,25 +45,90 @@ def fit(
     workers: int | None = None,
     progress: Wanted = None,  # for @reported
 ) -> FitResult:
-    """The model of largest likelihood (definitions (2.4)) that expectation-maximisation finds from `n_init` starts, or
-    from `start`.
+    """Fit a hidden Markov model by maximum likelihood.
 
-    `evidence` is one item or a list, `tree` None for chains, one tree for all of them, or a list; `lengths` cuts
-    stacked sequences. Text and categories are symbols for emission="categorical", and the model keeps their names.
-    `emission` is a family's name, class or a template object (or a list of them, one a group). `group` None takes the
-    groups the trees were given, "level" groups by level, "none" not at all; labels from 0 for each node (for all trees,
-    or a list of them for each tree) may be given instead. `grouped` says which parts have parameters by group. `end`
-    fits the probabilities of stopping too, also from a start without them. Parameters and parts named in `fixed`
-    (initial, transition, emission, mean, ...) stay as the start or the template has them. `pseudo_count`: so many
-    observations more for every state, against collapse. From two starts on, climbs from beside the best tops follow. A
-    climb is at its end when an iteration gains at most tol times the log-likelihood, the best one when all that is
-    still to be expected is at most tol (unless `polish` is False). Evidence that no start can produce is an error.
+    Expectation-maximisation from several starts, on one chain or tree or on many of them, with values missing,
+    censored or known by sets. docs/fitting.md describes the search.
 
+    Parameters
+    ----------
+    evidence : Evidence, array-like, DataFrame, list of text, or a list of these
+        The data, one item for each chain or tree. Text and categories are symbols for emission="categorical"; the
+        fitted model keeps their names.
+    tree : Tree, int or list of these, optional
+        One tree for all items, or one for each. By default every item is a chain of its own length.
+    n_states : int, optional
+        The number of hidden states. Needed unless `start` is given.
+    emission : str, family class, family or list of these, default "gaussian"
+        A family's name, its class or a template object; a list has one for each group. A template sets the form (a full
+        covariance, the trials of a binomial law, the families of a product), and the values of parameters in `fixed`.
+    lengths : array-like of int, optional
+        Cuts stacked evidence into chains of these lengths, as in hmmlearn.
+    group : {"level", "none"}, array-like of int, or list of these, optional
+        Which nodes share parameters: "level" groups by level, "none" not at all, labels from 0 for the nodes of all
+        trees (or a list with labels for each tree) by label. By default the groups the trees were given.
+    start : Model or object of a supported library, optional
+        The model to start from, in place of a search over `n_init` starts. What is zero in it stays zero.
+    n_init : int, default 10
+        The number of starts climbed to their end. From 2 on, further climbs begin near the best maxima found.
+    tol : float, default 1e-6
+        A climb ends when an iteration gains at most `tol` times the log-likelihood.
+    max_iter : int, default 500
+        The largest number of iterations of a climb.
+    seed : int or numpy.random.Generator, optional
+        The same seed gives the same model again, whatever the number of workers.
+    grouped : str or iterable of str, default ("transition", "emission")
+        The parts that have parameters by group.
+    end : bool, default False
+        Whether to fit the probabilities of stopping after a state too, also from a start without them. Chains only.
+    fixed : str or iterable of str, default ()
+        Parts ("initial", "transition", "emission") and parameters of families ("mean", "std", ...) that keep the values
+        of the start or of the template.
+    pseudo_count : float, default 0.0
+        Observations added to every state, spread over all values of its group and over all transitions of a row,
+        against states that shrink onto one value.
+    polish : bool, default True
+        Whether the best climb goes on until all that it can still be expected to gain is at most `tol`.
+    workers : int, optional
+        The number of threads. By default the number of processors.
+    progress : bool or callable, optional
+        None shows a line on a terminal after a second, True always, False never; a function is called with (done,
+        total).
+
+    Returns
+    -------
+    FitResult
+        The model with its log-likelihood, the history of the climb, and notes on what to know about it.
+
+    Raises
+    ------
+    HidivError
+        Where arguments are out of range or do not fit each other.
+    ImpossibleEvidence
+        Where no start gives the evidence a positive probability.
+
+    See Also
+    --------
+    choose : fits several numbers of states or families and ranks them.
+    bootstrap_divergence : the standard error of a divergence between two fitted models.
+
+    Notes
+    -----
+    The log-likelihood is that of definitions (2.4); it never falls from one iteration to the next. Ctrl-C returns the
+    best model so far, with a note.
+
+    References
+    ----------
+    A. P. Dempster, N. M. Laird and D. B. Rubin, Maximum likelihood from incomplete data via the EM algorithm, Journal
+    of the Royal Statistical Society B 39 (1977), 1-38.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 4.0], std=[1.0, 1.0]))
     >>> _, x = hd.sample(p, 200, seed=1)
-    >>> found = hd.fit(x, None, 2, "gaussian", n_init=1, seed=1)
-    >>> found.converged, sorted(found.model.emission.mean.round(1).tolist())
+    >>> result = hd.fit(x, None, 2, "gaussian", n_init=1, seed=1)
+    >>> result.converged, sorted(result.model.emission.mean.round(1).tolist())
     (True, [-0.2, 4.1])
     """
     if start is None and n_states is None and isinstance(tree, int | np.integer):
@@ -86,23 +151,25 @@ def fit(
     return best_of(shape, forest, options, whole("n_init", n_init), seed, threads, polish)
 
 
-def refit(model: Model, forest: Forest, options: Options, polish: bool = True) -> FitResult:
-    """One climb from a model."""
+def refit(model: Model, forest: EvidenceForest, options: Options, polish: bool = True) -> FitResult:
+    """The fit of one climb from a model."""
     problem = problem_of(forest, model)
     with Progress("fitting") as progress:
-        run = climb(begin(draft_of(model), problem, options), problem, options, _teller(progress, options), polish)
+        run = climb(begin(draft_of(model), problem, options), problem, options, _reporter(progress, options), polish)
     return finished(run, problem, model, options, (run.log_likelihood,), zeros_stay=options.pseudo_count == 0.0)
 
 
-def _teller(progress: Progress, options: Options) -> Callable[[Run], None]:
-    def tell(run: Run) -> None:
+def _reporter(progress: Progress, options: Options) -> Callable[[Run], None]:
+    """A function that shows the progress of a run."""
+
+    def report(run: Run) -> None:
         made = len(run.history) - 1
         progress.show(made / max(options.max_iter, 1), f"iteration {made}, log-likelihood {run.log_likelihood:.6g}")
 
-    return tell
+    return report
 
 
 def read_options(tol: Any, max_iter: Any, pseudo_count: Any, fixed: str | Iterable[str]) -> Options:
-    """Checked."""
+    """The options of a climb, checked."""
     held = frozenset([fixed] if isinstance(fixed, str) else fixed)
     return Options(number("tol", tol), whole("max_iter", max_iter, 0), number("pseudo_count", pseudo_count), held)

@@ -1,4 +1,4 @@
-"""Starts of the climb: heaps of observations found by k-means++, or random shares."""
+"""Starts of a climb: clusters of observations found by k-means++, or random shares."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from hidiv.fitting.prototypes import features
 from hidiv.models.model import Model
 from hidiv.types import Array, IntArray
 
-MOST = 4000  # observations that are looked at for the heaps
+MOST = 4000  # observations used for the clusters, at most
 HANDFUL = 5.0
-PURE = 0.9  # share of an observation that goes to its own heap
+PURE = 0.9  # share of an observation that goes to its own cluster
 
 
 def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: frozenset[str], which: int) -> Draft:
-    """A start with the form of `shape`: emissions of heaps, transitions counted between them and made smooth.
+    """A start with the form of `shape`: emissions of clusters, transitions counted between them and smoothed.
 
-    `which` 0 is the plainest. Of those after it every second has a random law of roots and transitions, with many small
-    entries, and every fourth shares the observations out at random: likelihoods have many tops.
+    `which` 0 is the plainest. Of the others every second has random laws of roots and transitions, with many small
+    entries, and every fourth shares the observations out at random, as likelihoods have many maxima.
     """
     k = shape.n_states
     scattered = which % 4 == 3
@@ -49,7 +49,7 @@ def started(shape: Model, problem: Problem, rng: np.random.Generator, fixed: fro
 def _estimated(
     family: Family, sample: Weighted, weight: Array, fixed: frozenset[str], rng: np.random.Generator
 ) -> Family:
-    """The family of these weights; steps of a numeric maximisation are repeated, for the prototype may be far away."""
+    """The family estimated with these weights; numeric steps are repeated, as the prototype may be far away."""
     known = sample.weighing(weight)
     found = family
     if isinstance(family, Mixture) and len(sample.x):
@@ -68,13 +68,13 @@ def _shares(
     scattered: bool,
     fixed: frozenset[str],
 ) -> Array:
-    """(r, K): how much of each row goes to each state."""
+    """(r, K): the share of each row that goes to each state."""
     if k == 1 or not len(sample.x):
         return np.full((len(sample.x), k), 1.0 / k)
     if family.name in ("categorical", "silent") or not family.n_features:
         return rng.dirichlet(np.full(k, 0.5), size=len(sample.x))
     if scattered:
-        # A handful of observations for each state, and a little of all: shares of every one would all look alike.
+        # A few observations for each state and a little of all others: equal shares of all would make all states alike.
         few = rng.gamma(HANDFUL / max(len(sample.x), HANDFUL), size=(len(sample.x), k)) + 1e-300
         return np.asarray(PURE * few / few.sum(axis=0) + (1.0 - PURE) / len(few))
     points = _points(family, sample, fixed)
@@ -86,7 +86,7 @@ def _shares(
 
 
 def _components(family: Mixture, known: Weighted, fixed: frozenset[str], rng: np.random.Generator) -> Array:
-    """(r, K, C): each state's observations shared out among its components, by heaps of its own."""
+    """(r, K, C): the observations of each state shared out among its components, by clusters of their own."""
     points, count = _points(family, known, fixed), len(family.components)
     share = np.full((len(points), known.weight.shape[1], count), (1.0 - PURE) / count)
     for s, weight in enumerate(known.weight.T):
@@ -99,7 +99,7 @@ def _components(family: Mixture, known: Weighted, fixed: frozenset[str], rng: np
 
 
 def _points(family: Family, sample: Weighted, fixed: frozenset[str]) -> Array:
-    """(r, F'): coordinates for the heaps, in units of their spread; what is not seen lies in the middle."""
+    """(r, F'): coordinates for the clusters in units of their spread; unseen values are replaced by the mean."""
     x = np.where(sample.seen, sample.x, np.nan)
     if sample.bounded is not None and sample.lower is not None and sample.upper is not None:
         low, high = sample.lower[sample.bounded], sample.upper[sample.bounded]
@@ -113,7 +113,7 @@ def _points(family: Family, sample: Weighted, fixed: frozenset[str]) -> Array:
 
 
 def features_of(family: Family, x: Array, fixed: frozenset[str]) -> Array:
-    """Coordinates of a product are those of its families side by side."""
+    """(r, F'): the coordinates of observations; those of a product are those of its families joined."""
     if family.name == "product":
         split: Any = family
         return np.hstack([features_of(member, columns, fixed) for member, (columns,) in split.split(x)])
@@ -150,7 +150,7 @@ def _nearest(points: Array, centres: Array) -> IntArray:
 
 
 def _sparse(rng: np.random.Generator, k: int, rows: int) -> Array:
-    """(rows, K): random laws, most of each on few entries, none of them zero."""
+    """(rows, K): random laws concentrated on few entries, none of them zero."""
     drawn = rng.dirichlet(np.full(k, 1.0 / k), size=rows) + 1e-3
     return np.asarray(drawn / drawn.sum(axis=1, keepdims=True))
 
@@ -158,7 +158,7 @@ def _sparse(rng: np.random.Generator, k: int, rows: int) -> Array:
 def _edges(
     shape: Model, problem: Problem, share: Array, rng: np.random.Generator, random: bool
 ) -> tuple[Array, Array | None]:
-    """Transitions counted between the shares of parents and children, drawn towards a random amount of staying."""
+    """Transitions counted between shares of parents and children, shrunk towards a random probability of staying."""
     forest, k = problem.forest, shape.n_states
     of_node = share if problem.rows.row_of is None else share[problem.rows.row_of]
     up = np.arange(-1, forest.n_nodes - 1) if forest.parent is None else forest.parent

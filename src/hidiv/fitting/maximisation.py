@@ -1,4 +1,4 @@
-"""The maximisation step: the model that expected counts ask for."""
+"""The maximisation step: from expected counts to the next model."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def maximisation(
 ) -> Draft:
     """The next model: relative frequencies of roots and edges, and each family's own weighted estimate.
 
-    pseudo_count: so many nodes more for every state, spread evenly over the transitions of a row, over the root's
-    states and over the observations of the group. Rows and states that nothing reaches stay as they are.
+    pseudo_count is the number of nodes added to every state, spread evenly over the transitions of a row, the states of
+    the root and the observations of the group. Rows and states without any counts stay as they are.
     """
     k = model.n_states
     initial = model.initial
@@ -44,18 +44,18 @@ def _rows(model: Draft, problem: Problem, counts: Counts, pseudo_count: float) -
     if model.end is not None:
         ends[0, :, 0] = counts.rows[problem.rows.n_rows - problem.rows.n_ended :].sum(axis=0)
         old = np.concatenate([model.transitions, model.end[None, :, None]], axis=2)
-        met = np.concatenate([counts.transition, ends], axis=2)
+        counted = np.concatenate([counts.transition, ends], axis=2)
     else:
-        old, met = model.transitions, counts.transition
-    met = met + pseudo_count / met.shape[2]
-    total = met.sum(axis=2, keepdims=True)
+        old, counted = model.transitions, counts.transition
+    counted = counted + pseudo_count / counted.shape[2]
+    total = counted.sum(axis=2, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(total > 0, met / total, old)
-    return (found[:, :, :k], found[0, :, k]) if model.end is not None else (found, None)
+        rows = np.where(total > 0, counted / total, old)
+    return (rows[:, :, :k], rows[0, :, k]) if model.end is not None else (rows, None)
 
 
 def _weights(problem: Problem, counts: Counts, where: Any, pseudo_count: float) -> Array:
-    """(r, K): weights of the rows of one emission."""
+    """(r, K): the weights of the rows of one family, with pseudo-counts."""
     weight = np.asarray(counts.rows[where])
     if pseudo_count > 0 and weight.size:
         uses = problem.uses[where]
@@ -64,7 +64,7 @@ def _weights(problem: Problem, counts: Counts, where: Any, pseudo_count: float) 
 
 
 def log_prior(model: Draft, problem: Problem, emissions: Array, pseudo_count: float) -> float:
-    """What pseudo-counts add to the log-likelihood: their own log-probability, up to a constant.
+    """The log-probability of the pseudo-counts up to a constant, which is added to the log-likelihood.
 
     emissions (R, K): the model's `log_emissions`.
     """

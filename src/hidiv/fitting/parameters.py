@@ -1,4 +1,4 @@
-"""How many numbers of a model were free to be fitted."""
+"""The number of free parameters of a model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from hidiv.emissions.family import Family
 from hidiv.models.model import Model
 from hidiv.types import Array
 
-ABSORBING = {"unit": (0.0, 1.0), "positive": (0.0,), "rate": (0.0,), "length": (0.0,)}  # by range: they never change
+ABSORBING = {
+    "unit": (0.0, 1.0),
+    "positive": (0.0,),
+    "rate": (0.0,),
+    "length": (0.0,),
+}  # by range: values that a fit cannot change
 
 
 def count_parameters(model: Model, fixed: frozenset[str] = frozenset(), zeros_stay: bool = False) -> int:
     """Free parameters of a model of this form: the root's law, every row of every transition with its end, emissions.
 
-    zeros_stay: probabilities that are 0 in the model a climb began at stay 0 (a transition left out, a symbol a state
-    never shows), and are not free.
+    zeros_stay: probabilities that are 0 in the start of a climb stay 0 (a transition left out, a symbol a state never
+    shows) and are not counted.
     """
     count = 0 if "initial" in fixed else _of_rows(model.initial[None], zeros_stay)
     if "transition" not in fixed:

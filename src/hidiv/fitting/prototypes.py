@@ -1,4 +1,4 @@
-"""From a family's name, class or template to a family with the right states and columns, before any fitting."""
+"""Prototypes: from a family's name, class or template to a family with the right states and columns."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _PLAIN: dict[str, dict[str, float]] = {
 
 
 def _categorical(cls: Any, n_states: int, evidence: Evidence) -> Family:
-    """As many symbols as the evidence speaks of."""
+    """A categorical family with the symbols that occur in the evidence."""
     x = np.asarray(evidence.x, dtype=np.float64)
     seen = x[~np.isnan(x)]
     sizes = [int(seen.max()) + 1] if seen.size and np.isfinite(seen).all() else []
@@ -92,7 +92,7 @@ def _categorical(cls: Any, n_states: int, evidence: Evidence) -> Family:
 
 
 def _multinomial(cls: Any, n_states: int, evidence: Evidence) -> Family:
-    """As many trials as every row that is wholly seen has."""
+    """A multinomial family with the number of trials that all fully seen rows have."""
     x = np.asarray(evidence.x, dtype=np.float64)
     totals = np.unique(x[~np.isnan(x).any(axis=1)].sum(axis=1))
     if len(totals) != 1 or not (np.isfinite(totals[0]) and totals[0] >= 0):
@@ -105,7 +105,7 @@ def _multinomial(cls: Any, n_states: int, evidence: Evidence) -> Family:
 
 
 def features(family: Family, fixed: frozenset[str]) -> Callable[[Array], Array]:
-    """(n, F) -> (n, F'): coordinates in which observations of the family's states lie in heaps."""
+    """(n, F) -> (n, F'): coordinates in which observations of a state form a cluster."""
     if fixed & {"mean", "loc"} and family.name in ("gaussian", "laplace"):
         middle = np.asarray(family.parameters()["mean" if family.name == "gaussian" else "loc"][0])
         return lambda x: _size(x - middle)
@@ -113,7 +113,7 @@ def features(family: Family, fixed: frozenset[str]) -> Callable[[Array], Array]:
 
 
 def _size(x: Array) -> Array:
-    """log |x|, bounded below: zero-centred laws differ in it."""
+    """log |x|, bounded below, in which zero-centred laws of different scales differ."""
     size = np.abs(x)
     positive = size[size > 0]
     least = 1e-3 * float(np.median(positive)) if positive.size else 1.0

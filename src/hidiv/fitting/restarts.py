@@ -1,4 +1,4 @@
-"""Many starts, each climbed by a thread, and the best of them finished."""
+"""Climbs from many starts in threads, further climbs from near the best maxima, and the best of all finished."""
 
 from __future__ import annotations
 
@@ -14,40 +14,43 @@ import numpy as np
 from hidiv.arguments import generator
 from hidiv.errors import HidivError, ImpossibleEvidence, counted, refuse
 from hidiv.fitting.degenerate import is_degenerate, notes_on
+from hidiv.fitting.draft import Draft
 from hidiv.fitting.em import Options, Run, begin, climb
+from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.expectation import Problem, problem_of
-from hidiv.fitting.forest import Forest
-from hidiv.fitting.hops import hop
+from hidiv.fitting.fit_result import FitResult
 from hidiv.fitting.initialise import started
+from hidiv.fitting.maximisation import maximisation
 from hidiv.fitting.parameters import count_parameters
-from hidiv.fitting.result import FitResult
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
-TRIES = 3  # for every start that is climbed to the end, so many are climbed
-SHORT = 30  # iterations, and the best are taken
-NEAR = 1000.0  # times the tolerance: how near to their tops climbs are compared
-SAME = 1e-2  # difference of log-likelihoods of two climbs to one top, at most
-TOPS = 4
-HOPS = 6  # rounds of climbs from beside the best, at most
-AGREED = 8  # climbs that came to the best top: there is hardly a better one that climbs lead to
+TRIES = 3  # starts tried for each one that is climbed to its end
+SHORT = 30  # iterations of a try, by which the starts are ranked
+NEAR = 1000.0  # times the tolerance: how near to their maxima climbs are compared
+SAME = 1e-2  # largest difference in log-likelihood of two climbs to the same maximum
+MAXIMA = 4  # different maxima from which hops are made
+ROUNDS = 6  # of hops, at most
+AGREED = 8  # climbs to the best maximum, after which a better one is unlikely to be found
+LEAST_SHARE = 0.02  # of a count, in a hop
+UNEVEN = 0.3  # parameter of the beta law of the shares in a hop: most of them are near 0 or 1
 
 Result = TypeVar("Result")
 
 
 def best_of(
     shape: Model,
-    forest: Forest,
+    forest: EvidenceForest,
     options: Options,
     count: int,
     seed: int | np.random.Generator | None,
     workers: int,
     polish: bool,
 ) -> FitResult:
-    """The best of `count` starts, themselves the best of more after a few iterations, and of climbs from beside them.
+    """The best model of `count` climbs, whose starts were the best of more after a few iterations, and of later hops.
 
-    Degenerate ones come last. Every start has random numbers of its own, so that the number of workers does not show
-    in the result. Ctrl-C ends all climbs where they are, and the best of them is given back with a note.
+    Degenerate models come last. Every start has its own random numbers, so that the result does not depend on the
+    number of workers. Ctrl-C ends all climbs where they are; the best of them is returned with a note.
     """
     problem = problem_of(forest, shape)
     seeds = generator(seed).spawn(1 if count == 1 else TRIES * count)
@@ -64,13 +67,15 @@ def best_of(
         if not runs:
             if board.stopped.is_set():
                 raise KeyboardInterrupt
-            begin(started(shape, problem, np.random.default_rng(0), options.fixed, 0), problem, options)  # says why
+            begin(
+                started(shape, problem, np.random.default_rng(0), options.fixed, 0), problem, options
+            )  # raises with the reason
             refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
         runs = _hopped(runs, seeds, problem, each, at_once, board)
         best = max(runs, key=lambda run: (not is_degenerate(run, problem), run.objective[-1]))
         starts = tuple(run.log_likelihood for run in runs)
         if not board.stopped.is_set():
-            climb(best, problem, options, board.tell_last, polish)
+            climb(best, problem, options, board.show_last, polish)
         elif not best.interrupted:
             best.notes.append("interrupted before all starts were climbed")
     return finished(best, problem, shape, options, starts)
@@ -79,49 +84,74 @@ def best_of(
 def _hopped(
     runs: list[Run], seeds: list[np.random.Generator], problem: Problem, options: Options, workers: int, board: Board
 ) -> list[Run]:
-    """The runs and what was reached from beside the best of them, in rounds of as many climbs as there are runs.
+    """The runs and those begun near their best maxima, in rounds of as many climbs as there were runs.
 
-    One round, and more of them until several climbs have come to one and the same best top.
+    At least one round, and more of them until AGREED climbs have reached the same best maximum.
     """
     if len(runs) < 2 or runs[0].model.n_states < 2:
         return runs
     size = len(runs)
-    for rounds in range(HOPS):
+    for rounds in range(ROUNDS):
         if board.stopped.is_set() or (rounds and _agree(runs, problem)):
             break
         board.expect(size)
-        top = _tops(runs, problem)
-        jobs = [partial(_hop, top[i % len(top)], problem, options, rng, board) for i, rng in enumerate(seeds[:size])]
+        best = _best_maxima(runs, problem)
+        jobs = [partial(_hop, best[i % len(best)], problem, options, rng, board) for i, rng in enumerate(seeds[:size])]
         runs = runs + [run for run in _all(jobs, workers, board) if run is not None]
     return runs
 
 
 def _agree(runs: list[Run], problem: Problem) -> bool:
-    """Whether the best top was come to often."""
+    """Whether AGREED climbs have reached the best maximum."""
     sound = [run.objective[-1] for run in runs if not is_degenerate(run, problem)]
     return sum(value > max(sound) - SAME for value in sound) >= AGREED
 
 
-def _tops(runs: list[Run], problem: Problem) -> list[Run]:
-    """The best few that are not one and the same top."""
-    found: list[Run] = []
+def _best_maxima(runs: list[Run], problem: Problem) -> list[Run]:
+    """The best runs, one for each maximum, MAXIMA of them at most."""
+    different: list[Run] = []
     for run in sorted(runs, key=lambda run: (is_degenerate(run, problem), -run.objective[-1])):
-        if all(abs(run.objective[-1] - other.objective[-1]) > SAME for other in found):
-            found.append(run)
-    return found[:TOPS]
+        if all(abs(run.objective[-1] - other.objective[-1]) > SAME for other in different):
+            different.append(run)
+    return different[:MAXIMA]
 
 
-def _hop(top: Run, problem: Problem, options: Options, rng: np.random.Generator, board: Board) -> Run | None:
-    """A climb from beside a top."""
+def _hop(maximum: Run, problem: Problem, options: Options, rng: np.random.Generator, board: Board) -> Run | None:
+    """A climb that begins near a maximum; None where its start cannot produce the evidence."""
     try:
-        run = begin(hop(top, problem, options, rng), problem, options)
+        run = begin(_neighbour(maximum, problem, options, rng), problem, options)
     except ImpossibleEvidence:
         return None
     return _climb(run, problem, options, board)
 
 
+def _neighbour(run: Run, problem: Problem, options: Options, rng: np.random.Generator) -> Draft:
+    """A model that differs from the one of `run` in two or three states.
+
+    The counts of one state are added to those of a second, and those of a third (or of the second again) are shared out
+    at random between itself and the first; the model is the maximisation of these counts.
+    """
+    k = run.model.n_states
+    given_up, heir = rng.choice(k, size=2, replace=False).tolist()
+    split = int(rng.choice([s for s in range(k) if s != given_up]))
+    rows, initial, transition = (
+        np.array(part) for part in (run.counts.rows, run.counts.initial, run.counts.transition)
+    )
+    from_rows, into = transition.swapaxes(0, 1), transition.transpose(2, 0, 1)  # views with the states first
+    for table in (rows.T, initial, from_rows, into):
+        table[heir] += table[given_up]
+        share = np.clip(rng.beta(UNEVEN, UNEVEN, size=table[split].shape), LEAST_SHARE, 1.0 - LEAST_SHARE)
+        table[given_up] = share * table[split]
+        table[split] *= 1.0 - share
+    # Every root and transition is made possible again: maxima have zeros, and zeros would stay.
+    transition += LEAST_SHARE * transition.sum(axis=2, keepdims=True) / k
+    initial += LEAST_SHARE * initial.sum() / k
+    counts = replace(run.counts, rows=rows, initial=initial, transition=transition)
+    return maximisation(run.model, problem, counts, options.pseudo_count, options.fixed)
+
+
 def _taken(ranked: list[Run], count: int) -> list[Run]:
-    """The best half, and others from all over the rest: those ahead early on often lead to one and the same top."""
+    """The best half, and others spread over the rest: starts that lead early often reach the same maximum."""
     ahead = (count + 1) // 2
     rest = ranked[ahead:]
     others = np.linspace(0, max(len(rest) - 1, 0), min(count - ahead, len(rest))).round().astype(int)
@@ -129,7 +159,7 @@ def _taken(ranked: list[Run], count: int) -> list[Run]:
 
 
 class Board:
-    """Where all climbs say how far they are, and learn that they should stop."""
+    """Shared by all climbs: their progress, and whether they should stop."""
 
     def __init__(self, count: int, max_iter: int, progress: Progress) -> None:
         self.count, self.max_iter, self.progress = count, max(max_iter, 1), progress
@@ -137,33 +167,33 @@ class Board:
         self.lock = threading.Lock()
         self.done = 0
 
-    def tell(self, run: Run) -> None:
-        """After an iteration of a start."""
+    def show(self, run: Run) -> None:
+        """Show the progress after an iteration of a start; raise KeyboardInterrupt where all should stop."""
         if self.stopped.is_set():
             raise KeyboardInterrupt
         with self.lock:
             share = min(1.0, (self.done + (len(run.history) - 1) / self.max_iter) / self.count)
-            words = f"{self.done} of {self.count} starts, log-likelihood {run.log_likelihood:.6g}"
+            words = f"{self.done} of {counted(self.count, 'start')}, log-likelihood {run.log_likelihood:.6g}"
             self.progress.show(share, words)
 
-    def tell_last(self, run: Run) -> None:
-        """After an iteration of the best start."""
+    def show_last(self, run: Run) -> None:
+        """Show the progress after an iteration of the last climb, from the best model."""
         made = len(run.history) - 1
         self.progress.show(made / self.max_iter, f"the best start, log-likelihood {run.log_likelihood:.6g}")
 
     def expect(self, more: int) -> None:
-        """More climbs are to come."""
+        """Count `more` climbs as still to be done."""
         with self.lock:
             self.count += more
 
     def finish(self) -> None:
-        """A start has come to its end."""
+        """Count one climb as done."""
         with self.lock:
             self.done += 1
 
 
 def _all(jobs: Sequence[Callable[[], Result]], workers: int, board: Board) -> list[Result]:
-    """Every job done; at Ctrl-C those that were begun, stopped where they are."""
+    """The results of all jobs; after Ctrl-C, of those that were begun, stopped where they are."""
     if workers == 1:
         done: list[Result] = []
         try:
@@ -189,23 +219,24 @@ def _all(jobs: Sequence[Callable[[], Result]], workers: int, board: Board) -> li
 def _attempt(
     shape: Model, problem: Problem, rng: np.random.Generator, options: Options, which: int, board: Board
 ) -> Run | None:
-    """One start and its climb; None where the start cannot produce the evidence."""
+    """A start and its short climb; None where the start cannot produce the evidence."""
     try:
         run = begin(started(shape, problem, rng, options.fixed, which), problem, options)
     except ImpossibleEvidence:
         return None
-    return _stopping(climb(run, problem, replace(options, max_iter=min(SHORT, options.max_iter)), board.tell), board)
+    return _stopping(climb(run, problem, replace(options, max_iter=min(SHORT, options.max_iter)), board.show), board)
 
 
 def _climb(run: Run, problem: Problem, options: Options, board: Board) -> Run:
-    """The rest of a climb."""
-    climb(run, problem, replace(options, tol=NEAR * options.tol), board.tell, True)
-    run.converged = False  # the last climb, of the best, says whether it is
+    """The rest of a climb, until it is near enough to its maximum to be compared."""
+    climb(run, problem, replace(options, tol=NEAR * options.tol), board.show, True)
+    run.converged = False  # decided by the last climb, of the best run
     board.finish()
     return _stopping(run, board)
 
 
 def _stopping(run: Run, board: Board) -> Run:
+    """The run itself; an interrupted one stops all others."""
     if run.interrupted:
         board.stopped.set()
     return run
@@ -214,9 +245,9 @@ def _stopping(run: Run, board: Board) -> Run:
 def finished(
     run: Run, problem: Problem, shape: Model, options: Options, starts: tuple[float, ...], zeros_stay: bool = False
 ) -> FitResult:
-    """The result of a climb, with what a user should know of it.
+    """The result of a climb, with notes on what a user should know.
 
-    zeros_stay: `shape` is where the climb began, and what is zero there could not become anything else.
+    zeros_stay: `shape` is the model the climb began at, and its zeros could not change.
     """
     notes = [*run.notes, *notes_on(run, problem, options.fixed)]
     if not run.converged:
@@ -224,17 +255,17 @@ def finished(
     model = run.model.finished(shape)
     return FitResult(
         model, run.log_likelihood, tuple(run.history), run.converged,
-        count_parameters(shape, options.fixed, zeros_stay), _observed(problem.forest), tuple(notes), starts,
+        count_parameters(shape, options.fixed, zeros_stay), _n_observations(problem.forest), tuple(notes), starts,
     )  # fmt: skip
 
 
-def _observed(forest: Forest) -> int:
-    """Nodes of which anything is known; all of them where only states are."""
-    known = forest.evidence
-    said = ~np.isnan(known.x).all(axis=1)
-    if known.lower is not None and known.upper is not None:
-        said |= ((known.lower > -np.inf) | (known.upper < np.inf)).any(axis=1)
-    if known.symbols is not None:
-        said |= ~known.symbols.all(axis=1)
-    said[list(known.symbol_sets)] = True
-    return int(said.sum()) or forest.n_nodes
+def _n_observations(forest: EvidenceForest) -> int:
+    """The number of nodes with any evidence on their observation; all nodes where only states are known."""
+    evidence = forest.evidence
+    known = ~np.isnan(evidence.x).all(axis=1)
+    if evidence.lower is not None and evidence.upper is not None:
+        known |= ((evidence.lower > -np.inf) | (evidence.upper < np.inf)).any(axis=1)
+    if evidence.symbols is not None:
+        known |= ~evidence.symbols.all(axis=1)
+    known[list(evidence.symbol_sets)] = True
+    return int(known.sum()) or forest.n_nodes

@@ -1,4 +1,4 @@
-"""How many states, which family? Model choice by an information criterion or by evidence held out."""
+"""`choose`: the number of states and the family, by an information criterion or by held-out evidence."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from numpy.typing import ArrayLike
 from hidiv.arguments import generator, whole
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.fitting.draft import draft_of
+from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
 from hidiv.fitting.expectation import expectation, problem_of
 from hidiv.fitting.fit import fit
-from hidiv.fitting.forest import Forest, forest_of
-from hidiv.fitting.result import FitResult
+from hidiv.fitting.fit_result import FitResult
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
+from hidiv.progress import Progress, Wanted, reported, reporting
 from hidiv.types import IntArray
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One form of model: its fit to all of the evidence, and its score, larger is better."""
+    """One form of model: its fit to all of the evidence, and its score; larger scores are better."""
 
     n_states: int
     emission: str
@@ -33,7 +34,27 @@ class Candidate:
 
 @dataclass(frozen=True, repr=False)
 class Choice:
-    """All candidates, best first by their score: minus the BIC (or AIC), or the log-likelihood of held-out evidence."""
+    """Candidates for a model, ranked; returned by `hd.choose`.
+
+    Attributes
+    ----------
+    candidates : tuple of Candidate
+        Each with its `n_states`, `emission` (a name), `fit` (a FitResult) and `score`; the best first. The score is
+        minus the BIC or AIC, or the log-likelihood of held-out evidence.
+    by : str
+        The criterion: "bic", "aic" or "held-out".
+    best : FitResult
+        The fit of the best candidate.
+    n_states : int
+        The number of states of the best candidate.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> choice = hd.choose([0, 1, 0, 2, 1, 9, 8, 7, 9, 9], None, (1, 2), "poisson", n_init=1, seed=0)
+    >>> choice.best.model
+    Model: 2 states, poisson emission
+    """
 
     candidates: tuple[Candidate, ...]
     by: str
@@ -45,7 +66,7 @@ class Choice:
 
     @property
     def n_states(self) -> int:
-        """The number of states chosen."""
+        """The number of states of the best candidate."""
         return self.candidates[0].n_states
 
     def __repr__(self) -> str:
@@ -59,6 +80,7 @@ class Choice:
         return "\n".join(lines)
 
 
+@reported
 def choose(
     evidence: Any,
     tree: Any = None,
@@ -70,14 +92,60 @@ def choose(
     lengths: ArrayLike | None = None,
     group: Any = None,
     seed: int | None = None,
+    progress: Wanted = None,  # for @reported
     **settings: Any,
 ) -> Choice:
-    """Fit every number of states (and every emission of a mapping from names to emissions) and rank them.
+    """Fit several numbers of states, or several emission families, and rank the fits.
 
-    by "bic" or "aic": the criterion on all of the evidence. by "held-out": the log-likelihood of evidence that was left
-    out, summed over `folds` parts: whole trees where there are that many, else single nodes, scored given the others.
-    Other settings are those of `fit`. Ctrl-C ranks the candidates that were done by then.
+    Parameters
+    ----------
+    evidence : Evidence, array-like, DataFrame, list of text, or a list of these
+        The data, as in `hd.fit`.
+    tree : Tree, int or list of these, optional
+        The trees, as in `hd.fit`. By default chains.
+    n_states : iterable of int, default (1, 2, 3, 4)
+        The numbers of states to try.
+    emission : str, family class, family, or mapping from names to these, default "gaussian"
+        The family to fit; every entry of a mapping is tried with every number of states.
+    by : {"bic", "aic", "held-out"}, default "bic"
+        "bic" and "aic" are criteria on all of the evidence. "held-out" is the log-likelihood of evidence that was left
+        out, summed over `folds` parts: whole trees where there are that many, else single nodes, given the others.
+    folds : int, default 5
+        The number of parts for "held-out", at least 2.
+    lengths : array-like of int, optional
+        Cuts stacked evidence into chains of these lengths.
+    group : {"level", "none"}, array-like of int, or list of these, optional
+        Which nodes share parameters, as in `hd.fit`.
+    seed : int, optional
+        The same seed gives the same fits again.
+    progress : bool or callable, optional
+        None shows a line on a terminal after a second, True always, False never; a function is called with (done,
+        total).
+    **settings
+        All other keyword arguments of `hd.fit`.
 
+    Returns
+    -------
+    Choice
+        All candidates, the best first.
+
+    Raises
+    ------
+    HidivError
+        Where arguments are out of range or do not fit each other.
+    ImpossibleEvidence
+        Where no start gives the evidence a positive probability.
+
+    See Also
+    --------
+    fit : fits one model.
+
+    Notes
+    -----
+    Ctrl-C returns the candidates that were finished by then.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 9.0]))
     >>> _, x = hd.sample(p, 12, size=10, seed=1)
@@ -91,78 +159,97 @@ def choose(
         refuse(HidivError, "n_states", "must name at least one number of states", counts)
     forest = forest_of(evidence, tree, lengths, group)
     kinds = dict(emission) if isinstance(emission, Mapping) else {_title(emission): emission}
-    found: list[Candidate] = []
-    for title, kind in kinds.items():
-        for k in counts:
+    forms = [(title, kind, k) for title, kind in kinds.items() for k in counts]
+    fits_each = 1 + (whole("folds", folds, 2) if by == "held-out" else 0)
+    candidates: list[Candidate] = []
+    with Progress("choosing") as shown:
+        for title, kind, k in forms:
+            fits = _Fits(kind, k, seed, settings, shown, fits_each * len(candidates), fits_each * len(forms), title)
             try:
-                fitted = _fitted(forest, k, kind, seed, settings)
+                fitted = fits.of(forest)
                 if by == "held-out":
-                    score = _held_out(forest, k, kind, folds, seed, settings)
+                    score = _held_out(forest, fits, folds)
                 else:
                     score = -(fitted.bic if by == "bic" else fitted.aic)
             except KeyboardInterrupt:
-                if not found:
+                if not candidates:
                     raise
-                return _ranked(found, by)
-            found.append(Candidate(k, title, fitted, score))
-    return _ranked(found, by)
+                break
+            candidates.append(Candidate(k, title, fitted, score))
+    return Choice(tuple(sorted(candidates, key=lambda candidate: -candidate.score)), by)
 
 
-def _ranked(found: list[Candidate], by: str) -> Choice:
-    return Choice(tuple(sorted(found, key=lambda each: -each.score)), by)
+@dataclass
+class _Fits:
+    """Fits of one candidate, one after the other, and where they stand among those of all candidates."""
 
+    emission: Any
+    n_states: int
+    seed: int | None
+    settings: dict[str, Any]
+    progress: Progress
+    done: int
+    total: int
+    title: str
 
-def _fitted(forest: Forest, k: int, kind: Any, seed: int | None, settings: dict[str, Any]) -> FitResult:
-    """A fit that came to its end: one that Ctrl-C cut short compares with none."""
-    found = fit(forest, None, k, kind, seed=seed, **settings)
-    if any(note.startswith("interrupted") for note in found.notes):
-        raise KeyboardInterrupt
-    return found
+    def of(self, forest: EvidenceForest) -> FitResult:
+        """A fit that came to its end; one that Ctrl-C cut short cannot be compared with others."""
+
+        def show(part: float, of: float) -> None:
+            words = f"{counted(self.n_states, 'state')}, {self.title}"
+            self.progress.show((self.done + part / of) / self.total, words)
+
+        with reporting(show):
+            result = fit(forest, None, self.n_states, self.emission, seed=self.seed, **self.settings)
+        if any(note.startswith("interrupted") for note in result.notes):
+            raise KeyboardInterrupt
+        self.done += 1
+        return result
 
 
 def _title(emission: Any) -> str:
+    """The name of an emission, for messages and tables."""
     return emission if isinstance(emission, str) else str(getattr(emission, "name", "emission"))
 
 
-def _held_out(forest: Forest, k: int, kind: Any, folds: int, seed: int | None, settings: dict[str, Any]) -> float:
-    """The log-likelihood of every part given a model fitted to the others."""
-    folds = whole("folds", folds, 2)
-    rng = generator(0 if seed is None else seed)
+def _held_out(forest: EvidenceForest, fits: _Fits, folds: int) -> float:
+    """The log-likelihood of every part under a model fitted to the others, summed over the parts."""
+    rng = generator(0 if fits.seed is None else fits.seed)
     total = 0.0
     by_tree = forest.n_trees >= folds
-    place = rng.permutation(forest.n_trees if by_tree else forest.n_nodes) % folds
+    fold_of = rng.permutation(forest.n_trees if by_tree else forest.n_nodes) % folds
     for fold in range(folds):
-        held = np.flatnonzero(place == fold)
+        held = np.flatnonzero(fold_of == fold)
         if by_tree:
-            rest = forest.take(np.flatnonzero(place != fold))
-            model = _fitted(rest, k, kind, seed, settings).model
+            model = fits.of(forest.take(np.flatnonzero(fold_of != fold))).model
             total += log_likelihood_of(model, forest.take(held))
         else:
             rest = without(forest, held)
-            model = _fitted(rest, k, kind, seed, settings).model
+            model = fits.of(rest).model
             total += log_likelihood_of(model, forest) - log_likelihood_of(model, rest)
     return total
 
 
-def log_likelihood_of(model: Model, forest: Forest) -> float:
-    """The log-likelihood of all trees together, -inf when one is impossible."""
-    found = expectation(draft_of(model), problem_of(forest, model))
-    return float(found.log_likelihoods.sum())
+def log_likelihood_of(model: Model, forest: EvidenceForest) -> float:
+    """The log-likelihood of all trees together, -inf where the model cannot produce one of them."""
+    counts = expectation(draft_of(model), problem_of(forest, model))
+    return float(counts.log_likelihoods.sum())
 
 
-def without(forest: Forest, nodes: IntArray) -> Forest:
-    """The forest with nothing known of some nodes."""
-    known = forest.evidence
-    x = np.array(known.x, dtype=np.float64)
+def without(forest: EvidenceForest, nodes: IntArray) -> EvidenceForest:
+    """The forest without the evidence of some nodes."""
+    evidence = forest.evidence
+    x = np.array(evidence.x, dtype=np.float64)
     x[nodes] = np.nan
     parts: list[Any] = [x]
-    for table, nothing in ((known.lower, -np.inf), (known.upper, np.inf), (known.allowed, True), (known.symbols, True)):
+    tables = (evidence.lower, evidence.upper, evidence.allowed, evidence.symbols)
+    for table, nothing in zip(tables, (-np.inf, np.inf, True, True), strict=True):
         part = None if table is None else np.array(table)
         if part is not None:
             part[nodes] = nothing
         parts.append(part)
-    gone = set(nodes.tolist())
-    sets = [{u: s for u, s in each.items() if u not in gone} for each in (known.symbol_sets, known.state_sets)]
+    removed = set(nodes.tolist())
+    sets = [{u: s for u, s in each.items() if u not in removed} for each in (evidence.symbol_sets, evidence.state_sets)]
     rest = Evidence.__new__(Evidence)
-    rest._set(*parts, *sets, False, known.symbol_names, known.column_names)
-    return Forest(forest.start, forest.parent, forest.group, rest, forest)
+    rest._set(*parts, *sets, False, evidence.symbol_names, evidence.column_names)
+    return EvidenceForest(forest.start, forest.parent, forest.group, rest, forest)

@@ -1,4 +1,4 @@
-"""The form of the model to be fitted: states, groups, families, ends."""
+"""The form of the model to be fitted (states, groups, families, ends), and checks of a start."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from hidiv.arguments import whole
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import NESTED
-from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, refuse
-from hidiv.fitting.forest import Forest
+from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
+from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.prototypes import prototype
 from hidiv.models.model import Model
-from hidiv.models.symbols import alphabet_sizes, listed
+from hidiv.models.symbol_names import alphabet_sizes, listed
 
 PARTS = ("transition", "emission")
 
 
-def shape_of(forest: Forest, n_states: Any, emission: Any, grouped: str | Iterable[str], end: bool) -> Model:
-    """A model of the form asked for, before any start."""
+def shape_of(forest: EvidenceForest, n_states: Any, emission: Any, grouped: str | Iterable[str], end: bool) -> Model:
+    """A model of the form asked for, with uniform laws and the prototypes of its families."""
     if n_states is None:
         refuse(InvalidModel, "n_states", "is needed without a start")
     k = whole("n_states", n_states)
@@ -36,10 +36,15 @@ def shape_of(forest: Forest, n_states: Any, emission: Any, grouped: str | Iterab
         child = np.ones(forest.n_nodes, dtype=np.bool_)
         child[forest.roots] = False
         used = np.isin(np.arange(groups), forest.group[child])
-        transition = [flat if there else None for there in used]
+        transition = [flat if present else None for present in used]
     several = isinstance(emission, list | tuple)
     if several and len(emission) != groups:
-        refuse(InvalidModel, "emission", f"must be one family, or one for each of the {groups} groups", len(emission))
+        refuse(
+            InvalidModel,
+            "emission",
+            f"must be one family, or one for each of the {counted(groups, 'group')}",
+            len(emission),
+        )
     count = groups if "emission" in parts or several else 1
     families: list[Family] = [
         prototype(each, k, forest.evidence) for each in (emission if several else [emission] * count)
@@ -50,13 +55,13 @@ def shape_of(forest: Forest, n_states: Any, emission: Any, grouped: str | Iterab
         check_end(forest, of_transition)
         stop = np.full(k, 0.5)
         transition = [flat * 0.5]
-    if all(t is None for t in transition):  # every tree is a root alone
+    if all(t is None for t in transition):  # every tree has one node
         transition = [flat]
     return Model(np.full(k, 1.0 / k), transition, families, end=stop, symbol_names=forest.evidence.symbol_names)
 
 
-def _check_text(forest: Forest, families: list[Family]) -> None:
-    """Refuse text where a family takes numbers."""
+def _check_text(forest: EvidenceForest, families: list[Family]) -> None:
+    """Refuse columns of text for families of numbers."""
     known = forest.evidence
     for family in families:
         sizes = alphabet_sizes(family)
@@ -70,14 +75,14 @@ def _check_text(forest: Forest, families: list[Family]) -> None:
             refuse(InvalidEvidence, f"evidence, column {title}", rule, remedy=remedy)
 
 
-def check_end(forest: Forest, groups: int) -> None:
-    """Refuse ends where they make no sense."""
+def check_end(forest: EvidenceForest, groups: int) -> None:
+    """Refuse end probabilities on trees and with groups of transitions."""
     if forest.parent is not None or groups > 1:
         refuse(IncompatibleModels, "end", "needs chains without groups of transitions")
 
 
-def with_end(model: Model, forest: Forest, fixed: frozenset[str]) -> Model:
-    """A start that stops too: after every state as often as chains of this length do."""
+def with_end(model: Model, forest: EvidenceForest, fixed: frozenset[str]) -> Model:
+    """The start with end probabilities, the same for every state and right for the mean length of the chains."""
     check_end(forest, len(model.transitions))
     if "transition" in fixed:
         refuse(HidivError, "end", "cannot be fitted while transition is fixed", remedy="give a start that has an end")
@@ -88,7 +93,7 @@ def with_end(model: Model, forest: Forest, fixed: frozenset[str]) -> Model:
     )  # fmt: skip
 
 
-def check_start(model: Model, forest: Forest, n_states: int | None) -> None:
+def check_start(model: Model, forest: EvidenceForest, n_states: int | None) -> None:
     """Refuse a start that does not fit the evidence."""
     if n_states is not None and n_states != model.n_states:
         refuse(InvalidModel, "n_states", f"must be the {model.n_states} of the start, or None", n_states)
@@ -117,18 +122,19 @@ def check_start(model: Model, forest: Forest, n_states: int | None) -> None:
 
 
 def check_fixed(fixed: frozenset[str], model: Model) -> None:
-    """Refuse names of parts and parameters that the model has not."""
+    """Refuse names that are neither parts nor parameters of the model."""
     known = {"initial", *PARTS}.union(*(_names(family) for family in model.emissions))
     for name in sorted(fixed - known):
         refuse(HidivError, "fixed", "must name parts or parameters of the model", name, "known are " + _listed(known))
 
 
 def _listed(names: Iterable[str]) -> str:
+    """Names in alphabetical order, joined by commas."""
     return ", ".join(sorted(names))
 
 
 def _names(family: Any) -> set[str]:
-    """The parameters of a family and of those it is made of."""
+    """The names of the parameters of a family and of its members."""
     own = set(family.parameters())
     inner = [member for key in NESTED.values() for member in getattr(family, key, ())]
     return own.union(*(_names(member) for member in inner)) - set(NESTED.values())

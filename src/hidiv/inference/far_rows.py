@@ -1,35 +1,35 @@
-"""Evidence far in the tails: weights of the states relative to each other, which logarithms far below 0 cannot hold."""
+"""Evidence far in the tails: weights of states relative to each other, where logarithms far below 0 lose digits."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hidiv.emissions.evidence.log_ratios import weight_ratio
-from hidiv.inference.rows import Rows
+from hidiv.inference.rows import EvidenceRows
 from hidiv.inference.weights import by_family, symbol_sets
 from hidiv.models.model import Model
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
 
-FAR = 4096.0  # a logarithm of this size is rounded by 4.5e-13: differences between states begin to lose digits
+FAR = 4096.0  # logarithms of this size are rounded by 4.5e-13, and differences between states lose digits
 
 
 def far_rows(*tables: Array, limit: float = FAR) -> IntArray:
-    """Rows where the largest logarithm of some table is beyond +-limit and some state has weight in all of them."""
+    """The rows whose largest logarithm is beyond +-limit in some table, and where a state has weight in all tables."""
     if all(-limit <= table.min(initial=0.0) and table.max(initial=0.0) <= limit for table in tables):
         return np.zeros(0, dtype=np.int64)
     far, alive = np.zeros(len(tables[0]), dtype=np.bool_), np.ones(tables[0].shape, dtype=np.bool_)
     for table in tables:
-        top = np.maximum.reduce(table.T)  # column by column: quicker than along short rows
+        top = np.maximum.reduce(table.T)  # column by column, which is faster than along short rows
         far |= (np.abs(top) > limit) & (top > -np.inf)
         alive &= table > -np.inf
     return np.flatnonzero(far & alive.any(axis=1))
 
 
-def relative(model: Model, rows: Rows, table: Array, where: IntArray, state: IntArray) -> Array:
+def relative(model: Model, rows: EvidenceRows, table: Array, where: IntArray, state: IntArray) -> Array:
     """(r, K): log w(s) - log w(state) of the rows `where`, state (r,), computed from the laws' differences.
 
-    `table` (R, K) holds the logarithms themselves; their differences stand in where the laws' are no numbers.
+    `table` (R, K) holds the logarithms themselves, whose differences are used where those of the laws are not finite.
     """
     own = table[where]
     with np.errstate(invalid="ignore"):
@@ -52,9 +52,9 @@ def relative(model: Model, rows: Rows, table: Array, where: IntArray, state: Int
 
 
 def moved(table: Array, where: IntArray, state: IntArray, rows: Array | None = None) -> tuple[Array, Array | None]:
-    """The table with these rows relative to the state given for each, and (R,) what was taken out; None for nothing.
+    """The table with some rows relative to one state each, and (R,) what was subtracted, None for nothing.
 
-    rows (r, K): the relative logarithms, if they are known better than by subtraction.
+    rows (r, K): the relative logarithms, where they are known more accurately than by subtraction.
     """
     if not where.size:
         return table, None
@@ -67,9 +67,9 @@ def moved(table: Array, where: IntArray, state: IntArray, rows: Array | None = N
 
 
 def near(
-    model: Model, rows: Rows, table: Array, accurate: bool = True, limit: float = FAR
+    model: Model, rows: EvidenceRows, table: Array, accurate: bool = True, limit: float = FAR
 ) -> tuple[Array, Array | None]:
-    """The table with rows beyond +-limit relative to their likeliest state, and (R,) what was taken out of each."""
+    """The table with rows beyond +-limit relative to their likeliest state, and (R,) what was subtracted from each."""
     where = far_rows(table, limit=limit)
     state = table[where].argmax(axis=1)
     return moved(table, where, state, relative(model, rows, table, where, state) if accurate and where.size else None)

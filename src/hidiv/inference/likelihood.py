@@ -1,4 +1,4 @@
-"""How probable the evidence is under a model."""
+"""The log-likelihood of evidence."""
 
 from __future__ import annotations
 
@@ -13,9 +13,37 @@ from hidiv.recursions import upward
 
 
 def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
-    """log P(E) (definitions (2.4)): a density where values are continuous; impossible evidence is an error that names
-    the node.
+    """Compute the log-probability of the evidence.
 
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    evidence : Evidence, array-like, DataFrame or list of text
+        What is known of the nodes; NaN is not seen. See `hd.Evidence`.
+    tree : Tree or int, optional
+        The tree of the nodes, or the length of a chain. By default the chain as long as the evidence.
+
+    Returns
+    -------
+    float
+        log P(E); of continuous values the logarithm of their density.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where the evidence does not fit the model or the tree.
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    ImpossibleEvidence
+        Where the model gives the evidence probability 0; the message names the node.
+
+    Notes
+    -----
+    Definitions (2.4), by one upward pass.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> coin = hd.Model([1.0], [[1.0]], hd.Bernoulli([0.25]))
     >>> round(hd.log_likelihood(coin, [0, 0, 1]), 9)
@@ -30,7 +58,7 @@ def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
 
 
 def representable(log_probability: float) -> float:
-    """A log-probability of possible evidence, refused where it is too low for a number."""
+    """The log-probability of possible evidence, refused where it is below the smallest double."""
     if not isfinite(log_probability):
         refuse(
             InvalidEvidence,
@@ -42,7 +70,7 @@ def representable(log_probability: float) -> float:
 
 
 def refuse_impossible(model: Model, node: int, who: str = "", place: str = "") -> NoReturn:
-    """Say which model cannot produce the evidence, and where it first fails going upward."""
+    """Raise ImpossibleEvidence with the model and the node at which the upward pass first fails."""
     raise ImpossibleEvidence(
         sentence(
             f"{place}, node {node}" if place else f"node {node}",

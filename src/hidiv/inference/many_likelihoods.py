@@ -1,4 +1,4 @@
-"""How probable many complete observations of one tree are, all at once."""
+"""The log-likelihoods of many complete observations of one tree, all at once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from hidiv.types import Array
 def log_likelihoods(model: Model, x: Array, tree: Tree) -> Array:
     """(count,): log P(X = x[i]) of x (count, n) or (count, n, F), -inf where the model cannot produce it.
 
-    The upward recursion (definitions (2.1)) with the draws side by side; shared by Monte Carlo, where a loop over
-    the draws would cost a thousand times more.
+    The upward recursion (definitions (2.1)) with an axis for the draws, for Monte Carlo: a loop over the draws would
+    take a thousand times as long.
     """
     count, n = x.shape[:2]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -39,7 +39,7 @@ def log_likelihoods(model: Model, x: Array, tree: Tree) -> Array:
 
 
 def _log_weights(model: Model, x: Array, tree: Tree) -> Array:
-    """(n, K, count): log-probability of each observation in each state; long axes last are quick."""
+    """(n, K, count): the log-probability of each observation in each state, the long axis last for speed."""
     count, n, columns = x.shape
     weights = np.zeros((n, model.n_states, count))
     for g, family in enumerate(model.emissions):
@@ -51,10 +51,12 @@ def _log_weights(model: Model, x: Array, tree: Tree) -> Array:
 
 
 def _group(tree: Tree, u: int, groups: int) -> int:
+    """The group whose transition leads to node u."""
     return 0 if groups == 1 or tree.group is None else int(tree.group[u])
 
 
 def _one(model: Model, x: Array, tree: Tree) -> float:
+    """The log-likelihood of one draw, -inf where it is impossible."""
     try:
         return log_likelihood(model, x, tree)
     except ImpossibleEvidence:

@@ -1,4 +1,4 @@
-"""One model and evidence as the numbers a recursion reads."""
+"""A model and evidence as the tables that a recursion reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.inference.far_rows import FAR, near
-from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
+from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of, log_weights
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
@@ -17,20 +17,21 @@ from hidiv.recursions.tables import Tables
 
 def tables_of(
     model: Model, evidence: Any, tree: Any, accurate: bool = True, limit: float = FAR
-) -> tuple[Tables, Layout, Rows]:
-    """One model's tables on the evidence, and how the nodes use them.
+) -> tuple[Tables, Layout, EvidenceRows]:
+    """The tables of a model given the evidence, which of their rows each node uses, and the rows themselves.
 
-    accurate: differences between states keep their digits where logarithms are beyond +-limit; a likelihood needs none.
+    accurate: whether differences between states must keep their digits where logarithms are beyond +-limit, which a
+    likelihood does not need.
     """
-    known, on = evidence_and_tree(evidence, tree)
-    check_groups(model, on, "model")
-    check_end(model, on)
-    rows = lay_out(known, on, model)
+    known, place = evidence_and_tree(evidence, tree)
+    check_groups(model, place, "model")
+    check_end(model, place)
+    rows = lay_out(known, place, model)
     if model.end is not None:
-        rows = with_ends(rows, np.array([on.n_nodes - 1]))
-    weights, shift = near(model, rows, log_weights(model, rows, on), accurate, limit)
+        rows = with_ends(rows, np.array([place.n_nodes - 1]))
+    weights, shift = near(model, rows, log_weights(model, rows, place), accurate, limit)
     return (
         Tables(model.initial, model.transitions, weights, shift),
-        layout_of(len(model.transitions), on, rows),
+        layout_of(len(model.transitions), place, rows),
         rows,
     )

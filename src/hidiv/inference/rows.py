@@ -1,4 +1,4 @@
-"""Evidence laid out for the recursions: which distinct pieces of knowledge there are, and which node has which."""
+"""Evidence laid out for the recursions: the distinct pieces of knowledge, one a row, and the row of each node."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 from hidiv.errors import InvalidEvidence, counted, refuse
 from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.model import Model
-from hidiv.models.symbols import translated
+from hidiv.models.symbol_names import translated
 from hidiv.models.tree import Tree, as_tree
-from hidiv.types import Array, Flags, Indices
+from hidiv.types import Array, Flags, Indices, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class EvidenceRows:
     """R pieces of knowledge: values, intervals, sets of symbols, allowed states and the group they are read in.
 
-    `row_of` (n,) says which one a node has; None when there is one a node. Symbols and small counts share rows, so a
-    long sequence costs no table of its own length.
+    `row_of` (n,) is the row of each node; None where node u has row u. Nodes with the same symbol or small count share
+    a row, so that a long sequence needs no table of its own length.
     """
 
     x: Array  # (R, F)
     lower: Array | None
     upper: Array | None
-    symbols: dict[int, tuple[int, ...]] | Flags | None  # sets by row
+    symbols: dict[int, tuple[int, ...]] | Flags | None  # the sets of some rows, or (R, M)
     states: dict[int, tuple[int, ...]] | Flags | None
-    group: NDArray[np.int64] | None  # (R,), None without groups
+    group: IntArray | None  # (R,), None without groups
     row_of: Indices | None  # (n,)
-    n_ended: int = 0  # how many of the last rows belong to the last node of a chain that ends
+    n_ended: int = 0  # the last rows, which belong to the last nodes of chains that end
 
     @property
     def n_rows(self) -> int:
@@ -40,17 +40,17 @@ class Rows:
 
 
 def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
-    """Evidence and the tree it speaks of, of one length; a list of nodes may stop before the tree does."""
+    """Evidence and its tree, refused where their lengths differ; only a list of nodes may be shorter than the tree."""
     known = as_evidence(evidence)
-    on = as_tree(tree, known.n_nodes)
-    if known.n_nodes != on.n_nodes and not (known.is_listed and known.n_nodes < on.n_nodes):
-        nodes = counted(on.n_nodes, "node") if on.n_nodes < 10**20 else "many nodes"
+    place = as_tree(tree, known.n_nodes)
+    if known.n_nodes != place.n_nodes and not (known.is_listed and known.n_nodes < place.n_nodes):
+        nodes = counted(place.n_nodes, "node") if place.n_nodes < 10**20 else "many nodes"
         refuse(InvalidEvidence, "evidence", f"must describe the {nodes} of the tree", known.n_nodes)
-    return known, on
+    return known, place
 
 
-def lay_out(evidence: Evidence, tree: Tree, model: Model) -> Rows:
-    """Rows of knowledge for a model: one for each symbol or small count where that says it all, else one a node."""
+def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
+    """The rows for a model: one for each symbol or small count where nothing else is known, else one for each node."""
     group = tree.group if len(model.emissions) > 1 else None
     x = _columns(evidence, tree, model)
     plain = (
@@ -63,7 +63,7 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> Rows:
     lower, upper = (
         _padded(bound, tree.n_nodes, fill) for bound, fill in ((evidence.lower, -np.inf), (evidence.upper, np.inf))
     )
-    return Rows(
+    return EvidenceRows(
         np.asarray(x, dtype=np.float64), lower, upper,
         evidence.symbols if evidence.symbols is not None else dict(evidence.symbol_sets) or None,
         evidence.allowed if evidence.allowed is not None else dict(evidence.state_sets) or None,
@@ -72,7 +72,7 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> Rows:
 
 
 def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
-    """(n, F) values for the model's observations; evidence that holds no number fits any model."""
+    """(n, F): values in the columns of the model; evidence without values fits every model."""
     x = evidence.x
     if evidence.symbol_names is not None and x.shape[1] == model.n_features:
         x = translated(x, evidence.symbol_names, model.symbol_names, model.title)
@@ -80,7 +80,7 @@ def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
         refuse(
             InvalidEvidence,
             "x",
-            f"must have {model.n_features} column{'s' if model.n_features != 1 else ''} for {model.title}",
+            f"must have {counted(model.n_features, 'column')} for {model.title}",
             x.shape[1],
         )
     if x.shape[1] != model.n_features or len(x) < tree.n_nodes:
@@ -92,6 +92,7 @@ def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
 
 
 def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
+    """Bounds of all n nodes, `fill` beyond those given."""
     if bound is None or len(bound) == n:
         return bound
     wide = np.full((n, bound.shape[1]), fill)
@@ -99,8 +100,8 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
     return wide
 
 
-def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> Rows | None:
-    """One row for every whole number up to the largest, and one for nothing seen; None where that does not pay."""
+def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
+    """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
     if not whole:
         seen = x[~np.isnan(x)]
@@ -125,14 +126,14 @@ def _shared(x: NDArray[Any], group: NDArray[np.int64] | None) -> Rows | None:
     if group is not None:
         row_of = row_of + count * group
         values = np.tile(values, groups)
-    return Rows(
+    return EvidenceRows(
         values[:, None], None, None, None, None,
         None if group is None else np.repeat(np.arange(groups), count), np.ascontiguousarray(row_of),
     )  # fmt: skip
 
 
-def with_ends(rows: Rows, lasts: NDArray[np.int64]) -> Rows:
-    """Rows of their own, the last ones, for the last nodes of chains that end: they carry the end's weight."""
+def with_ends(rows: EvidenceRows, lasts: IntArray) -> EvidenceRows:
+    """The rows with new ones at their end for the last nodes of chains that end, which carry the weight of the end."""
     n = rows.n_rows if rows.row_of is None else len(rows.row_of)
     if rows.row_of is None and lasts.tolist() == [n - 1]:
         return replace(rows, n_ended=1)
@@ -144,11 +145,13 @@ def with_ends(rows: Rows, lasts: NDArray[np.int64]) -> Rows:
         None if part is None else part[both] for part in (rows.x, rows.lower, rows.upper, rows.group)
     )
     assert x is not None
-    return Rows(x, lower, upper, _copied(rows.symbols, both), _copied(rows.states, both), group, row_of, len(old))
+    return EvidenceRows(
+        x, lower, upper, _copied(rows.symbols, both), _copied(rows.states, both), group, row_of, len(old)
+    )
 
 
-def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: NDArray[np.int64]) -> Any:
-    """Sets by row, for rows taken by index."""
+def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: IntArray) -> Any:
+    """The sets of the rows `index`, as a dict or a table as they were."""
     if isinstance(sets, dict):
         return {i: sets[int(old)] for i, old in enumerate(index) if int(old) in sets}
     return None if sets is None else sets[index]

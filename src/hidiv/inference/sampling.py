@@ -1,4 +1,4 @@
-"""Draws of states and observations, from a model alone or from its states given evidence."""
+"""Draws of states and observations from a model, and of states given evidence."""
 
 from __future__ import annotations
 
@@ -24,11 +24,39 @@ BLOCK = 1 << 22  # uniforms drawn at once
 
 
 def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) -> tuple[Any, Any]:
-    """States and observations of one tree, or of `size` of them: ((n,), (n,) or (n, F)), with a leading axis of `size`.
+    """Draw hidden states and observations from a model.
 
-    With tree=hd.UNTIL_END and a model with `end` the chains have random lengths, and `size` gives lists of them.
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    tree : Tree, int or UNTIL_END
+        The tree, or the length of a chain; UNTIL_END for a model with `end`, whose chains have random lengths.
+    size : int, optional
+        The number of independent trees. By default one, without a leading axis.
+    seed : int or numpy.random.Generator, optional
+        The same seed gives the same draw again. By default every call differs.
+
+    Returns
+    -------
+    states : ndarray of shape (n,) or (size, n)
+        The hidden states; with UNTIL_END and `size`, a list of arrays.
+    x : ndarray of shape (n,), (n, F), (size, n) or (size, n, F)
+        The observations, NaN where a group shows none; with UNTIL_END and `size`, a list of arrays.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    HidivError
+        Where `size` or `seed` is out of range.
+
+    Notes
+    -----
     Drawn node by node from definitions (1.1).
 
+    Examples
+    --------
     >>> import hidiv as hd
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
     >>> states, x = hd.sample(two, 5, seed=1)
@@ -48,18 +76,51 @@ def sample(model: Any, tree: Any, size: int | None = None, seed: Seed = None) ->
             "has end probabilities and chooses its own length",
             remedy="use tree=hd.UNTIL_END",
         )
-    on = as_tree(tree)
-    check_groups(model, on, "model")
-    states = draw_states(model, on, count, rng)
-    x = draw_observations(model, on, states, rng)
+    place = as_tree(tree)
+    check_groups(model, place, "model")
+    states = draw_states(model, place, count, rng)
+    x = draw_observations(model, place, states, rng)
     return (states[0], x[0]) if size is None else (states, x)
 
 
 def sample_posterior(
     model: Any, evidence: Any, tree: Any = None, size: int | None = None, seed: Seed = None
 ) -> IntArray:
-    """States drawn given the evidence: (n,), or (size, n), from the rows of definitions (2.1).
+    """Draw hidden states given the evidence.
 
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    evidence : Evidence, array-like, DataFrame or list of text
+        What is known of the nodes; NaN is not seen. See `hd.Evidence`.
+    tree : Tree or int, optional
+        The tree of the nodes, or the length of a chain. By default the chain as long as the evidence.
+    size : int, optional
+        The number of independent draws. By default one, without a leading axis.
+    seed : int or numpy.random.Generator, optional
+        The same seed gives the same draw again. By default every call differs.
+
+    Returns
+    -------
+    ndarray of shape (n,) or (size, n)
+        The states.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where the evidence does not fit the model or the tree.
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    ImpossibleEvidence
+        Where the model gives the evidence probability 0; the message names the node.
+
+    Notes
+    -----
+    Drawn from the root down by the conditional laws of definitions (2.1).
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
     >>> hd.sample_posterior(two, [0, 0, 1, 1], seed=1).tolist()
@@ -74,7 +135,7 @@ def sample_posterior(
 
 
 def draw_states(model: Model, tree: Tree, count: int, rng: np.random.Generator) -> IntArray:
-    """(count, n): hidden states of independent trees."""
+    """(count, n): the hidden states of independent trees."""
     tables = Tables(model.initial, model.transitions, np.zeros((1, model.n_states)))
     transition_of = tree.group if len(model.transitions) > 1 else None
     layout = Layout(
@@ -89,14 +150,14 @@ def draw_states(model: Model, tree: Tree, count: int, rng: np.random.Generator) 
 
 
 def draw_observations(model: Model, tree: Tree, states: IntArray, rng: np.random.Generator) -> Array:
-    """(count, n) or (count, n, F): one observation for each state; what a silent group does not show is NaN."""
+    """(count, n) or (count, n, F): an observation of each node; NaN where a group shows none."""
     columns = model.n_features
     x = np.full((*states.shape, columns), np.nan)
     for g, family in enumerate(model.emissions):
         nodes = slice(None) if len(model.emissions) == 1 else np.flatnonzero(tree.group == g)
-        mine = states[:, nodes]
-        if family.n_features and mine.size:
-            x[:, nodes] = family.draw(mine.ravel(), rng).reshape(*mine.shape, columns)
+        own_states = states[:, nodes]
+        if family.n_features and own_states.size:
+            x[:, nodes] = family.draw(own_states.ravel(), rng).reshape(*own_states.shape, columns)
     return (
         x[:, :, 0]
         if all(family.is_scalar or not family.n_features for family in model.emissions) and columns == 1
@@ -105,12 +166,12 @@ def draw_observations(model: Model, tree: Tree, states: IntArray, rng: np.random
 
 
 def check_size(size: int | None) -> int:
-    """How many to draw; None is one."""
+    """The number of draws; None is one."""
     return 1 if size is None else whole("size", size)
 
 
 def _until_end(model: Model, rng: np.random.Generator) -> tuple[IntArray, Array]:
-    """One chain that stops by itself."""
+    """The states and observations of one chain that stops by itself."""
     if model.end is None:
         refuse(
             IncompatibleModels,

@@ -1,4 +1,4 @@
-"""The hidden states given the evidence: marginals of nodes and of parent-child pairs, and their entropies."""
+"""Smoothing: the laws of nodes and of parent-child pairs given the evidence, and their entropies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,25 @@ from hidiv.values import hashable, same
 
 
 class Smoothed(NamedTuple):
-    """marginals (n, K) = P(S_u | E); pairs (n, K, K) = P(S_parent, S_u | E) as (parent, own), row 0 zeros."""
+    """Laws of the hidden states given the evidence; returned by `hd.smooth`.
+
+    Attributes
+    ----------
+    marginals : ndarray of shape (n, K)
+        P(S_u | E) for every node u.
+    pairs : ndarray of shape (n, K, K)
+        P(S_parent, S_u | E), indexed by the parent's state and the node's own; zeros for the root.
+    log_likelihood : float
+        log P(E).
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
+    >>> marginals, pairs, log_likelihood = hd.smooth(two, [0, 0, 1, 1])
+    >>> bool(abs(pairs[1].sum(axis=0) - marginals[1]).max() < 1e-15)
+    True
+    """
 
     marginals: Array
     pairs: Array
@@ -30,8 +48,37 @@ class Smoothed(NamedTuple):
 
 
 def smooth(model: Any, evidence: Any, tree: Any = None) -> Smoothed:
-    """Laws of every node (n, K) and of every edge (n, K, K) given the evidence, from the messages of definitions (2.1).
+    """Compute the laws of the hidden states given the evidence.
 
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    evidence : Evidence, array-like, DataFrame or list of text
+        What is known of the nodes; NaN is not seen. See `hd.Evidence`.
+    tree : Tree or int, optional
+        The tree of the nodes, or the length of a chain. By default the chain as long as the evidence.
+
+    Returns
+    -------
+    Smoothed
+        The marginal laws of nodes, those of parent-child pairs, and the log-likelihood.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where the evidence does not fit the model or the tree.
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    ImpossibleEvidence
+        Where the model gives the evidence probability 0; the message names the node.
+
+    Notes
+    -----
+    From the upward and downward messages of definitions (2.1).
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
     >>> hd.smooth(two, [0, 0, 1, 1]).marginals.round(3)
@@ -42,16 +89,45 @@ def smooth(model: Any, evidence: Any, tree: Any = None) -> Smoothed:
     """
     model = as_model(model)
     tables, layout, _ = tables_of(model, evidence, tree)
-    found = downward.smooth(tables, layout)
-    if found.impossible is not None:
-        refuse_impossible(model, found.impossible)
-    assert found.pairs is not None
-    return Smoothed(found.marginals, found.pairs, representable(found.log_likelihood))
+    sweep = downward.smooth(tables, layout)
+    if sweep.impossible is not None:
+        refuse_impossible(model, sweep.impossible)
+    assert sweep.pairs is not None
+    return Smoothed(sweep.marginals, sweep.pairs, representable(sweep.log_likelihood))
 
 
 def entropy_profile(model: Any, evidence: Any, tree: Any = None) -> Array:
-    """(n,): H(S_u | S_parent, E), which sums to the entropy of the states given the evidence (definitions (2.5)).
+    """Compute the entropy of each hidden state given its parent's state and the evidence.
 
+    Parameters
+    ----------
+    model : Model or object of a supported library
+        Whatever `hd.as_model` takes.
+    evidence : Evidence, array-like, DataFrame or list of text
+        What is known of the nodes; NaN is not seen. See `hd.Evidence`.
+    tree : Tree or int, optional
+        The tree of the nodes, or the length of a chain. By default the chain as long as the evidence.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        H(S_u | S_parent, E) in nats, which sums to the entropy of all states given the evidence.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where the evidence does not fit the model or the tree.
+    IncompatibleModels
+        Where the model's groups or end probabilities do not fit the tree.
+    ImpossibleEvidence
+        Where the model gives the evidence probability 0; the message names the node.
+
+    Notes
+    -----
+    Definitions (2.5).
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.7]))
     >>> hd.entropy_profile(two, [0, 0, 1, 1]).round(3)

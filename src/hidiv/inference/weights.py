@@ -1,4 +1,4 @@
-"""Weights of the hidden states: the one way in which evidence enters a recursion (definitions (1.2))."""
+"""Weights of the hidden states, through which evidence enters every recursion (definitions (1.2))."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from hidiv.emissions.families.categorical import Categorical
 from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
-from hidiv.inference.rows import Rows
+from hidiv.inference.rows import EvidenceRows
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.layout import Layout
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from hidiv.emissions.family import Family
 
 
-def layout_of(transition_groups: int, tree: Tree, rows: Rows) -> Layout:
-    """Where the nodes hang, and which transition and row of knowledge each of them uses."""
+def layout_of(transition_groups: int, tree: Tree, rows: EvidenceRows) -> Layout:
+    """The parent of each node, and the transition and the row of knowledge it uses."""
     transition_of = tree.group if transition_groups > 1 else None
     return Layout(tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, rows.row_of)
 
 
-def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
-    """(R, K): log w(s) of every piece of knowledge, allowed states and the end of a chain included."""
+def log_weights(model: Model, rows: EvidenceRows, tree: Tree) -> Array:
+    """(R, K): log w(s) of every row of knowledge, with allowed states and the ends of chains."""
     table = np.zeros((rows.n_rows, model.n_states))
     for family, where in by_family(model, rows):
         check_values(family, rows, where, tree)
@@ -54,15 +54,15 @@ def log_weights(model: Model, rows: Rows, tree: Tree) -> Array:
     return table
 
 
-def add_ends(table: Array, rows: Rows, model: Model) -> None:
-    """Weigh the rows of last nodes by the probability of ending there."""
+def add_ends(table: Array, rows: EvidenceRows, model: Model) -> None:
+    """Add the log-probability of ending to the rows of the last nodes, in place."""
     if model.end is not None:
         with np.errstate(divide="ignore"):
             table[rows.n_rows - rows.n_ended :] += np.log(model.end)
 
 
-def by_family(model: Model, rows: Rows) -> Iterator[tuple[Family, Any]]:
-    """Each family with the rows it reads."""
+def by_family(model: Model, rows: EvidenceRows) -> Iterator[tuple[Family, Any]]:
+    """Each family with the index of its rows."""
     if rows.group is None or len(model.emissions) == 1:
         yield model.emissions[0], slice(None)
         return
@@ -72,8 +72,8 @@ def by_family(model: Model, rows: Rows) -> Iterator[tuple[Family, Any]]:
             yield family, where
 
 
-def check_values(family: Family, rows: Rows, where: Any, tree: Tree) -> None:
-    """Refuse values outside the sample space, by node: rows may be shared by many."""
+def check_values(family: Family, rows: EvidenceRows, where: Any, tree: Tree) -> None:
+    """Refuse values outside the sample space; the message names the node, as several nodes may share a row."""
     try:
         family.check(rows.x[where])
     except InvalidEvidence:
@@ -81,11 +81,11 @@ def check_values(family: Family, rows: Rows, where: Any, tree: Tree) -> None:
         mine = np.zeros(rows.n_rows, dtype=np.bool_)
         mine[where] = True
         family.check(np.where(mine[index][:, None], rows.x[index], np.nan))
-        # A row nobody uses may hold a value outside the sample space.
+        # No error: a row that no node uses may hold a value outside the sample space.
 
 
-def symbol_sets(family: Family, rows: Rows, where: Any) -> Flags | None:
-    """(r, M): the sets of symbols of these rows, all of them where nothing is said."""
+def symbol_sets(family: Family, rows: EvidenceRows, where: Any) -> Flags | None:
+    """(r, M): the sets of symbols of these rows, all symbols where a row is not restricted."""
     if rows.symbols is None:
         return None
     index = np.arange(rows.n_rows)[where]
@@ -106,6 +106,7 @@ def symbol_sets(family: Family, rows: Rows, where: Any) -> Flags | None:
 
 
 def _need_categorical(family: Family, place: str) -> None:
+    """Refuse a set of symbols for a family that is not categorical."""
     members = family.parameters()["components"] if family.name == "mixture" else [family]
     if any(not isinstance(member, Categorical) for member in members):
         refuse(
@@ -117,7 +118,7 @@ def _need_categorical(family: Family, place: str) -> None:
         )
 
 
-def allowed_states(model: Model, rows: Rows) -> Flags | None:
+def allowed_states(model: Model, rows: EvidenceRows) -> Flags | None:
     """(R, K): which states each row allows."""
     if rows.states is None:
         return None
@@ -134,7 +135,7 @@ def allowed_states(model: Model, rows: Rows) -> Flags | None:
 
 
 def flags(what: str, listed: dict[int, tuple[int, ...]], nodes: IntArray, count: int) -> Flags:
-    """(r, count): listed sets as booleans, everything where none is listed; out of range is refused by node."""
+    """(r, count): listed sets as booleans, all True where none is listed; members out of range are refused."""
     table = np.ones((len(nodes), count), dtype=np.bool_)
     for i, members in listed.items():
         for member in members:
@@ -146,7 +147,7 @@ def flags(what: str, listed: dict[int, tuple[int, ...]], nodes: IntArray, count:
 
 
 def check_end(model: Model, tree: Tree) -> None:
-    """End probabilities make sense on chains, where the last node is the end."""
+    """Refuse end probabilities on a tree that is no chain."""
     if model.end is not None and not tree.is_chain:
         refuse(
             IncompatibleModels,

@@ -1,4 +1,4 @@
-"""The parts of a model as they come in: read once, checked once, named by their place when refused."""
+"""Checks of the parts of a model as a caller gives them; messages name the place."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.parameters import distributions, reading, require
 from hidiv.errors import HidivError, InvalidModel, counted, refuse, shown
 from hidiv.recursions.gth import cesaro_law, closed_classes
-from hidiv.types import Array
+from hidiv.types import Array, Flags
 
 
-def read_transition(transition: Any, end: ArrayLike | None) -> tuple[Array, NDArray[np.bool_], Array | None]:
-    """Transitions (G, K, K), which of the groups have one, and the end law (K,); a row and its end sum to one."""
+def read_transition(transition: Any, end: ArrayLike | None) -> tuple[Array, Flags, Array | None]:
+    """Transitions (G, K, K), which groups have one (G,), and the end law (K,) or None; a row and its end sum to one."""
     if isinstance(transition, Sequence) and any(t is None for t in transition):
         groups = list(transition)
     else:
@@ -67,7 +67,7 @@ def _read_matrix(place: str, matrix: ArrayLike, end: ArrayLike | None) -> Array:
 
 
 def read_initial(initial: ArrayLike | str, transitions: Array, end: Array | None) -> Array:
-    """(K,) root law; "stationary" asks for the one stationary law of the transition."""
+    """The root law (K,); "stationary" is the stationary law of the transition, refused where there are several."""
     n_states = transitions.shape[-1]
     if isinstance(initial, str):
         if initial != "stationary":
@@ -101,7 +101,7 @@ def read_initial(initial: ArrayLike | str, transitions: Array, end: Array | None
 
 
 def read_emission(emission: Any, n_states: int) -> tuple[Family, ...]:
-    """The families, one or one a group, all of K states and the same observations."""
+    """The families, one or one for each group, all with K states and the same number of columns."""
     families = tuple(emission) if isinstance(emission, list | tuple) else (emission,)
     if not families:
         refuse(InvalidModel, "emission", "needs a family, or one a group", "an empty list")
@@ -118,20 +118,20 @@ def read_emission(emission: Any, n_states: int) -> tuple[Family, ...]:
             )
         if family.n_states != n_states:
             refuse(InvalidModel, place, f"needs {counted(n_states, 'state')} like the transition", family.n_states)
-        # Silent groups observe nothing; all others must describe the same kind of row.
+        # Silent groups have no columns; all others must have the same number.
         columns = columns or family.n_features
         if family.n_features not in (0, columns):
             refuse(
                 InvalidModel,
                 place,
-                f"needs observations of {columns} columns like the groups before it",
+                f"needs observations of {counted(columns, 'column')} like the groups before it",
                 family.n_features,
             )
     return families
 
 
 def read_names(place: str, given: Any, count: int) -> tuple[str, ...]:
-    """`count` different pieces of text."""
+    """The names as a tuple of `count` different texts."""
     if (
         isinstance(given, str)
         or not isinstance(given, Sequence)
@@ -141,7 +141,7 @@ def read_names(place: str, given: Any, count: int) -> tuple[str, ...]:
         refuse(
             InvalidModel,
             place,
-            "must be text" if place == "name" else f"needs a list of {count} texts, one a state",
+            "must be text" if place == "name" else f"needs a list of {counted(count, 'text')}, one a state",
             given[0] if place == "name" else given,
         )
     if len(set(given)) != count:
@@ -150,7 +150,7 @@ def read_names(place: str, given: Any, count: int) -> tuple[str, ...]:
 
 
 def check_keys(error: type[HidivError], described: Any, needed: Sequence[str], optional: Sequence[str]) -> None:
-    """Refuse a description that is no mapping, lacks a key or has one nobody knows."""
+    """Refuse a description that is no mapping, lacks a needed key or has an unknown one."""
     if not isinstance(described, Mapping):
         refuse(error, "description", "must be a mapping with " + ", ".join(needed), described)
     for key in needed:
@@ -162,7 +162,7 @@ def check_keys(error: type[HidivError], described: Any, needed: Sequence[str], o
 
 
 def check_format(error: type[HidivError], described: Mapping[str, Any], wanted: str) -> None:
-    """Format and version may be absent; when present they must be ours."""
+    """Refuse another format or version than `wanted` and 1; both may be absent."""
     if described.get("format", wanted) != wanted:
         refuse(error, "format", f'must be "{wanted}"', described["format"])
     version = described.get("version", 1)

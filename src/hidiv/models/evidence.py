@@ -1,4 +1,4 @@
-"""What is known of a tree, node by node: values, sets, intervals, allowed states (definitions (1.2))."""
+"""Evidence: what is known of each node, as values, sets, intervals and allowed states (definitions (1.2))."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidEvidence, counted, refuse, shown
 from hidiv.models.checks import frozen
-from hidiv.models.symbols import SymbolNames, has_headings, text_columns
+from hidiv.models.symbol_names import SymbolNames, has_headings, text_columns
 from hidiv.types import Array, Flags
 from hidiv.values import Value
 
@@ -20,25 +20,59 @@ Sets = Mapping[int, tuple[int, ...]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence(Value):
-    """Node by node: X_u = x, X_u in a set of symbols, X_u in an interval, or nothing; and which states are allowed.
+    """What is known of the nodes of a tree, and of their hidden states.
 
-    `x` (n,) or (n, F), NaN or masked entries are not seen; text, categories and tables of pandas are symbols, whose
-    names are kept in `symbol_names`. `missing` (n,) hides whole nodes; `allowed` (n, K) states; `symbols` (n, M) sets
-    of symbols; `lower`, `upper` (n,) or (n, F) closed intervals, infinite = unbounded.
+    Of each node a value, a set of symbols, an interval, or nothing; and which states it may have. A plain array is
+    accepted wherever evidence is. Frozen; equal, hashed, copied and pickled by value.
 
-    >>> Evidence([0, 2, float("nan")], allowed=[[True, True], [True, False], [True, True]])
+    Parameters
+    ----------
+    x : array-like of shape (n,) or (n, F), DataFrame or list of text, optional
+        The observations; NaN and masked entries are not seen. Text and categories become symbols 0, 1, ..., whose names
+        are kept in `symbol_names`.
+    missing : array-like of bool, shape (n,), optional
+        Nodes whose whole observation is not seen.
+    allowed : array-like of bool, shape (n, K), optional
+        Which states each node may have.
+    symbols : array-like of bool, shape (n, M), optional
+        Of categorical observations, the set of symbols each lies in.
+    lower, upper : array-like of shape (n,) or (n, F), optional
+        The closed interval each observation lies in (a censored value); infinite is unbounded.
+
+    Attributes
+    ----------
+    n_nodes, n_features : int
+        The number of nodes and of columns.
+    symbol_names : tuple or None
+        The names of the symbols, column by column (None for a column of numbers); None where x holds numbers only.
+    column_names : tuple of str or None
+        The headings of a table.
+
+    Raises
+    ------
+    InvalidEvidence
+        Where parts do not fit each other; the message names the node.
+
+    Notes
+    -----
+    Evidence enters all computations through the weights of definitions (1.2).
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> hd.Evidence([0, 2, float("nan")], allowed=[[True, True], [True, False], [True, True]])
     evidence on 3 nodes, 2 with a value
     """
 
-    x: NDArray[Any]  # (n, F), NaN where not seen; integers where they came so
+    x: NDArray[Any]  # (n, F), NaN where not seen; integers stay integers
     lower: Array | None  # (n, F)
     upper: Array | None
     allowed: Flags | None  # (n, K)
     symbols: Flags | None  # (n, M)
-    symbol_sets: Sets  # as listed, for nodes that have one; checked against the model at use
+    symbol_sets: Sets  # by node, for nodes that have one; checked against the model at use
     state_sets: Sets
-    is_listed: bool  # from a list: nodes of the tree beyond it are unrestricted
-    symbol_names: SymbolNames | None  # of the numbers in x, column by column; None where x came as numbers
+    is_listed: bool  # built from a list: nodes of the tree beyond it are unrestricted
+    symbol_names: SymbolNames | None  # of the numbers in x, column by column; None where x holds numbers only
     column_names: tuple[str, ...] | None  # of a table
 
     def __init__(
@@ -85,9 +119,30 @@ class Evidence(Value):
 
     @classmethod
     def from_list(cls, nodes: Sequence[Any]) -> Evidence:
-        """One item a node: None, {"x": v}, {"in": [symbols]} or {"between": [lo, hi]}, all also with {"states": [...]}.
+        """Build evidence from a list with an item for each node.
 
-        `v`, `lo` and `hi` may be lists with one entry a column, None where it is not known or not bounded.
+        Parameters
+        ----------
+        nodes : sequence of mapping or None
+            None, {"x": value}, {"in": [symbols]} or {"between": [lower, upper]}, each also with {"states": [allowed
+            states]}. Values and bounds may be lists with an entry for each column, None where it is not known or not
+            bounded.
+
+        Returns
+        -------
+        Evidence
+            The evidence; nodes of a tree beyond the list are unrestricted. Sets are checked against the model at use.
+
+        Raises
+        ------
+        InvalidEvidence
+            Where an item breaks a rule; the message names the node.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Evidence.from_list([{"x": 1}, None, {"between": [2, None]}, {"in": [0, 1], "states": [1]}])
+        evidence on 4 nodes, 1 with a value
         """
         if isinstance(nodes, str | Mapping) or not isinstance(nodes, Sequence) or not nodes:
             refuse(InvalidEvidence, "evidence", "must be a non-empty list with one item a node", nodes)
@@ -117,12 +172,35 @@ class Evidence(Value):
 
     @classmethod
     def named(cls, x: Array, symbol_names: SymbolNames | None, column_names: tuple[str, ...] | None) -> Evidence:
-        """Values (n, F) whose numbers are symbols with these names, column by column; NaN is not seen."""
+        """Build evidence from numbers that stand for symbols with names.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, F)
+            The numbers; NaN is not seen.
+        symbol_names : tuple or None
+            The names of the symbols, column by column; None for a column of numbers.
+        column_names : tuple of str or None
+            The headings of the columns.
+
+        Returns
+        -------
+        Evidence
+            The evidence.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import hidiv as hd
+        >>> hd.Evidence.named(np.array([[0.0], [1.0]]), (("dry", "wet"),), None).symbol_names
+        (('dry', 'wet'),)
+        """
         evidence = cls.__new__(cls)
         evidence._set(x, None, None, None, None, {}, {}, False, symbol_names, column_names)
         return evidence
 
     def _set(self, *fields: Any) -> None:
+        """Set all fields in their order, arrays as read-only views."""
         for key, value in zip(self.__dataclass_fields__, fields, strict=True):
             object.__setattr__(self, key, frozen(value.view()) if isinstance(value, np.ndarray) else value)
 
@@ -150,13 +228,13 @@ class Evidence(Value):
 
 
 def as_evidence(evidence: Any) -> Evidence:
-    """Evidence as it is; a plain array is the values, read where it lies if it holds integers (it may be long)."""
+    """Evidence as it is, anything else as its values; an array of integers is not copied, as it may be long."""
     if isinstance(evidence, Evidence):
         return evidence
     if type(evidence) is np.ndarray and evidence.dtype.kind in "iu" and evidence.ndim == 1 and evidence.size:
-        known = Evidence.__new__(Evidence)
-        known._set(evidence[:, None], None, None, None, None, {}, {}, False, None, None)
-        return known
+        shared = Evidence.__new__(Evidence)
+        shared._set(evidence[:, None], None, None, None, None, {}, {}, False, None, None)
+        return shared
     return Evidence(evidence)
 
 
@@ -184,7 +262,7 @@ def _has_text(x: Any) -> bool:
 
 
 def _numbers(place: str, value: ArrayLike) -> Array:
-    """(n, F) floats; masked entries become NaN, a vector one column."""
+    """(n, F) floats; masked entries become NaN, a vector becomes one column."""
     try:
         if isinstance(value, np.ma.MaskedArray):
             array = np.ma.filled(value.astype(np.float64), np.nan)
@@ -200,7 +278,7 @@ def _numbers(place: str, value: ArrayLike) -> Array:
 
 
 def _bounds(place: str, value: ArrayLike) -> Array:
-    """(n, F) bounds; infinite is unbounded, NaN means nothing here."""
+    """(n, F) bounds; infinite is unbounded, NaN is refused."""
     array = _numbers(place, value)
     if np.isnan(array).any():
         where = np.argwhere(np.isnan(array))[0]
@@ -214,7 +292,7 @@ def _bounds(place: str, value: ArrayLike) -> Array:
 
 
 def _flags(place: str, value: ArrayLike, ndim: int) -> Flags:
-    """Booleans, or numbers that are 0 or 1."""
+    """An array of booleans, given as such or as zeros and ones."""
     array = np.asarray(value)
     if array.ndim != ndim or array.size == 0 or not (array.dtype == np.bool_ or np.isin(array, (0, 1)).all()):
         refuse(InvalidEvidence, place, f"must be a {ndim}-dimensional array of booleans", shown(str(array.shape)))
@@ -222,7 +300,7 @@ def _flags(place: str, value: ArrayLike, ndim: int) -> Flags:
 
 
 def _common_length(tables: Mapping[str, NDArray[Any] | None]) -> int:
-    """The number of nodes all parts agree on."""
+    """The number of nodes, refused where the parts describe different numbers of nodes or columns."""
     given = {place: table for place, table in tables.items() if table is not None}
     if not given:
         refuse(InvalidEvidence, "evidence", "needs at least one of x, missing, allowed, symbols, lower, upper")
@@ -243,7 +321,7 @@ def _common_length(tables: Mapping[str, NDArray[Any] | None]) -> int:
 
 
 def _check_intervals(x: Array, lower: Array, upper: Array) -> None:
-    """Bounds in order, and none beside a value."""
+    """Refuse bounds in the wrong order, and bounds for a value that is seen."""
     for bad, rule in (
         (lower > upper, "the lower bound is above the upper one"),
         (~np.isnan(x) & ((lower > -np.inf) | (upper < np.inf)), "has a value and an interval"),
@@ -254,7 +332,7 @@ def _check_intervals(x: Array, lower: Array, upper: Array) -> None:
 
 
 def _item(u: int, node: Any) -> dict[str, Any]:
-    """One entry of the list form, with values as rows and sets as tuples."""
+    """One item of the list form, checked, with values as lists and sets as tuples."""
     if node is None:
         return {}
     if not isinstance(node, Mapping):
@@ -294,7 +372,7 @@ def _item(u: int, node: Any) -> dict[str, Any]:
 
 
 def _row(u: int, value: Any, unknown: float) -> list[float]:
-    """A number or a list of numbers and None as a list of floats."""
+    """A number, or a list of numbers and None, as a list of floats with `unknown` for None."""
     entries = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
     if not entries:
         refuse(InvalidEvidence, f"node {u}", "needs at least one number", value)
@@ -309,7 +387,7 @@ def _row(u: int, value: Any, unknown: float) -> list[float]:
 
 
 def _index_set(u: int, key: str, value: Any) -> tuple[int, ...]:
-    """A list of symbols or states as a tuple of whole numbers from 0."""
+    """A list of symbols or states as a tuple, refused unless all are whole numbers from 0."""
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(type(i) is int and i >= 0 for i in value):
         refuse(InvalidEvidence, f"node {u}", f'"{key}" needs a list of whole numbers from 0', value)
     return tuple(value)

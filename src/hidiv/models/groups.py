@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_groups(model: Model, tree: Tree, who: str) -> None:
-    """Each grouped part of a model needs a tree whose groups it knows (definitions, section 1)."""
+    """Refuse a tree whose groups the grouped parts of a model do not have (definitions, section 1)."""
     for part, count in (("transition", len(model.has_transition)), ("emission", len(model.emissions))):
         if count == 1:
             continue
@@ -48,7 +48,7 @@ def check_groups(model: Model, tree: Tree, who: str) -> None:
 
 
 def _check_none(model: Model, tree: Tree, who: str) -> None:
-    """A group without a transition may hold the root only."""
+    """Refuse a group without a transition that holds nodes other than the root."""
     if tree.kind == "regular":
         used = np.arange(1, tree.depth)
     else:

@@ -1,4 +1,4 @@
-"""A hidden Markov law: root law, transitions and emissions, tied by groups (definitions (1.1))."""
+"""Models: initial law, transitions and emissions, tied by groups (definitions (1.1))."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.emissions.family import Family
 from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
-from hidiv.models.symbols import SymbolNames, read_symbol_names
+from hidiv.models.symbol_names import SymbolNames, read_symbol_names
 from hidiv.recursions.gth import cesaro_law
-from hidiv.types import Array
+from hidiv.types import Array, Flags, IntArray
 from hidiv.values import Value
 
 Transition = ArrayLike | Sequence[ArrayLike | None]
@@ -23,12 +23,51 @@ Transition = ArrayLike | Sequence[ArrayLike | None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model(Value):
-    """A hidden Markov chain or tree model; frozen, checked at construction.
+    """A hidden Markov chain or tree model: initial law, transitions and emissions.
 
-    `initial` (K,) or "stationary"; `transition` (K, K), (G, K, K) or a list of G matrices and None;
-    `emission` one family or a list of G; `end` (K,) probability of stopping after a state. `symbol_names` are those of
-    the symbols 0, 1, ... that categories emit: a list, or for several columns one a column (None for numbers).
+    Frozen, and checked at construction. Equal, hashed, copied and pickled by value.
 
+    Parameters
+    ----------
+    initial : array-like of shape (K,) or "stationary"
+        The law of the root's state; "stationary" takes the stationary law of the transition.
+    transition : array-like of shape (K, K) or (G, K, K), or list of G matrices and None
+        Row s is the law of a child's state given its parent's state s. Several matrices are one for each group of
+        nodes; None for a group that holds the root only.
+    emission : family or list of G families
+        The laws of an observation given its node's state, for example `hd.Gaussian`; a list has one for each group.
+    name : str, optional
+        The name of the model in messages and tables.
+    state_names : sequence of str, optional
+        The names of the K states.
+    end : array-like of shape (K,), optional
+        The probability that a chain stops after each state; each row of the transition and its end sum to one. By
+        default the length is that of the tree.
+    symbol_names : sequence of str, or one such sequence (or None) a column, optional
+        The names of the symbols 0, 1, ... of categorical columns; None for a column of numbers.
+
+    Attributes
+    ----------
+    n_states, n_groups, n_features : int
+        The number of states K, of groups G, and of columns of an observation.
+    transitions : ndarray of shape (G, K, K)
+        All transitions, zeros where a group has none; G is 1 without groups.
+    has_transition : ndarray of shape (G,)
+        Which groups have a transition.
+    emissions : tuple of families
+        All families, one without groups.
+
+    Raises
+    ------
+    InvalidModel
+        Where a part breaks a rule; the message names the place.
+
+    Notes
+    -----
+    The law is that of definitions (1.1). A part with one group ignores the groups of a tree.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]), name="rain")
     Model 'rain': 2 states, poisson emission
@@ -36,12 +75,12 @@ class Model(Value):
 
     initial: Array  # (K,)
     transitions: Array  # (G, K, K), G = 1 when ungrouped; zeros where a group has none
-    has_transition: NDArray[np.bool_]  # (G,)
-    emissions: tuple[Family, ...]  # G of them, one when ungrouped
+    has_transition: Flags  # (G,)
+    emissions: tuple[Family, ...]  # G families, one without groups
     end: Array | None  # (K,)
     name: str | None
     state_names: tuple[str, ...] | None
-    symbol_names: SymbolNames | None  # one entry a column
+    symbol_names: SymbolNames | None  # an entry for each column
 
     def __init__(
         self,
@@ -89,16 +128,16 @@ class Model(Value):
 
     @property
     def transition(self) -> Array | list[Array | None]:
-        """As it was given: (K, K), (G, K, K), or a list where some group has none."""
+        """The transitions in the form they were given: (K, K), (G, K, K), or a list where some group has none."""
         if len(self.has_transition) == 1:
             return np.asarray(self.transitions[0])
         if self.has_transition.all():
             return self.transitions
-        return [t if there else None for t, there in zip(self.transitions, self.has_transition, strict=True)]
+        return [t if present else None for t, present in zip(self.transitions, self.has_transition, strict=True)]
 
     @property
     def emission(self) -> Family | tuple[Family, ...]:
-        """One family, or one a group."""
+        """The family, or a tuple with one for each group."""
         return self.emissions[0] if len(self.emissions) == 1 else self.emissions
 
     @property
@@ -107,22 +146,62 @@ class Model(Value):
         return max(family.n_features for family in self.emissions)
 
     def stationary(self) -> Array:
-        """(K,): the long-run law of the states, the Cesaro limit of initial T^i; any chain, reducible or periodic."""
+        """Compute the long-run law of the states.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            The Cesaro limit of initial T^i, which exists for reducible and periodic chains too.
+
+        Raises
+        ------
+        InvalidModel
+            Where the model has several transitions or end probabilities.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Model([1, 0], [[0.9, 0.1], [0.2, 0.8]], hd.Silent(2)).stationary().round(6)
+        array([0.666667, 0.333333])
+        """
         if len(self.has_transition) > 1 or self.end is not None:
             what = "groups" if self.end is None else "end probabilities"
             refuse(InvalidModel, self.title, f"a model with {what} has no stationary law")
         return cesaro_law(self.initial, self.transitions[0])
 
-    def relabel(self, perm: Sequence[int] | NDArray[np.int64]) -> Model:
-        """The same law with states renamed: new state i is old state perm[i]."""
+    def relabel(self, perm: Sequence[int] | IntArray) -> Model:
+        """Renumber the states.
+
+        Parameters
+        ----------
+        perm : sequence of int
+            New state i is old state perm[i].
+
+        Returns
+        -------
+        Model
+            The same law with its states in the new order.
+
+        Raises
+        ------
+        InvalidModel
+            Where `perm` is no permutation of the states.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Model([1, 0], [[0.9, 0.1], [0.2, 0.8]], hd.Silent(2)).relabel([1, 0]).transition
+        array([[0.8, 0.2],
+               [0.1, 0.9]])
+        """
         order = np.asarray(perm)
         if order.shape != (self.n_states,) or sorted(order.tolist()) != list(range(self.n_states)):
             refuse(InvalidModel, "perm", f"must be a permutation of 0..{self.n_states - 1}", order.tolist())
         return Model(
             self.initial[order],
             [
-                t[np.ix_(order, order)] if there else None
-                for t, there in zip(self.transitions, self.has_transition, strict=True)
+                t[np.ix_(order, order)] if present else None
+                for t, present in zip(self.transitions, self.has_transition, strict=True)
             ],
             [family.take(order) for family in self.emissions],
             name=self.name,
@@ -132,14 +211,43 @@ class Model(Value):
         )
 
     def renamed(self, name: str | None) -> Model:
-        """The same model with another name."""
+        """Give the model another name.
+
+        Parameters
+        ----------
+        name : str or None
+            The new name.
+
+        Returns
+        -------
+        Model
+            The same model with that name.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Model([1.0], [[1.0]], hd.Silent(1)).renamed("coin")
+        Model 'coin': 1 state, silent emission
+        """
         return Model(
             self.initial, self.transition, self.emission,
-            name=name, state_names=self.state_names, end=self.end,
+            name=name, state_names=self.state_names, end=self.end, symbol_names=self.symbol_names,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """The model as a file holds it; `from_dict` gives it back bit for bit."""
+        """Describe the model as its JSON file does.
+
+        Returns
+        -------
+        dict
+            Lists, numbers and texts, from which `from_dict` builds the model again, bit for bit.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Model([1.0], [[1.0]], hd.Poisson([2.0])).to_dict()["emission"]
+        {'family': 'poisson', 'rate': [2.0]}
+        """
         described: dict[str, Any] = {"format": "hidiv.model", "version": 1}
         if self.name is not None:
             described["name"] = self.name
@@ -163,7 +271,30 @@ class Model(Value):
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Model:
-        """A model from the form of `to_dict`; format and version may be left out, and are checked when present."""
+        """Build a model from its description.
+
+        Parameters
+        ----------
+        described : mapping
+            A description in the form of `to_dict`. Its format and version may be left out, and are checked when
+            present.
+
+        Returns
+        -------
+        Model
+            The model.
+
+        Raises
+        ------
+        InvalidModel
+            Where a key is missing or unknown, or a part breaks a rule.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Model.from_dict({"initial": [1], "transition": [[1]], "emission": {"family": "poisson", "rate": [2]}})
+        Model: 1 state, poisson emission
+        """
         check_keys(
             InvalidModel,
             described,
@@ -184,7 +315,7 @@ class Model(Value):
 
     @property
     def title(self) -> str:
-        """How sentences speak of the model."""
+        """How messages name the model: "model", or "model 'rain'"."""
         return "model" if self.name is None else f"model {self.name!r}"
 
     def __repr__(self) -> str:

@@ -13,13 +13,13 @@ _BRACKET = re.compile(r"[\[\]]")
 
 
 def read_newick(text: str) -> tuple[list[int], list[str]]:
-    """Parents and labels, every node before its children; "" for a node without a label, branch lengths dropped."""
+    """The parents and labels of the nodes, every node before its children; "" where a node has no label."""
     if not isinstance(text, str):
         refuse(InvalidTree, "newick", "must be text", type(text).__name__)
     parent: list[int] = [-1]
     labels: list[str] = [""]
     node, at = 0, 0
-    opening, done = True, set[str]()  # whether a subtree may open here; what the node has had: a label, a length
+    opening, done = True, set[str]()  # whether a subtree may open here; which of label and length the node already has
     while True:
         at = _skip(text, at)
         mark = text[at : at + 1]
@@ -59,7 +59,7 @@ def read_newick(text: str) -> tuple[list[int], list[str]]:
 
 
 def _skip(text: str, at: int) -> int:
-    """Past white space and comments [...], which may hold others."""
+    """The position after white space and comments [...], which may be nested."""
     while at < len(text):
         if text[at].isspace():
             at += 1
@@ -71,6 +71,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _comment_end(text: str, start: int) -> int:
+    """The position after a comment that begins at `start`."""
     depth = 0
     for bracket in _BRACKET.finditer(text, start):
         depth += 1 if bracket.group() == "[" else -1
@@ -80,7 +81,7 @@ def _comment_end(text: str, start: int) -> int:
 
 
 def _label(text: str, at: int) -> tuple[int, str]:
-    """A plain label as it stands, or a quoted one with '' for a quote."""
+    """The position after a label, and the label; in a quoted one '' stands for a quote."""
     if text[at] == "'":
         quoted = _QUOTED.match(text, at)
         if quoted is None:
@@ -93,6 +94,7 @@ def _label(text: str, at: int) -> tuple[int, str]:
 
 
 def _length(text: str, at: int) -> int:
+    """The position after a branch length, which is checked and dropped."""
     plain = _LABEL.match(text, at)
     try:
         float(plain.group() if plain else "")
@@ -103,6 +105,6 @@ def _length(text: str, at: int) -> int:
 
 
 def _malformed(text: str, at: int, rule: str) -> NoReturn:
-    """Positions count from 1, as editors do."""
+    """Refuse the text at a position, counted from 1 as editors do."""
     near = text[max(0, at - 10) : at + 10]
     refuse(InvalidTree, f"newick, position {at + 1}", rule, f"{near!r}" if near.strip() else None)

@@ -1,4 +1,4 @@
-"""Where a model lives: nodes 0..n-1, parents before children, perhaps in groups (definitions, section 1)."""
+"""Trees: nodes 0..n-1, parents before children, perhaps in groups (definitions, section 1)."""
 
 from __future__ import annotations
 
@@ -33,26 +33,66 @@ from hidiv.values import Value
 __all__ = ["UNTIL_END", "Tree", "as_tree"]
 
 
-LISTING_LIMIT = 10**8  # nodes of a chain or a regular tree that may be written out one by one
-COUNT_BITS = 10**7  # beyond it the exact number of nodes of a regular tree is not worth its memory
+LISTING_LIMIT = 10**8  # nodes up to which a chain or a regular tree may be listed one by one
+COUNT_BITS = 10**7  # bits up to which the number of nodes of a regular tree is computed exactly
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Tree(Value):
-    """A rooted tree; parent[0] = -1 and parent[u] < u; `group` (n,) integers from 0, or None. Frozen.
+    """A rooted tree whose nodes come after their parents.
 
     Chains and regular trees are described, not listed: `Tree.chain(10**12)` costs nothing, and their arrays are
-    written out only when asked for.
+    computed only when asked for. Frozen; equal, hashed, copied and pickled by value.
 
-    >>> Tree([-1, 0, 0, 1], group=[0, 1, 1, 2])
+    Parameters
+    ----------
+    parent : array-like of int, shape (n,)
+        The parent of each node: parent[0] is -1 and parent[u] is below u. `Tree.from_edges` takes nodes in any order.
+    group : array-like of int, shape (n,), optional
+        The group of each node, from 0. Nodes of a group share the parameters of a grouped model.
+    labels : iterable of hashable, optional
+        Names of the nodes, all different ("" for none).
+
+    Attributes
+    ----------
+    kind : {"chain", "regular", "listed"}
+        How the tree is described.
+    children : int or None
+        The number of children of the inner nodes of a regular tree.
+    n_nodes, depth : int
+        The number of nodes, exact at any size, and of levels, that of the root included.
+    level : ndarray of shape (n,)
+        The number of edges between each node and the root.
+    is_chain : bool
+        Whether the tree is a path.
+    n_groups : int or None
+        One more than the largest group; None without groups.
+
+    Raises
+    ------
+    InvalidTree
+        Where the parents make no tree, or groups or labels do not fit it; the message names the node.
+
+    See Also
+    --------
+    UNTIL_END : stands for the chain of random length of a model with end probabilities.
+
+    Notes
+    -----
+    Definitions, section 1.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> hd.Tree([-1, 0, 0, 1], group=[0, 1, 1, 2])
     Tree of 4 nodes, 3 levels, 3 groups
-    >>> Tree.regular(2, 500).n_nodes == 2**500 - 1
+    >>> hd.Tree.regular(2, 500).n_nodes == 2**500 - 1
     True
     """
 
     kind: Literal["chain", "regular", "listed"]
     children: int | None  # of every node that has any, in a regular tree; None in the others
-    labels: tuple[Hashable, ...] | None  # the names the nodes came with, in our order
+    labels: tuple[Hashable, ...] | None  # the names the nodes were given, in node order
     _size: int  # nodes of a chain or a listed tree, levels of a regular one
     _parent: IntArray | None
     _group: IntArray | None
@@ -73,7 +113,33 @@ class Tree(Value):
 
     @classmethod
     def chain(cls, n: int, group: ArrayLike | None = None) -> Tree:
-        """The path of n nodes; not listed."""
+        """Describe a chain, the path of n nodes.
+
+        A plain integer n is accepted wherever a tree is.
+
+        Parameters
+        ----------
+        n : int
+            The number of nodes.
+        group : array-like of int, shape (n,), optional
+            The group of each node.
+
+        Returns
+        -------
+        Tree
+            The chain, not listed.
+
+        Raises
+        ------
+        InvalidTree
+            Where n is no whole number from 1, or the groups do not fit it.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.chain(10**12).depth
+        1000000000000
+        """
         count = size("n", n, "the number of nodes")
         tree = cls.__new__(cls)
         tree._set("chain", count, None, None, None if group is None else checked_group(group, count), None)
@@ -81,11 +147,36 @@ class Tree(Value):
 
     @classmethod
     def regular(cls, children: int, depth: int) -> Tree:
-        """1 + C + ... + C^(depth-1) nodes, breadth first: children of u are C u + 1 .. C u + C; group = level."""
-        each = size("children", children, "the number of children")
+        """Describe a tree in which all nodes but the leaves have as many children and all leaves the same depth.
+
+        Parameters
+        ----------
+        children : int
+            The number C of children of every inner node.
+        depth : int
+            The number of levels, that of the root included.
+
+        Returns
+        -------
+        Tree
+            The tree of 1 + C + ... + C^(depth-1) nodes, not listed. Nodes are numbered breadth first, the children of u
+            are C u + 1 to C u + C, and the group of a node is its level.
+
+        Raises
+        ------
+        InvalidTree
+            Where a number is no whole number from 1.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.regular(2, 3).parent.tolist()
+        [-1, 0, 0, 1, 1, 2, 2]
+        """
+        n_children = size("children", children, "the number of children")
         n_levels = size("depth", depth, "the number of levels")
         tree = cls.__new__(cls)
-        tree._set("regular", n_levels, each, None, None, None)
+        tree._set("regular", n_levels, n_children, None, None, None)
         return tree
 
     @classmethod
@@ -93,9 +184,31 @@ class Tree(Value):
         cls, edges: Iterable[tuple[Hashable, Hashable]], root: Hashable | None = None,
         group: Mapping[Any, int] | None = None,
     ) -> Tree:  # fmt: skip
-        """(parent, child) pairs of any labels in any order; nodes come out breadth first, children as their edges came.
+        """Build a tree from (parent, child) pairs in any order.
 
-        >>> Tree.from_edges([("b", "c"), ("a", "b")]).labels
+        Parameters
+        ----------
+        edges : iterable of pairs of hashable
+            The labels of a parent and of its child.
+        root : hashable, optional
+            The label of the root; needed for a single node without edges.
+        group : mapping from label to int, optional
+            The group of each node.
+
+        Returns
+        -------
+        Tree
+            Its nodes are numbered breadth first, siblings in the order of their edges; `labels` keeps the names.
+
+        Raises
+        ------
+        InvalidTree
+            Where the edges make no tree.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.from_edges([("b", "c"), ("a", "b")]).labels
         ('a', 'b', 'c')
         """
         return cls._of(read_edges(edges, root, group))
@@ -104,14 +217,60 @@ class Tree(Value):
     def from_networkx(
         cls, graph: Any, root: Hashable | None = None, group: str | Mapping[Any, int] | None = "group"
     ) -> Tree:
-        """A directed graph (parent to child), or an undirected one with its root; `group` names a node attribute."""
+        """Build a tree from a graph of networkx.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or networkx.DiGraph
+            A directed graph has edges from parent to child; an undirected one needs its root.
+        root : hashable, optional
+            The node that is the root.
+        group : str or mapping from node to int, default "group"
+            The node attribute that holds the groups (no groups where no node has it), or the groups themselves.
+
+        Returns
+        -------
+        Tree
+            Its nodes are numbered breadth first; `labels` keeps the nodes of the graph.
+
+        Raises
+        ------
+        InvalidTree
+            Where the graph is no tree.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import hidiv as hd
+        >>> hd.Tree.from_networkx(nx.path_graph(["a", "b", "c"]), root="c").labels
+        ('c', 'b', 'a')
+        """
         return cls._of(read_graph(graph, root, group))
 
     @classmethod
     def from_newick(cls, text: str) -> Tree:
-        """Newick text; branch lengths and comments are ignored, a node without a label gets "".
+        """Build a tree from Newick text.
 
-        >>> Tree.from_newick("((A,B)C,D)root;").labels
+        Parameters
+        ----------
+        text : str
+            For example "((A,B)C,D)root;". Branch lengths and comments are ignored.
+
+        Returns
+        -------
+        Tree
+            Its nodes are numbered breadth first, siblings as written; `labels` keeps the names, "" for a node without
+            one.
+
+        Raises
+        ------
+        InvalidTree
+            Where the text is no tree; the message gives the position.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.from_newick("((A,B)C,D)root;").labels
         ('root', 'C', 'D', 'A', 'B')
         """
         parent, labels = read_newick(text)
@@ -124,21 +283,43 @@ class Tree(Value):
 
     @classmethod
     def from_words(cls, words: Iterable[str], group: Mapping[str, int] | Sequence[int] | None = None) -> Tree:
-        """The paper's indices, "" for the root and "01" for child 1 of child 0; in any order, shortest first in ours.
+        """Build a tree from the paper's indices of its nodes.
 
-        >>> Tree.from_words(["01", "", "0"]).parent.tolist()
+        Parameters
+        ----------
+        words : iterable of str
+            Child numbers from the root down, one character each: "" is the root, "01" child 1 of child 0. In any order.
+        group : mapping from word to int, or sequence of int, optional
+            The group of each node; a sequence is in the order of `words`.
+
+        Returns
+        -------
+        Tree
+            Its nodes are ordered by the length of their words; `labels` keeps the words.
+
+        Raises
+        ------
+        InvalidTree
+            Where a word's parent is missing, or a word is there twice.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.from_words(["01", "", "0"]).parent.tolist()
         [-1, 0, 1]
         """
         return cls._of(read_words(words, group))
 
     @classmethod
     def _of(cls, ordered: Ordered) -> Tree:
+        """The tree of nodes that were read and ordered."""
         return cls(ordered.parent, ordered.group, labels=ordered.labels)
 
     def _set(
         self, kind: str, size: int, children: int | None, parent: IntArray | None, group: IntArray | None,
         labels: tuple[Hashable, ...] | None,
     ) -> None:  # fmt: skip
+        """Set all fields."""
         keys = ("kind", "_size", "children", "_parent", "_group", "labels")
         for key, value in zip(keys, (kind, size, children, parent, group, labels), strict=True):
             object.__setattr__(self, key, value)
@@ -197,7 +378,24 @@ class Tree(Value):
         return None if self._group is None else int(self._group.max()) + 1
 
     def level_counts(self) -> IntArray:
-        """(depth,): the number of nodes of each level."""
+        """Count the nodes of each level.
+
+        Returns
+        -------
+        ndarray of shape (depth,)
+            The number of nodes of each level.
+
+        Raises
+        ------
+        InvalidTree
+            Where a level has 2**63 nodes or more.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.regular(3, 4).level_counts()
+        array([ 1,  3,  9, 27])
+        """
         if self._parent is not None:
             return np.bincount(self.level)
         if self.children is None or self.children == 1:
@@ -207,7 +405,29 @@ class Tree(Value):
         return self.children ** np.arange(self._size, dtype=np.int64)
 
     def word(self, u: int) -> str:
-        """The paper's index of node u: child numbers from the root down, 0-9 then a-z; "" for the root."""
+        """Name a node by the paper's index.
+
+        Parameters
+        ----------
+        u : int
+            A node.
+
+        Returns
+        -------
+        str
+            The child numbers from the root down, 0-9 then a-z; "" for the root.
+
+        Raises
+        ------
+        InvalidTree
+            Where there is no such node, or a child number beyond 35 has no character.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.regular(2, 3).word(5)
+        '10'
+        """
         node = checked_node(u, self.n_nodes)
         if self._labels_are_words and self.labels is not None:
             return str(self.labels[node])
@@ -216,7 +436,29 @@ class Tree(Value):
         return path_word(node) if self.kind == "chain" else regular_word(self.children or 1, node)
 
     def with_group(self, group: ArrayLike | Mapping[Any, int] | None) -> Tree:
-        """The same tree with these groups (in node order, or by label); a regular tree is listed for it."""
+        """Give the tree other groups.
+
+        Parameters
+        ----------
+        group : array-like of int, mapping from label to int, or None
+            The group of each node, in node order or by label.
+
+        Returns
+        -------
+        Tree
+            The same tree with these groups; a regular tree becomes a listed one.
+
+        Raises
+        ------
+        InvalidTree
+            Where the groups do not fit the tree.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.chain(3).with_group([0, 1, 1]).n_groups
+        2
+        """
         if isinstance(group, Mapping):
             if self.labels is None:
                 refuse(InvalidTree, "group", "a mapping needs a tree with labels", remedy="give a group for each node")
@@ -226,7 +468,19 @@ class Tree(Value):
         return Tree(self.parent, group, labels=self.labels)
 
     def to_dict(self) -> dict[str, Any]:
-        """The tree as a file holds it; `from_dict` gives it back."""
+        """Describe the tree as its JSON file does.
+
+        Returns
+        -------
+        dict
+            Lists, numbers and texts, from which `from_dict` builds the tree again.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.regular(2, 3).to_dict()["regular"]
+        {'children': 2, 'depth': 3}
+        """
         described: dict[str, Any] = {"format": "hidiv.tree", "version": 1}
         if self._parent is not None:
             described["parent"] = self._parent.tolist()
@@ -242,7 +496,30 @@ class Tree(Value):
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Tree:
-        """A tree from the form of `to_dict`; format and version may be left out, and are checked when present."""
+        """Build a tree from its description.
+
+        Parameters
+        ----------
+        described : mapping
+            A description in the form of `to_dict`. Its format and version may be left out, and are checked when
+            present.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        InvalidTree
+            Where a key is unknown or the description makes no tree.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Tree.from_dict({"parent": [-1, 0, 0]})
+        Tree of 3 nodes, 2 levels
+        """
         form = described_form(described)
         if form == "regular":
             return cls.regular(**described["regular"])
@@ -260,14 +537,16 @@ class Tree(Value):
 
     @cached_property
     def _rank(self) -> IntArray:
+        """(n,): the child number of each node."""
         return ranks(self.parent)
 
     @cached_property
     def _labels_are_words(self) -> bool:
+        """Whether the labels are the paper's indices."""
         return self.labels is not None and words_of_labels(self.labels, self.parent)
 
     def _listable(self, what: str) -> int:
-        """The number of nodes, when they are few enough to be written out."""
+        """The number of nodes; refused where they are too many to be listed one by one."""
         n = self._size if self.children is None else self.n_nodes
         if n > LISTING_LIMIT:
             refuse(InvalidTree, f"{self!r}.{what}", f"a tree of more than {LISTING_LIMIT} nodes cannot be listed")
@@ -286,5 +565,6 @@ def as_tree(tree: object, n: int | None = None) -> Tree:
 
 
 def _read_only(array: IntArray) -> IntArray:
+    """The array itself, made read-only."""
     array.flags.writeable = False
     return array

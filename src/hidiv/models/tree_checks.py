@@ -1,4 +1,4 @@
-"""Parents, groups and sizes of a tree as they come in: read once, checked once, named by their place when refused."""
+"""Checks of the parents, groups, labels and sizes of a tree as a caller gives them; messages name the place."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def checked_node(u: object, n: int) -> int:
 
 
 def in_words(number: int) -> str:
-    """An integer of any length as it should stand in a sentence."""
+    """An integer for a message; of very long ones the number of bits."""
     return str(number) if number.bit_length() <= 200 else f"an integer of {number.bit_length()} bits"
 
 
@@ -80,7 +80,7 @@ def whole_numbers(place: str, values: ArrayLike) -> IntArray:
 
 
 def checked_parent(parent: ArrayLike) -> IntArray:
-    """(n,) parents with parent[0] = -1 and parent[u] < u; each way to fail has its own sentence."""
+    """(n,) parents with parent[0] = -1 and parent[u] < u; every kind of mistake has its own message."""
     up = whole_numbers("parent", parent)
     n = up.shape[0]
     if n == 0:
@@ -116,7 +116,7 @@ def checked_parent(parent: ArrayLike) -> IntArray:
 
 def cycle(up: Sequence[int]) -> int | None:
     """A node that is its own ancestor, or None; up[u] is u's parent, -1 for none."""
-    seen = [-1] * len(up)  # the walk that first met the node
+    seen = [-1] * len(up)  # the walk that first reached the node
     for start in range(len(up)):
         u = start
         while u >= 0 and seen[u] < 0:
@@ -139,7 +139,7 @@ def checked_group(group: ArrayLike, n: int) -> IntArray:
 
 
 def group_by_label(group: Mapping[Any, Any], labels: Sequence[Hashable]) -> list[Any]:
-    """The groups in the order of the labels, each label once and no other."""
+    """The groups in the order of the labels; every label needs one, and there may be no others."""
     for label in labels:
         if label not in group:
             refuse(InvalidTree, "group", f"node {shown_label(label)} has no group", remedy="every label needs one")
@@ -151,7 +151,7 @@ def group_by_label(group: Mapping[Any, Any], labels: Sequence[Hashable]) -> list
 
 
 def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
-    """One label a node, all different; only "", no label, may be there more than once."""
+    """The labels as a tuple, one for each node and all different; only "" (no label) may be repeated."""
     if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
         refuse(InvalidTree, "labels", "must be a sequence of labels, one a node", type(labels).__name__)
     given = tuple(labels)
@@ -170,7 +170,7 @@ def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
 
 
 def described_form(described: Any) -> Literal["parent", "chain", "regular"]:
-    """Which way a description writes its tree; keys that do not go with it are refused."""
+    """Which of the three forms a description of a tree has; keys of other forms are refused."""
     forms: tuple[Literal["parent", "chain", "regular"], ...] = ("parent", "chain", "regular")
     check_keys(InvalidTree, described, (), (*forms, "group", "labels", "format", "version"))
     check_format(InvalidTree, described, "hidiv.tree")
@@ -190,5 +190,5 @@ def described_form(described: Any) -> Literal["parent", "chain", "regular"]:
 
 
 def shown_label(label: object) -> str:
-    """A label as it should stand in a sentence: text in quotes, so that the root "" is seen."""
+    """A label for a message: text in quotes, so that "" can be seen."""
     return f'"{shown(label)}"' if isinstance(label, str) else shown(label)

@@ -1,4 +1,4 @@
-"""Trees written as edges, graphs or the paper's words, put into our order: breadth first, parents before children."""
+"""Trees from edges, graphs or the paper's words, with their nodes renumbered breadth first, parents before children."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"  # the paper's child numbers, on
 
 
 class Ordered(NamedTuple):
-    """A tree in our order: parent[u] < u, the names the nodes came with, and their groups."""
+    """A tree with parent[u] < u, and the names and groups of its nodes in that order."""
 
     parent: list[int]
     labels: list[Any]
@@ -22,7 +22,7 @@ class Ordered(NamedTuple):
 
 
 def read_edges(edges: Iterable[Any], root: Hashable | None, group: Mapping[Any, Any] | None) -> Ordered:
-    """(parent, child) pairs of hashable labels, in any order."""
+    """The tree of (parent, child) pairs of hashable labels, in any order."""
     if isinstance(edges, str | bytes | Mapping) or not isinstance(edges, Iterable):
         refuse(InvalidTree, "edges", "must be (parent, child) pairs", type(edges).__name__)
     if group is not None and not isinstance(group, Mapping):
@@ -32,43 +32,43 @@ def read_edges(edges: Iterable[Any], root: Hashable | None, group: Mapping[Any, 
             "edges list no nodes in order, so groups must be a mapping from label to group",
             type(group).__name__,
         )
-    found = _Nodes()
+    nodes = _Nodes()
     if root is not None:
-        found.number("root", root)
+        nodes.number("root", root)
     for i, edge in enumerate(edges.tolist() if isinstance(edges, np.ndarray) else edges):
         if isinstance(edge, str | bytes) or not isinstance(edge, Sequence) or len(edge) != 2:
             refuse(InvalidTree, f"edges[{i}]", "must be a (parent, child) pair", edge)
-        found.add(f"edges[{i}]", edge[0], edge[1])
-    if not found.labels:
+        nodes.add(f"edges[{i}]", edge[0], edge[1])
+    if not nodes.labels:
         refuse(InvalidTree, "edges", "an empty tree, at least the root is needed", remedy="root= names a single node")
-    if root is not None and len(found.labels) > 1 and found.up[0] < 0 and not found.children[0]:
+    if root is not None and len(nodes.labels) > 1 and nodes.up[0] < 0 and not nodes.children[0]:
         refuse(InvalidTree, "root", "is a missing node, no edge has it", shown_label(root))
-    return found.ordered("edges", root, group)
+    return nodes.ordered("edges", root, group)
 
 
 def read_graph(graph: Any, root: Hashable | None, group: str | Mapping[Any, Any] | None) -> Ordered:
-    """A networkx graph: directed from parent to child, or undirected with its root named."""
+    """The tree of a networkx graph: directed from parent to child, or undirected with its root named."""
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed", "adj")):
         refuse(InvalidTree, "graph", "must be a networkx graph", type(graph).__name__)
     if len(graph.nodes) == 0:
         refuse(InvalidTree, "graph", "an empty tree, at least the root is needed")
     if root is not None and root not in graph:
         refuse(InvalidTree, "root", "is not a node of the graph", shown_label(root))
-    found = _Nodes()
+    nodes = _Nodes()
     for node in graph.nodes:
-        found.number("graph", node)
+        nodes.number("graph", node)
     if graph.is_directed():
         for parent, child in graph.edges():
-            found.add("graph", parent, child)
+            nodes.add("graph", parent, child)
     elif root is None:
         refuse(InvalidTree, "graph", "an undirected graph does not say where its root is", remedy="name it with root=")
     else:
-        _direct(graph, root, found)
-    return found.ordered("graph", root, _attributes(graph, group) if isinstance(group, str) else group)
+        _direct(graph, root, nodes)
+    return nodes.ordered("graph", root, _attributes(graph, group) if isinstance(group, str) else group)
 
 
 def read_words(words: Iterable[str], group: Mapping[str, Any] | Sequence[Any] | None) -> Ordered:
-    """The paper's indices: "" the root, "01" child 1 of child 0; in any order, shorter words first in ours."""
+    """The tree of the paper's indices, "" for the root and "01" for child 1 of child 0, shorter words first."""
     if isinstance(words, str | bytes) or not isinstance(words, Iterable):
         refuse(InvalidTree, "words", 'must be a list of words such as ["", "0", "01"]', words)
     given = list(words)
@@ -108,7 +108,7 @@ def read_words(words: Iterable[str], group: Mapping[str, Any] | Sequence[Any] | 
 
 
 class _Nodes:
-    """Labels as they are met, each with its parent and its children in the order of their edges."""
+    """The nodes of a tree as they are read: labels, parents, and children in the order of their edges."""
 
     def __init__(self) -> None:
         self.labels: list[Hashable] = []
@@ -117,17 +117,19 @@ class _Nodes:
         self.children: list[list[int]] = []
 
     def number(self, place: str, label: Hashable) -> int:
+        """The number of a label, a new one at its first appearance."""
         try:
-            found = self.numbers.setdefault(label, len(self.labels))
+            index = self.numbers.setdefault(label, len(self.labels))
         except TypeError:
             refuse(InvalidTree, place, "a label must be hashable", label)
-        if found == len(self.labels):
+        if index == len(self.labels):
             self.labels.append(label)
             self.up.append(-1)
             self.children.append([])
-        return found
+        return index
 
     def add(self, place: str, parent: Hashable, child: Hashable) -> None:
+        """Add an edge; a second parent is refused."""
         above, below = self.number(place, parent), self.number(place, child)
         before = self.up[below]
         if before == above:
@@ -143,6 +145,7 @@ class _Nodes:
         self.children[above].append(below)
 
     def ordered(self, place: str, root: Hashable | None, group: Mapping[Any, Any] | None) -> Ordered:
+        """The nodes breadth first from the root; refused where they make no tree."""
         roots = [u for u, above in enumerate(self.up) if above < 0]
         if root is not None and self.numbers[root] not in roots:
             above = self.labels[self.up[self.numbers[root]]]
@@ -156,11 +159,11 @@ class _Nodes:
             first, second = (shown_label(self.labels[u]) for u in roots[:2])
             refuse(InvalidTree, place, f"two roots, nodes {first} and {second} have no parent", remedy="a tree has one")
         order = roots[:1]
-        for u in order:  # grows as it goes: breadth first
+        for u in order:  # the list grows while it is walked: breadth first
             order.extend(self.children[u])
         if len(order) < len(self.up):
             on_cycle = cycle(self.up)
-            assert on_cycle is not None  # what no root reaches hangs below a cycle
+            assert on_cycle is not None  # nodes that no root reaches are below a cycle
             refuse(InvalidTree, place, f"a cycle, node {shown_label(self.labels[on_cycle])} is its own ancestor")
         position = [0] * len(order)
         for new, u in enumerate(order):
@@ -173,20 +176,20 @@ class _Nodes:
         )
 
 
-def _direct(graph: Any, root: Hashable, found: _Nodes) -> None:
-    """Edges of an undirected graph, walked away from the root."""
-    met, order = {root}, [root]
+def _direct(graph: Any, root: Hashable, nodes: _Nodes) -> None:
+    """Add the edges of an undirected graph, directed away from the root."""
+    reached, order = {root}, [root]
     for node in order:
-        above = found.up[found.numbers[node]]
+        above = nodes.up[nodes.numbers[node]]
         for other in graph.adj[node]:
-            if other not in met:
-                met.add(other)
+            if other not in reached:
+                reached.add(other)
                 order.append(other)
-                found.add("graph", node, other)
-            elif above < 0 or found.labels[above] != other:
+                nodes.add("graph", node, other)
+            elif above < 0 or nodes.labels[above] != other:
                 refuse(InvalidTree, "graph", f"a cycle through node {shown_label(other)}", remedy="a tree has none")
-    if len(order) < len(found.labels):
-        apart = next(label for label in found.labels if label not in met)
+    if len(order) < len(nodes.labels):
+        apart = next(label for label in nodes.labels if label not in reached)
         refuse(
             InvalidTree,
             "graph",
@@ -198,6 +201,6 @@ def _direct(graph: Any, root: Hashable, found: _Nodes) -> None:
 
 
 def _attributes(graph: Any, name: str) -> dict[Any, Any] | None:
-    """The groups held by a node attribute; all nodes have it, or none."""
+    """The groups held by a node attribute, or None where no node has it."""
     groups = {node: data[name] for node, data in graph.nodes(data=True) if name in data}
     return groups or None

@@ -6,7 +6,7 @@ from typing import Final
 
 
 class UntilEnd:
-    """The only value of its kind is `UNTIL_END`, given in place of a tree (definitions (3.5))."""
+    """The type of `UNTIL_END`, given in place of a tree for chains that stop by themselves (definitions (3.5))."""
 
     __slots__ = ()
 

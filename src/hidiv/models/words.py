@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.errors import InvalidTree, refuse
 from hidiv.models.tree_reading import DIGITS
+from hidiv.types import IntArray
 
 LENGTH_LIMIT = 10**8  # characters of one word
 
 
 def path_word(node: int) -> str:
-    """The node at this level of a path."""
+    """The word of the node at this level of a path: as many zeros."""
     if node > LENGTH_LIMIT:
         refuse(InvalidTree, "u", f"its word would have {node} characters", remedy="on a chain it is that many zeros")
     return "0" * node
 
 
 def regular_word(children: int, node: int) -> str:
-    """Node u of a regular tree, by arithmetic: child (u-1) mod C of node (u-1) div C."""
+    """The word of node u of a regular tree, which is child (u-1) mod C of node (u-1) div C."""
     if children == 1:
         return path_word(node)
     word = []
@@ -31,8 +31,8 @@ def regular_word(children: int, node: int) -> str:
     return "".join(reversed(word))
 
 
-def listed_word(parent: NDArray[np.int64], rank: NDArray[np.int64], node: int) -> str:
-    """Node u of a listed tree; rank says which child of its parent each node is."""
+def listed_word(parent: IntArray, rank: IntArray, node: int) -> str:
+    """The word of node u of a listed tree; rank (n,) is the child number of each node."""
     word = []
     while node > 0:
         word.append(_character(int(rank[node])))
@@ -40,7 +40,7 @@ def listed_word(parent: NDArray[np.int64], rank: NDArray[np.int64], node: int) -
     return "".join(reversed(word))
 
 
-def ranks(parent: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranks(parent: IntArray) -> IntArray:
     """(n,): which child of its parent each node is."""
     order = np.argsort(parent, kind="stable")
     above = parent[order]
@@ -50,8 +50,8 @@ def ranks(parent: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank
 
 
-def words_of_labels(labels: Sequence[Hashable], parent: NDArray[np.int64]) -> bool:
-    """Whether the labels are words already: "" at the root, elsewhere the parent's and one character."""
+def words_of_labels(labels: Sequence[Hashable], parent: IntArray) -> bool:
+    """Whether the labels are words: "" for the root, elsewhere the parent's label and one more character."""
     if labels[0] != "":
         return False
     return all(
@@ -61,6 +61,7 @@ def words_of_labels(labels: Sequence[Hashable], parent: NDArray[np.int64]) -> bo
 
 
 def _character(child: int) -> str:
+    """The character of a child number."""
     if child >= len(DIGITS):
         refuse(InvalidTree, "u", f"words have characters for {len(DIGITS)} children, this needs child {child}")
     return DIGITS[child]

@@ -16,8 +16,8 @@ from hidiv.comparison.collection.parameters import Raw, Stack, checked, model_of
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError, InvalidFile, InvalidModel, counted, refuse, shown
 from hidiv.files.disk import Path
-from hidiv.files.reading import load
-from hidiv.files.writing import save
+from hidiv.files.loading import load
+from hidiv.files.saving import save
 from hidiv.models.model import Model
 from hidiv.types import Array
 from hidiv.values import Value

@@ -20,7 +20,7 @@ from hidiv.comparison.pairwise.product import EPS, Factors, balance, norms
 from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.posterior.kl import pair_tables
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
+from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of, log_weights
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
@@ -98,7 +98,7 @@ def posterior_pairs(left: Shelves, right: Shelves, evidence: Any, tree: Any) -> 
     }
 
 
-def _expect(model: Model, rows: Rows, tree: Tree, groups: int, who: str) -> _Given:
+def _expect(model: Model, rows: EvidenceRows, tree: Tree, groups: int, who: str) -> _Given:
     check_end(model, tree)
     weights = log_weights(model, rows, tree)
     transitions = by_group(model.transitions, groups)

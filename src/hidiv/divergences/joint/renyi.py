@@ -18,8 +18,8 @@ from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model
-from hidiv.models.smoothing import with_weight
 from hidiv.models.tree import Tree
+from hidiv.models.zero_filling import with_weight
 from hidiv.recursions.levels import by_level
 from hidiv.recursions.powers import log_mean_exp, log_row_sums
 from hidiv.recursions.terms import row_renyi

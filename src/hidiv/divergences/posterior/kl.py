@@ -19,7 +19,7 @@ from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.inference.far_rows import far_rows, moved, relative
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.rows import Rows, evidence_and_tree, lay_out, with_ends
+from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of, log_weights, symbol_sets
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
@@ -159,7 +159,7 @@ def _relative_ratio(ratio: Array, near_p: Array, near_q: Array, state: IntArray)
     return np.where(here, np.where(better & np.isfinite(from_ratios), from_ratios, from_weights), ratio)
 
 
-def _by_rows(p: Model, q: Model, rows: Rows, compare: Any) -> Array:
+def _by_rows(p: Model, q: Model, rows: EvidenceRows, compare: Any) -> Array:
     """(R, K): two families compared on every piece of knowledge, in the group it is read in."""
     table = np.zeros((rows.n_rows, p.n_states))
     groups: list[Any] = [slice(None)]

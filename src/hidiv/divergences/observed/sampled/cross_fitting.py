@@ -8,14 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-<<<<<<< HEAD:src/hidiv/divergences/observed/sampled/cross_fitting.py
-from hidiv.types import Array, Flags
-=======
 from hidiv.errors import OutOfRange, refuse
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
->>>>>>> issue12:src/hidiv/divergences/observed/cross_fitting.py
+from hidiv.types import Array, Flags
 
 FOLDS = 5
 SHARE = 3  # at most one control for so many draws

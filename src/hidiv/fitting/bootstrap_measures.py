@@ -1,4 +1,4 @@
-"""How far apart two models are, as a bootstrap asks it hundreds of times: quick, and the same for the same pair."""
+"""Divergences for a bootstrap, which needs hundreds: quick, and the same for the same pair."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.support.families import forbidden
 from hidiv.errors import HidivError, refuse
 from hidiv.fitting.draft import draft_of
+from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.expectation import expectation, problem_of
-from hidiv.fitting.forest import Forest
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
@@ -25,19 +25,19 @@ from hidiv.types import Array
 
 Measure = Callable[[Any, Any], float]
 
-FAR = -500.0  # log-ratio below which a draw counts 2 to the last digit
-SEED = 0  # of every observed divergence: what draws add by chance is then much the same for all pairs
-NODES = 20_000  # drawn for one observed divergence, or so
+FAR = -500.0  # log-ratio below which the term of a draw is 2 to the last digit
+SEED = 0  # the same for every observed divergence, so that errors of the draws are much the same for all pairs
+NODES = 20_000  # drawn for one observed divergence, about
 FEWEST, MOST = 200, 1000  # trees drawn
-LARGEST = 10**6  # nodes of a tree that is drawn; larger ones are regular and have other ways
-RTOL = 1e-2  # of the value itself, which takes as long as a few replicates
+LARGEST = 10**6  # nodes up to which a tree is drawn; larger ones are regular, with faster methods
+RTOL = 1e-2  # of the value itself; takes as long as a few replicates
 SECONDS = 5.0
 
 
-def measures(divergence: str | Measure, on: Any, known: Forest, model: Model) -> tuple[Measure, Measure]:
-    """Two functions of two models: for the value, and for replicates; picklable, so that processes can have them.
+def measures(divergence: str | Measure, on: Any, known: EvidenceForest, model: Model) -> tuple[Measure, Measure]:
+    """Two functions of two models, for the value and for the replicates; picklable, for executors with processes.
 
-    They are one and the same but for "observed", whose value is estimated more closely than the replicates.
+    They differ for "observed" only, whose value is estimated more accurately than the replicates.
     """
     if callable(divergence):
         return divergence, divergence
@@ -52,16 +52,16 @@ def measures(divergence: str | Measure, on: Any, known: Forest, model: Model) ->
         if not model.n_features:
             remedy = 'give divergence="joint" or "aligned"'
             refuse(HidivError, "divergence", "models without observations have no observed divergence", remedy=remedy)
-        where = tree if isinstance(tree, UntilEnd) else as_tree(tree)
-        closely = partial(_observed, tree=where)
-        if isinstance(where, Tree) and where.n_nodes > LARGEST:
-            return closely, closely
-        return closely, partial(drawn_observed, tree=where, shape=many(where, model.n_features))
-    one = partial(_joint if divergence == "joint" else _aligned, tree=tree)
-    return one, one
+        place = tree if isinstance(tree, UntilEnd) else as_tree(tree)
+        accurate = partial(_observed, tree=place)
+        if isinstance(place, Tree) and place.n_nodes > LARGEST:
+            return accurate, accurate
+        return accurate, partial(drawn_observed, tree=place, shape=many(place, model.n_features))
+    measure = partial(_joint if divergence == "joint" else _aligned, tree=tree)
+    return measure, measure
 
 
-def first_tree(known: Forest) -> Tree:
+def first_tree(known: EvidenceForest) -> Tree:
     """The first tree of a forest."""
     n = int(known.start[1])
     group = None if known.group is None else known.group[:n]
@@ -69,22 +69,26 @@ def first_tree(known: Forest) -> Tree:
 
 
 def _joint(p: Model, q: Model, tree: Any) -> float:
+    """D(p || q) of states as labelled."""
     return float(joint_kl(p, q, tree))
 
 
 def _aligned(p: Model, q: Model, tree: Any) -> float:
+    """D(p || q) under the best relabelling of q."""
     return float(align(p, q, tree).value)
 
 
 def _observed(p: Model, q: Model, tree: Any) -> float:
+    """D(p || q) of the observations, for the value itself."""
     return float(observed_kl(p, q, tree, rtol=RTOL, seed=SEED, max_seconds=SECONDS))
 
 
-def drawn_observed(p: Model, q: Model, tree: Tree | UntilEnd, shape: Forest) -> float:
+def drawn_observed(p: Model, q: Model, tree: Tree | UntilEnd, shape: EvidenceForest) -> float:
     """The observed divergence from draws of both models, one of each for every tree of `shape` (`many`).
 
     With r = log p/q and m the mean law of the two, D is the mean over m of (p r - p + q) / m: never negative, small of
-    the second order where the models are near, without heavy tails, and right whatever either of them excludes.
+    the second order where the models are near, without heavy tails, and right where either model excludes what the
+    other shows.
     """
     if isinstance(tree, Tree) and forbidden(p, q, tree) is not None:
         return np.inf
@@ -95,14 +99,14 @@ def drawn_observed(p: Model, q: Model, tree: Tree | UntilEnd, shape: Forest) -> 
     return float(((near - 2.0 * tilt) + tilt * near).mean())
 
 
-def _log_ratio(p: Model, q: Model, drawn: Forest) -> Array:
-    """(m,): log p/q of every tree."""
+def _log_ratio(p: Model, q: Model, drawn: EvidenceForest) -> Array:
+    """(m,): log p(x)/q(x) of every tree of a forest."""
     one, two = (expectation(draft_of(model), problem_of(drawn, model), 1).log_likelihoods for model in (p, q))
     return np.asarray(one - two)
 
 
-def many(tree: Tree | UntilEnd, columns: int) -> Forest:
-    """Many trees of one shape, seen everywhere; chains that end have lengths of their own."""
+def many(tree: Tree | UntilEnd, columns: int) -> EvidenceForest:
+    """A forest of many trees of one shape with all nodes seen; for chains that end the lengths are drawn later."""
     if isinstance(tree, UntilEnd):
         count, n = MOST // 2, 1
     else:
@@ -114,4 +118,4 @@ def many(tree: Tree | UntilEnd, columns: int) -> Forest:
         parent = np.where(tree.parent < 0, -1, tree.parent + start[:-1, None]).ravel()
     if isinstance(tree, Tree) and tree.group is not None:
         group = np.tile(tree.group, count)
-    return Forest(start, parent, group, Evidence(np.zeros((n * count, columns))))
+    return EvidenceForest(start, parent, group, Evidence(np.zeros((n * count, columns))))

@@ -1,4 +1,4 @@
-"""Matrices of divergences with the names of their rows and columns: CSV for people, NPZ for programs."""
+"""Matrices of divergences with the names of their rows and columns, as CSV and as NPZ."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.errors import HidivError, InvalidFile, refuse, shown
+from hidiv.errors import HidivError, InvalidFile, counted, refuse, shown
 from hidiv.files.disk import Path, checked_path, opened, read_limited, replace_file, write_text
 from hidiv.files.formats import placed
+from hidiv.files.loading import JSON_LIMIT, decoded
 from hidiv.files.npz import read_arrays, write_arrays
-from hidiv.files.reading import JSON_LIMIT, decoded
 from hidiv.types import Array
 
 FORMAT = "hidiv.matrix"
@@ -36,10 +36,10 @@ def write_matrix(
     columns: Sequence[str],
     described: Mapping[str, object] | None = None,
 ) -> None:
-    """NPZ where the name ends so, else CSV with a line and a column of names; every number comes back bit for bit.
+    """Write NPZ where the path ends so, else CSV with a line and a column of names; numbers are read back exactly.
 
-    NaN is a pair that was never computed: an empty cell of the CSV; in the NPZ, `finished` says which pairs are there.
-    `described` says in the NPZ what the numbers are, so that `hd.load` gives a PairwiseMatrix.
+    NaN is a pair that was not computed: an empty cell of the CSV, and 0 in the member `finished` of the NPZ.
+    `described` holds what the numbers are, from which `hd.load` builds a PairwiseMatrix.
     """
     target = checked_path(path)
     missing = np.isnan(values)
@@ -66,7 +66,7 @@ def write_matrix(
 
 
 def read_matrix(path: Path) -> Matrix:
-    """What `write_matrix` wrote."""
+    """The matrix in a file that `write_matrix` wrote; refused where pairs are missing."""
     target = checked_path(path)
     place = shown(target)
     with opened(target) as file:
@@ -80,6 +80,7 @@ def read_matrix(path: Path) -> Matrix:
 
 
 def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
+    """The matrix in the arrays of an NPZ file."""
     if "format" not in arrays or str(arrays["format"]) != FORMAT:
         refuse(InvalidFile, "format", f"must be {FORMAT}", str(arrays["format"]) if "format" in arrays else "none")
     for key in ("matrix", "rows", "columns"):
@@ -90,13 +91,14 @@ def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
         refuse(InvalidFile, "matrix", "must have a row and a column for every name", f"shape {values.shape}")
     missing = int(np.isnan(values).sum())
     if missing:
-        rule = f"{missing} of {values.size} pairs are missing: the run that wrote it was interrupted"
+        pairs = f"{missing} of {counted(values.size, 'pair')} {'is' if missing == 1 else 'are'} missing"
+        rule = f"{pairs}: the run that wrote it was interrupted"
         refuse(InvalidFile, "matrix", rule, remedy=AGAIN)
     return Matrix(values.astype(np.float64), tuple(rows.astype(str)), tuple(columns.astype(str)))
 
 
 def matrix_from_text(text: str, place: str) -> Matrix:
-    """The CSV form."""
+    """The matrix in a CSV text."""
     try:
         lines = [line for line in csv.reader(io.StringIO(text, newline="")) if line]
     except csv.Error as error:
@@ -107,8 +109,8 @@ def matrix_from_text(text: str, place: str) -> Matrix:
     rows, values = [], []
     for number, line in enumerate(lines[1:], start=2):
         if len(line) != len(columns) + 1:
-            rule = f"must have a name and {len(columns)} numbers"
-            refuse(InvalidFile, f"{place}: line {number}", rule, f"{len(line)} entries")
+            rule = f"must have a name and {counted(len(columns), 'number')}"
+            refuse(InvalidFile, f"{place}: line {number}", rule, counted(len(line), "entry", "entries"))
         if "" in line[1:]:
             rule = "has empty cells: the run that wrote it was interrupted, pairs are missing"
             refuse(InvalidFile, f"{place}: line {number}", rule, remedy=AGAIN)

@@ -1,4 +1,4 @@
-"""Objects to files."""
+"""Saving objects to files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,35 @@ from hidiv.files.formats import COLLECTION, FORMATS, KINDS, MATRIX, is_a, our_ow
 
 
 def save(obj: object, path: Path) -> None:
-    """Write an object to a file: a Collection as NPZ, a PairwiseMatrix as NPZ or JSON, anything else as JSON.
+    """Write a model, a tree, a result or a collection to a file.
 
-    The file appears whole or not at all. A model of another library is written as the Model it stands for.
+    The file appears whole or not at all.
+
+    Parameters
+    ----------
+    obj : Model, Tree, Divergence, Comparison, FitResult, PairwiseMatrix, Collection or object of a supported library
+        A model of another library is written as the Model it stands for.
+    path : str or path-like
+        The file. A Collection is written as NPZ, a PairwiseMatrix as NPZ where the name ends so, all else as JSON.
+
+    Raises
+    ------
+    InvalidFile
+        Where the file cannot be written, or the object is none that files hold.
+
+    See Also
+    --------
+    load : reads such files.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import hidiv as hd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "tree.json")
+    ...     hd.save(hd.Tree.regular(2, 3), path)
+    ...     hd.load(path)
+    Tree.regular(2, 3)
     """
     target = checked_path(path)
     archived = target.lower().endswith(".npz")

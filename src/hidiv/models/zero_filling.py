@@ -1,4 +1,4 @@
-"""Probabilities of zero filled: every law of a model mixed with the even one."""
+"""Zeros filled: every law of a model mixed with the uniform one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 from hidiv.types import Array
 
-Share = Callable[[int], float]  # entries of a law -> what the even law has of its mixture
+Share = Callable[[int], float]  # number of entries of a law -> share of the uniform law in the mixture
 
 LAWS = {"categorical": "probs", "multinomial": "probs", "mixture": "weights"}  # families -> rows that sum to one
-BELOW_ONE = 1.0 - 2.0**-53  # a single probability of 1 leaves nothing for the other value
+BELOW_ONE = 1.0 - 2.0**-53  # a probability of 1 would leave nothing for the other outcome
 
 
 def with_weight(model: Model, weight: float) -> Model:
@@ -32,6 +32,7 @@ def with_floor(model: Model, floor: float) -> Model:
         refuse(InvalidModel, "floor", "must be a number from 0 to 0.5", floor)
 
     def share(n: int) -> float:
+        """The share of the uniform law with which its n entries are at the floor."""
         if n * floor > 1.0:
             refuse(InvalidModel, "floor", f"can be at most 1/{n} for a law of {n} entries", floor)
         return float(n * floor)
@@ -40,19 +41,21 @@ def with_floor(model: Model, floor: float) -> Model:
 
 
 def _is_number(value: Any) -> bool:
+    """Whether a value is a number and no bool."""
     return isinstance(value, int | float | np.floating) and not isinstance(value, bool)
 
 
 def _mixed(model: Model, share: Share) -> Model:
+    """The model with all its laws mixed; a row of a transition and its end are one law."""
     transition: list[Array | None] = []
     end = model.end
-    for rows, there in zip(model.transitions, model.has_transition, strict=True):
+    for rows, present in zip(model.transitions, model.has_transition, strict=True):
         if model.end is not None:
             rows = _even(np.hstack([rows, model.end[:, None]]), share)
             rows, end = rows[:, :-1], rows[:, -1]
         else:
             rows = _even(rows, share)
-        transition.append(rows if there else None)
+        transition.append(rows if present else None)
     return Model(
         _even(model.initial, share),
         transition,
@@ -60,27 +63,28 @@ def _mixed(model: Model, share: Share) -> Model:
         name=model.name,
         state_names=model.state_names,
         end=end,
+        symbol_names=model.symbol_names,
     )
 
 
 def _even(rows: Array, share: Share) -> Array:
-    """(..., n): rows that sum to one."""
+    """(..., n): rows that sum to one, mixed with the uniform law."""
     n = rows.shape[-1]
     part = share(n)
     return np.asarray((1.0 - part) * rows + part / n)
 
 
 def _family(family: Family, share: Share) -> Family:
-    """The same family; parameters that are no probabilities stay as they are."""
-    given = dict(family.parameters())
+    """The family with its probabilities mixed; all other parameters stay as they are."""
+    parameters = dict(family.parameters())
     if family.name in LAWS:
-        given[LAWS[family.name]] = _even(given[LAWS[family.name]], share)
+        parameters[LAWS[family.name]] = _even(parameters[LAWS[family.name]], share)
     for key, kind in family.ranges().items():
         if kind == "unit":
             part = share(2)
-            mixed = (1.0 - part) * np.asarray(given[key]) + part / 2
-            given[key] = mixed if part == 0.0 else np.minimum(mixed, BELOW_ONE)
+            mixed = (1.0 - part) * np.asarray(parameters[key]) + part / 2
+            parameters[key] = mixed if part == 0.0 else np.minimum(mixed, BELOW_ONE)
     if family.name in NESTED:
-        given[NESTED[family.name]] = [_family(member, share) for member in given[NESTED[family.name]]]
-    built: Family = type(family)(**given)
+        parameters[NESTED[family.name]] = [_family(member, share) for member in parameters[NESTED[family.name]]]
+    built: Family = type(family)(**parameters)
     return built

@@ -1,4 +1,4 @@
-"""All trees and what is known of them, laid out after each other."""
+"""The data of a fit: all trees and their evidence, laid out one after the other."""
 
 from __future__ import annotations
 
@@ -13,53 +13,58 @@ from numpy.typing import ArrayLike
 from hidiv.errors import InvalidEvidence, InvalidTree, counted, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.evidence import Evidence, as_evidence
-from hidiv.models.symbols import SymbolNames, has_headings, translated, united
+from hidiv.models.symbol_names import SymbolNames, has_headings, translated, united
 from hidiv.models.tree import Tree
 from hidiv.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class EvidenceForest:
     """m trees with N nodes in all: tree i holds the nodes start[i]..start[i+1]-1.
 
-    `parent` (N,) counts within the forest, -1 at roots, and is None when all are chains; `group` (N,) or None;
-    `evidence` speaks of all N nodes. A part of a forest knows the `whole`, whose alphabet and groups count.
+    `parent` (N,) holds nodes of the forest, -1 at roots, and is None where all trees are chains; `group` (N,) or None;
+    `evidence` is that of all N nodes. A part of a forest keeps the `whole`, which determines alphabets and groups.
     """
 
     start: IntArray  # (m + 1,)
     parent: IntArray | None
     group: IntArray | None
     evidence: Evidence
-    whole: Forest | None = None
+    whole: EvidenceForest | None = None
 
     @property
     def n_trees(self) -> int:
+        """The number m of trees."""
         return len(self.start) - 1
 
     @property
     def n_nodes(self) -> int:
+        """The number N of nodes of all trees."""
         return int(self.start[-1])
 
     @property
     def roots(self) -> IntArray:
+        """(m,): the root of each tree."""
         return self.start[:-1]
 
     @property
     def lasts(self) -> IntArray:
+        """(m,): the last node of each tree."""
         return self.start[1:] - 1
 
     @property
     def n_groups(self) -> int:
+        """One more than the largest group; 1 without groups."""
         return 1 if self.group is None else int(self.group.max()) + 1
 
     def place(self, node: int) -> str:
-        """How sentences speak of a node."""
+        """How messages name a node: by its tree and its number there."""
         tree = int(np.searchsorted(self.start, node, side="right")) - 1
         inner = node - int(self.start[tree])
         return f"node {inner}" if self.n_trees == 1 else f"evidence[{tree}], node {inner}"
 
-    def take(self, trees: IntArray) -> Forest:
-        """Some of the trees, repeated ones included."""
+    def take(self, trees: IntArray) -> EvidenceForest:
+        """The forest of some trees, in the order given; a tree may be repeated."""
         pieces = [np.arange(self.start[i], self.start[i + 1]) for i in trees]
         index = np.concatenate(pieces)
         start = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])])
@@ -71,25 +76,22 @@ class Forest:
             ]
             parent = np.concatenate(moved)
         group = None if self.group is None else self.group[index]
-        return Forest(start, parent, group, _chosen(self.evidence, index), self)
+        return EvidenceForest(start, parent, group, _chosen(self.evidence, index), self)
 
 
-def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -> Forest:
-    """The evidence of one tree or many; group None, "level", "none" or labels (a list of them for many trees).
-
-    A forest is taken as it is.
-    """
-    if isinstance(evidence, Forest):
+def forest_of(evidence: Any, tree: Any, lengths: ArrayLike | None, group: Any) -> EvidenceForest:
+    """The forest of evidence, trees, lengths and groups as `fit` takes them; a forest is returned as it is."""
+    if isinstance(evidence, EvidenceForest):
         return evidence
-    pairs = [evidence_and_tree(each, on) for each, on in _pairs(evidence, tree, lengths)]
+    pairs = [evidence_and_tree(item, own_tree) for item, own_tree in _pairs(evidence, tree, lengths)]
     known, trees = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    start = np.concatenate([[0], np.cumsum([on.n_nodes for on in trees])]).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum([tree.n_nodes for tree in trees])]).astype(np.int64)
     parent = None
-    if not all(on.is_chain for on in trees):
+    if not all(tree.is_chain for tree in trees):
         parent = np.concatenate(
-            [np.where(on.parent < 0, -1, on.parent + s) for on, s in zip(trees, start, strict=False)]
+            [np.where(tree.parent < 0, -1, tree.parent + s) for tree, s in zip(trees, start, strict=False)]
         )
-    return Forest(start, parent, _groups(trees, group), _together(known, trees))
+    return EvidenceForest(start, parent, _groups(trees, group), _together(known, trees))
 
 
 def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[Any, Any]]:
@@ -113,13 +115,16 @@ def _pairs(evidence: Any, tree: Any, lengths: ArrayLike | None) -> list[tuple[An
         trees = [tree] * len(items)
     if len(trees) != len(items):
         refuse(
-            InvalidTree, "tree", f"must be one tree, or one for each of the {len(items)} items of evidence", len(trees)
+            InvalidTree,
+            "tree",
+            f"must be one tree, or one for each of the {counted(len(items), 'item')} of evidence",
+            len(trees),
         )
     return list(zip(items, trees, strict=True))
 
 
 def _is_list(evidence: Any) -> bool:
-    """Whether evidence is a list of items rather than one: a list of evidence, arrays or lists."""
+    """Whether evidence is a list of items rather than a single one: a list of evidence, arrays or lists."""
     return (
         isinstance(evidence, list | tuple)
         and len(evidence) > 0
@@ -130,8 +135,8 @@ def _is_list(evidence: Any) -> bool:
 def _groups(trees: Sequence[Tree], group: Any) -> IntArray | None:
     """(N,): labels of the nodes of all trees, or None."""
     if group is None:
-        # Levels of a regular tree come by themselves; they tie parameters only when asked for.
-        given = [on.group if on.kind != "regular" else None for on in trees]
+        # Every regular tree has its levels as groups; they tie parameters only where that is asked for.
+        given = [tree.group if tree.kind != "regular" else None for tree in trees]
         if all(labels is None for labels in given):
             return None
         if any(labels is None for labels in given):
@@ -142,22 +147,22 @@ def _groups(trees: Sequence[Tree], group: Any) -> IntArray | None:
         return np.concatenate([labels for labels in given if labels is not None])
     if isinstance(group, str):
         if group == "level":
-            return np.concatenate([on.level for on in trees])
+            return np.concatenate([tree.level for tree in trees])
         if group == "none":
             return None
         refuse(InvalidTree, "group", 'must be "level", "none", or a label for each node', group)
     if not isinstance(group, list | tuple | np.ndarray):
         refuse(InvalidTree, "group", 'must be "level", "none", or a label for each node', group)
     alone = not any(isinstance(own, list | tuple | np.ndarray) for own in group)  # labels of one tree
-    each = [group] * len(trees) if alone and len({on.n_nodes for on in trees}) == 1 else list(group)
+    each = [group] * len(trees) if alone and len({tree.n_nodes for tree in trees}) == 1 else list(group)
     if len(each) != len(trees):
         refuse(InvalidTree, "group", f"must have labels for each of the {counted(len(trees), 'tree')}", len(each))
-    labels = [on.with_group(own).group for on, own in zip(trees, each, strict=True)]
+    labels = [tree.with_group(own).group for tree, own in zip(trees, each, strict=True)]
     return np.concatenate([own for own in labels if own is not None])
 
 
 def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
-    """One evidence about all nodes; what a list leaves out is unrestricted."""
+    """The evidence of all nodes in one; nodes that a list leaves out are unrestricted."""
     if len(known) == 1 and known[0].n_nodes == trees[0].n_nodes:
         return known[0]
     names, xs = _named(known)
@@ -165,10 +170,11 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
     if len(widths) > 1:
         refuse(InvalidEvidence, "evidence", "must have the same number of columns everywhere", sorted(widths))
     width = widths.pop() if widths else known[0].n_features
-    sizes = [on.n_nodes for on in trees]
+    sizes = [tree.n_nodes for tree in trees]
     first = np.concatenate([[0], np.cumsum(sizes)]).tolist()
 
-    def joined(name: str, fill: Any) -> Any:
+    def table_of(name: str, fill: Any) -> Any:
+        """The tables of one field of all items as one, `fill` where an item has none; None where no item has it."""
         parts: list[Any] = xs if name == "x" else [getattr(each, name) for each in known]
         if all(part is None for part in parts):
             return None
@@ -188,6 +194,7 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
         return table
 
     def sets(name: str) -> dict[int, tuple[int, ...]]:
+        """The sets of all items by node of the forest."""
         return {
             s + node: members
             for each, s in zip(known, first, strict=False)
@@ -196,14 +203,14 @@ def _together(known: Sequence[Evidence], trees: Sequence[Tree]) -> Evidence:
 
     both = Evidence.__new__(Evidence)
     both._set(
-        joined("x", np.nan), joined("lower", -np.inf), joined("upper", np.inf), joined("allowed", True),
-        joined("symbols", True), sets("symbol_sets"), sets("state_sets"), False, names, known[0].column_names,
+        table_of("x", np.nan), table_of("lower", -np.inf), table_of("upper", np.inf), table_of("allowed", True),
+        table_of("symbols", True), sets("symbol_sets"), sets("state_sets"), False, names, known[0].column_names,
     )  # fmt: skip
     return both
 
 
 def _named(known: Sequence[Evidence]) -> tuple[SymbolNames | None, list[Any]]:
-    """One set of names for the symbols of all, and the values of each in numbers that follow it."""
+    """Common names for the symbols of all items, and the values (n, F) of each item numbered by them."""
     names = united([each.symbol_names for each in known])
     if names is None:
         return None, [each.x for each in known]
@@ -218,7 +225,7 @@ def _named(known: Sequence[Evidence]) -> tuple[SymbolNames | None, list[Any]]:
 
 
 def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
-    """The evidence of some nodes, in a new order."""
+    """The evidence of the nodes `index`, in that order."""
     some = Evidence.__new__(Evidence)
     tables = (
         None if table is None else table[index]
@@ -232,24 +239,24 @@ def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
     return some
 
 
-def joined(first: Forest, second: Forest) -> Forest:
-    """The trees of two forests in one."""
+def joined(first: EvidenceForest, second: EvidenceForest) -> EvidenceForest:
+    """One forest with the trees of two."""
     trees = [tree for forest in (first, second) for tree in _trees(forest)]
     start = np.concatenate([first.start, first.start[-1] + second.start[1:]])
     parent = None
     if first.parent is not None or second.parent is not None:
         parent = np.concatenate(
-            [np.where(on.parent < 0, -1, on.parent + s) for on, s in zip(trees, start, strict=False)]
+            [np.where(tree.parent < 0, -1, tree.parent + s) for tree, s in zip(trees, start, strict=False)]
         )
     group = None
     if first.group is not None and second.group is not None:
         group = np.concatenate([first.group, second.group])
     wholes = [Tree.chain(forest.n_nodes) for forest in (first, second)]
-    return Forest(start, parent, group, _together([first.evidence, second.evidence], wholes))
+    return EvidenceForest(start, parent, group, _together([first.evidence, second.evidence], wholes))
 
 
-def _trees(forest: Forest) -> list[Tree]:
-    """Each tree by itself, without groups."""
+def _trees(forest: EvidenceForest) -> list[Tree]:
+    """The trees of a forest, without groups."""
     ends = list(itertools.pairwise(forest.start.tolist()))
     if forest.parent is None:
         return [Tree.chain(end - first) for first, end in ends]

@@ -1,4 +1,4 @@
-"""Files to objects."""
+"""Loading objects from files."""
 
 from __future__ import annotations
 
@@ -17,23 +17,48 @@ JSON_LIMIT = 2**30  # bytes
 
 
 def load(path: Path) -> Any:
-    """What a file holds, bit for bit as saved.
+    """Read a model, a tree, a result or a collection from a file.
 
-    JSON holds a Model, Tree, Divergence, Comparison or FitResult, NPZ a Collection, either a PairwiseMatrix.
+    Parameters
+    ----------
+    path : str or path-like
+        The file: JSON, NPZ, or a model of jahmm (text) or OpenAlea (.hmt), recognised by their contents.
 
-    Models of jahmm (text) and OpenAlea (.hmt) are read too, told by their first word (docs/adapters.md).
+    Returns
+    -------
+    Model, Tree, Divergence, Comparison, FitResult, PairwiseMatrix or Collection
+        What was saved, bit for bit. JSON holds all but a Collection, NPZ a Collection or a PairwiseMatrix.
+
+    Raises
+    ------
+    InvalidFile
+        Where the file cannot be read, or does not hold what it should; the message names the place.
+
+    See Also
+    --------
+    save : writes such files.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import hidiv as hd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "rain.json")
+    ...     hd.save(hd.Model([1.0], [[1.0]], hd.Poisson([2.0]), name="rain"), path)
+    ...     hd.load(path)
+    Model 'rain': 1 state, poisson emission
     """
     return _load(checked_path(path), None)
 
 
 def load_model(path: Path) -> Model:
-    """The model of a file, or of a fit in it; anything else is refused."""
+    """The model in a file, which may hold a model or a fit; anything else is refused."""
     model: Model = _load(checked_path(path), "hidiv.model")
     return model
 
 
 def load_tree(path: Path) -> Tree:
-    """The tree of a file; anything else in it is refused."""
+    """The tree in a file; anything else is refused."""
     tree: Tree = _load(checked_path(path), "hidiv.tree")
     return tree
 
@@ -47,12 +72,13 @@ def decoded(data: bytes, place: str) -> str:
 
 
 def _load(path: str, wanted: str | None) -> Any:
+    """The object in a file; `wanted` names the only format allowed."""
     place = shown(path)
     with opened(path) as file:
-        if file.peek(2)[:2] == b"PK":  # what every zip begins with
+        if file.peek(2)[:2] == b"PK":  # the first bytes of every zip
             if wanted is not None:
                 refuse(InvalidFile, place, f"{wanted} is needed here", "a zip archive")
-            from hidiv.files.npz import read_arrays  # here, so that a JSON file needs no zip and no numpy
+            from hidiv.files.npz import read_arrays  # imported here, as JSON files need no numpy
 
             try:
                 arrays = read_arrays(file)

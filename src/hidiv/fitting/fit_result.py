@@ -1,4 +1,4 @@
-"""What fitting gives back."""
+"""The result of a fit, and its JSON form."""
 
 from __future__ import annotations
 
@@ -16,10 +16,40 @@ from hidiv.models.model import Model
 
 @dataclass(frozen=True, repr=False)
 class FitResult:
-    """The fitted model; history[i] is the log-likelihood after i iterations, never below the one before.
+    """A fitted model and how it was reached; returned by `hd.fit`.
 
-    `notes` say what a user should know: states without evidence, spreads that shrank to their least value, an
-    iteration limit that was reached. `bic` = -2 log-likelihood + n_parameters log(n_observations), smaller is better.
+    Attributes
+    ----------
+    model : Model
+        The fitted model.
+    log_likelihood : float
+        Its log-likelihood.
+    history : tuple of float
+        The log-likelihood of the start and after every iteration; it never falls (with pseudo-counts, the sum with
+        their log-probability does not).
+    converged : bool
+        Whether the climb ended before `max_iter` iterations.
+    n_parameters : int
+        The number of free parameters.
+    n_observations : int
+        The number of nodes of which anything is known.
+    notes : tuple of str
+        What to know about the fit: states without evidence, spreads held at their least value, an iteration limit that
+        was reached.
+    starts : tuple of float
+        The log-likelihood each climb came to, before the best one was finished.
+    n_iter : int
+        The number of iterations made.
+    bic : float
+        Bayesian information criterion, -2 log_likelihood + n_parameters log(n_observations); smaller is better.
+    aic : float
+        Akaike information criterion, -2 log_likelihood + 2 n_parameters; smaller is better.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> hd.fit([0, 1, 0, 2, 1], None, 1, "poisson", n_init=1, seed=0)
+    Model: 1 state, poisson emission; log-likelihood -5.58572 after 3 iterations, converged, BIC 12.7809
     """
 
     model: Model
@@ -27,13 +57,13 @@ class FitResult:
     history: tuple[float, ...]
     converged: bool
     n_parameters: int
-    n_observations: int  # nodes of which anything is known
+    n_observations: int  # nodes with any evidence
     notes: tuple[str, ...] = ()
-    starts: tuple[float, ...] = ()  # log-likelihood each climb came to, the last of the best one not included
+    starts: tuple[float, ...] = ()  # log-likelihood each climb reached, before the best was finished
 
     @property
     def n_iter(self) -> int:
-        """Iterations made."""
+        """The number of iterations made."""
         return len(self.history) - 1
 
     @property
@@ -47,7 +77,7 @@ class FitResult:
         return -2.0 * self.log_likelihood + 2.0 * self.n_parameters
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as plain numbers, the model as its file holds it."""
+        """The result as plain numbers and texts, the model in the form of its file."""
         return {
             "format": "hidiv.fit", "version": 1,
             "model": self.model.to_dict(), "log_likelihood": plain(self.log_likelihood),
@@ -58,7 +88,7 @@ class FitResult:
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> FitResult:
-        """A fit as it was saved; what `to_dict` cannot have written is refused."""
+        """The fit of a description as `to_dict` writes it; anything else is refused."""
         check_keys(InvalidFile, described, (*KEPT, "n_iter", "bic", "aic"), ("format", "version"))
         check_format(InvalidFile, described, "hidiv.fit")
         try:
@@ -82,11 +112,11 @@ class FitResult:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        how = "converged" if self.converged else "not converged"
-        said = "".join(f"\n  {note}" for note in self.notes)
+        ending = "converged" if self.converged else "not converged"
+        notes = "".join(f"\n  {note}" for note in self.notes)
         return (
             f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {counted(self.n_iter, 'iteration')}, "
-            f"{how}, BIC {self.bic:.6g}{said}"
+            f"{ending}, BIC {self.bic:.6g}{notes}"
         )
 
 
@@ -94,6 +124,7 @@ KEPT = tuple(field.name for field in fields(FitResult))
 
 
 def _numbers(place: str, values: Any) -> tuple[float, ...]:
+    """The numbers of a list, as JSON writes them."""
     if not isinstance(values, list):
         refuse(InvalidFile, place, "must be a list of numbers", values)
     try:

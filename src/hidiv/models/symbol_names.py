@@ -1,4 +1,4 @@
-"""Symbols by their names: text and categories as numbers from 0, with the names kept beside them, column by column."""
+"""Names of symbols: text and categories become numbers from 0, and their names are kept, column by column."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import NESTED
-from hidiv.errors import InvalidEvidence, InvalidModel, refuse
+from hidiv.errors import InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.types import Array
 
 Alphabet = tuple[str, ...]
 SymbolNames = tuple[Alphabet | None, ...]  # one entry a column, None for a column of numbers
 
-SHOWN = 12  # names that a sentence lists
+SHOWN = 12  # names that a message lists
 
 
 def text_columns(place: str, value: Any) -> tuple[Array, SymbolNames | None, tuple[str, ...] | None]:
-    """(n, F) numbers of a table or an array that holds text or categories, the names behind them, and its headings.
+    """Read a table or an array with text or categories: numbers (n, F), the names of its symbols, its headings.
 
-    Text gets numbers in alphabetical order, categories keep their own order; a column is one or the other throughout.
+    Text is numbered in alphabetical order, categories in their own order. A column holds either numbers or symbols.
     """
     headed = _headed(value)
     labelled: list[tuple[Any, Any]] = headed or []
@@ -41,20 +41,20 @@ def text_columns(place: str, value: Any) -> tuple[Array, SymbolNames | None, tup
 
 
 def has_headings(value: Any) -> bool:
-    """Whether a value is a table or a column of pandas (or looks like one), categories without a table included."""
+    """Whether a value is a table, a column or categories of pandas, or has their attributes."""
     return _headed(value) is not None
 
 
 def encoded(entries: Sequence[str | None]) -> tuple[Array, Alphabet]:
-    """Numbers from 0 for texts, in alphabetical order, NaN for None; and the texts."""
+    """Texts as numbers from 0 in alphabetical order (NaN for None), and the texts in that order."""
     alphabet = tuple(sorted({entry for entry in entries if entry is not None}))
     number = {name: float(i) for i, name in enumerate(alphabet)}
     return np.array([np.nan if entry is None else number[entry] for entry in entries]), alphabet
 
 
 def translated(x: Array, own: SymbolNames, wanted: SymbolNames | None, whose: str) -> Array:
-    """The numbers that the same symbols have among the wanted names."""
-    found = np.array(x, dtype=np.float64)
+    """(n, F): the same symbols numbered by the names `wanted`; `whose` names their owner in messages."""
+    numbers = np.array(x, dtype=np.float64)
     for f, alphabet in enumerate(own):
         names = None if wanted is None or f >= len(wanted) else wanted[f]
         if alphabet is None or alphabet == names:
@@ -65,31 +65,31 @@ def translated(x: Array, own: SymbolNames, wanted: SymbolNames | None, whose: st
                 InvalidEvidence, "x", f"holds text in column {f}, and the {whose} has no symbol_names", remedy=remedy
             )
         place = {name: float(i) for i, name in enumerate(names)}
-        seen = ~np.isnan(found[:, f])
-        for code in np.unique(found[seen, f]).astype(int).tolist():
+        seen = ~np.isnan(numbers[:, f])
+        for code in np.unique(numbers[seen, f]).astype(int).tolist():
             if alphabet[code] not in place:
                 rule = f"{alphabet[code]!r} in column {f} is not a symbol of the {whose}"
                 refuse(InvalidEvidence, "x", rule, remedy="its symbols are " + listed(names))
         table = np.array([place.get(name, np.nan) for name in alphabet])
-        found[seen, f] = table[found[seen, f].astype(int)]
-    return found
+        numbers[seen, f] = table[numbers[seen, f].astype(int)]
+    return numbers
 
 
 def united(each: Sequence[SymbolNames | None]) -> SymbolNames | None:
-    """Names for the symbols of several tables: their own where all have the same, else all of them in order."""
+    """Names for the symbols of several tables: the common ones, or all in alphabetical order where they differ."""
     given = [names for names in each if names is not None]
     if not given or len({len(names) for names in given}) > 1:
         return given[0] if given else None
     columns = []
     for alphabets in zip(*given, strict=True):
-        told = [alphabet for alphabet in alphabets if alphabet is not None]
-        same = all(alphabet == told[0] for alphabet in told)
-        columns.append(None if not told else told[0] if same else tuple(sorted(set().union(*told))))
+        text = [alphabet for alphabet in alphabets if alphabet is not None]
+        same = all(alphabet == text[0] for alphabet in text)
+        columns.append(None if not text else text[0] if same else tuple(sorted(set().union(*text))))
     return tuple(columns)
 
 
 def alphabet_sizes(family: Family) -> list[int | None]:
-    """How many symbols each column of a family has; None for a column of numbers."""
+    """The number of symbols of each column of a family; None for a column of numbers."""
     members = family.parameters().get(NESTED.get(family.name, ""), [])
     if family.name == "product":
         return [size for member in members for size in alphabet_sizes(member)]
@@ -101,7 +101,7 @@ def alphabet_sizes(family: Family) -> list[int | None]:
 
 
 def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:
-    """A list of names for a model of one column, else one list a column and None for numbers; checked."""
+    """The names of symbols, column by column, checked against the families; one list will do for a single column."""
     shape = "needs the names of all symbols: a list of texts, or for several columns one such list a column (or null)"
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         refuse(InvalidModel, "symbol_names", shape, given)
@@ -109,7 +109,8 @@ def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:
     for family in emissions:
         sizes = alphabet_sizes(family)
         if len(columns) != len(sizes):
-            refuse(InvalidModel, "symbol_names", f"needs one entry for each of the {len(sizes)} columns", len(columns))
+            rule = f"needs one entry for each of the {counted(len(sizes), 'column')}"
+            refuse(InvalidModel, "symbol_names", rule, len(columns))
         for f, (names, size) in enumerate(zip(columns, sizes, strict=True)):
             place = "symbol_names" if len(columns) == 1 else f"symbol_names[{f}]"
             if names is None:
@@ -119,19 +120,19 @@ def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:
             if size is None:
                 refuse(InvalidModel, place, f"{family.name} shows numbers, not symbols", list(names)[:SHOWN])
             if len(names) != size:
-                refuse(InvalidModel, place, f"must name the {size} symbols of {family.name}", len(names))
+                refuse(InvalidModel, place, f"must name the {counted(size, 'symbol')} of {family.name}", len(names))
             if len(set(names)) != size:
                 refuse(InvalidModel, place, "must all differ", list(names)[:SHOWN])
     return tuple(None if names is None else tuple(names) for names in columns)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence, the first of many."""
+    """The names joined by commas; of many, the first SHOWN and the number of the others."""
     return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _headed(value: Any) -> list[tuple[Any, Any]] | None:
-    """Columns with their headings where a value is a data frame or a series (or categories by themselves)."""
+    """Columns with their headings of a data frame, a series or categories; None for anything else."""
     if hasattr(value, "iloc") and hasattr(value, "columns"):
         return [(label, value.iloc[:, i]) for i, label in enumerate(value.columns)]
     if hasattr(value, "iloc"):
@@ -140,7 +141,7 @@ def _headed(value: Any) -> list[tuple[Any, Any]] | None:
 
 
 def _column(place: str, column: Any) -> tuple[Array, Alphabet | None]:
-    """One column as numbers, and its names where it holds symbols."""
+    """One column as numbers (n,), and its alphabet where it holds symbols."""
     held = getattr(column, "cat", column)
     if hasattr(held, "categories") and hasattr(held, "codes"):
         codes = np.asarray(held.codes, dtype=np.float64)
@@ -157,14 +158,14 @@ def _column(place: str, column: Any) -> tuple[Array, Alphabet | None]:
         return _text(place, entries)
     if place.endswith("column 'Unnamed: 0'") and np.array_equal(numbers, np.arange(len(numbers))):
         refuse(
-            InvalidEvidence, place, "counts the rows, it is no observation",
+            InvalidEvidence, place, "counts the rows and is no observation",
             remedy="read the file with index_col=0, or drop the column",
         )  # fmt: skip
     return numbers, None
 
 
 def _text(place: str, entries: list[Any]) -> tuple[Array, Alphabet]:
-    """Texts as symbols; a number among them may be a slip of the pen, and is refused."""
+    """Texts as symbols; a number among them is probably a mistake, and is refused."""
     text = [entry for entry in entries if isinstance(entry, str) and not _is_number(entry)]
     for node, entry in enumerate(entries):
         if entry is not None and (not isinstance(entry, str) or _is_number(entry)):
@@ -174,6 +175,7 @@ def _text(place: str, entries: list[Any]) -> tuple[Array, Alphabet]:
 
 
 def _is_number(text: str) -> bool:
+    """Whether a text is a number."""
     try:
         float(text)
     except ValueError:
@@ -182,10 +184,12 @@ def _is_number(text: str) -> bool:
 
 
 def _is_missing(entry: Any) -> bool:
+    """Whether an entry is None, NaN, NA or NaT."""
     return (
         entry is None or type(entry).__name__ in ("NAType", "NaTType") or (isinstance(entry, float) and entry != entry)
     )
 
 
 def _kind(value: Any) -> str:
+    """The name of a value's type."""
     return type(value).__name__
