@@ -30,7 +30,6 @@ using Ints = std::vector<int64_t>;
 
 std::mt19937_64 engine(1);
 bool wild = false;  // whether this round's numbers are of any kind
-bool tiny = true;   // whether rows may hold subnormal numbers
 
 double uniform() { return std::uniform_real_distribution<double>()(engine); }
 int64_t whole(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine); }
@@ -53,10 +52,7 @@ Doubles rows(int64_t count, int64_t states, double zeros) {
     for (int64_t r = 0; r < count; ++r) {
         double *row = values.data() + r * states, sum = 0.0;
         for (int64_t s = 0; s < states; ++s)
-            row[s] = uniform() < zeros ? (!tiny || whole(0, 2) ? 0.0
-                                          : whole(0, 1)        ? 5e-324
-                                                               : 1e-310)
-                                       : -log(uniform() + 1e-300);
+            row[s] = uniform() < zeros ? (whole(0, 2) ? 0.0 : whole(0, 1) ? 5e-324 : 1e-310) : -log(uniform() + 1e-300);
         row[whole(0, states - 1)] += 0.5;
         for (int64_t s = 0; s < states; ++s) sum += row[s];
         for (int64_t s = 0; s < states; ++s) row[s] /= sum;
@@ -296,14 +292,17 @@ void certificate_kernels(int round) {
     const Doubles law = rows(1, n, 0.0), middle = rows(1, k, 0.0);
     Contexts found;
     cross_contexts(p, law.data(), q, middle.data(), 1e-2, 30, 2000, found);
+    check_number(found.lower, "cross_contexts", round);
     check_number(found.upper, "cross_contexts", round);
     entropy_contexts(p, law.data(), 1e-2, 30, 2000, found);
     check_number(found.lower, "entropy_contexts", round);
+    check_number(found.upper, "entropy_contexts", round);
     Doubles laws;
     for (int64_t k = 0; k <= 12; ++k)
         for (double each : law) laws.push_back(double(12 - k) * each);
     chain_contexts(p, law.data(), laws.data(), whole(0, 1) ? &q : nullptr, middle.data(), middle.data(), 1e-2, 12, 2000,
                    found);
+    check_number(found.lower, "chain_contexts", round);
     check_number(found.upper, "chain_contexts", round);
 }
 
@@ -431,9 +430,7 @@ int main(int argc, char **argv) {
             const Case c;
             joint_kernels(c, round);
             posterior_kernels(c, round);
-            tiny = false;  // subnormal probabilities of symbols: the bounds over contexts do not take them
             if (round % 4 == 0) certificate_kernels(round);
-            tiny = true;
             if (round % 10 == 0) rising_kernel(round);
             comparison_kernels(round);
             estimate_kernels(round);

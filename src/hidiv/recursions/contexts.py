@@ -13,7 +13,11 @@ Found = tuple[float, float, int, int, bool]
 Ends = tuple[Array, Array, Array]  # probability, lower, upper
 Bounds = Callable[[Array, Array, int], Ends]  # of products of p and q over so many symbols
 
-SMALLEST = 1e-280  # entries below this could underflow: a context that has some is not split
+# Products of q's steps must not underflow: a state would look impossible. Models with a positive step or first
+# probability below SMALLEST_STEP are out of range (bounds 0 and infinity); a context with a product below SMALLEST, or
+# one that the next step could bring below FAINTEST, is not split.
+SMALLEST_STEP, SMALLEST, FAINTEST = 1e-150, 1e-280, 1e-300
+OUT_OF_RANGE: Found = (0.0, np.inf, 0, 0, True)
 
 
 @kernel
@@ -33,8 +37,11 @@ def cross_contexts(
     After a context w, q's filter lies between the filters c_i(w) from each of its states: given p's state s the cost
     of the next symbol, convex in the filter, is at most the largest at the c_i, and at least its tangent, which is
     taken at the mean of the c_i weighed by `middle` (K_q,). A context is split while its probability times the width
-    is above `threshold`. Returns the bounds, leaves, depth, and whether less than `limit` contexts were met.
+    is above `threshold`. Returns the bounds, leaves, depth, and whether less than `limit` contexts were met; bounds of
+    0 and infinity where q has probabilities too small for doubles.
     """
+    if _least_step(transition_q, probabilities_q) < SMALLEST_STEP:
+        return OUT_OF_RANGE
     steps = [_steps(transition_p, probabilities_p), _steps(transition_q, probabilities_q)]
     bounds = _cross_bounds(transition_p @ probabilities_p, transition_q @ probabilities_q, middle)
     return _walked(lambda of_p, of_q, _: bounds(law, of_p, of_q), steps, threshold, depth, limit)
@@ -45,12 +52,19 @@ def _steps(transition: Array, probabilities: Array) -> Array:
     return np.asarray(transition[None] * probabilities.T[:, None, :])
 
 
+def _least_step(transition: Array, probabilities: Array) -> float:
+    """The least positive probability of a transition and an emission together."""
+    possible = (transition > 0)[None] & (probabilities.T > 0)[:, None, :]
+    return float(_steps(transition, probabilities)[possible].min(initial=1.0))
+
+
 def _cross_bounds(next_p: Array, next_q: Array, middle: Array) -> Callable[[Array, Array, Array], Ends]:
     def bounds(law: Array, of_p: Array, of_q: Array) -> Ends:
         after = np.einsum("r,brs->bs", law, of_p)
         sums = of_q.sum(axis=2)
         alive = sums > 0
         joint = of_q @ next_q  # (B, K_q, M)
+        lost = (joint < FAINTEST) & ((of_q > 0).astype(np.float64) @ (next_q > 0) > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             predicted = np.where(alive[:, :, None], joint / sums[:, :, None], 0.0)
             centre = np.einsum("i,bix->bx", middle, joint) / (sums @ middle)[:, None]
@@ -63,7 +77,8 @@ def _cross_bounds(next_p: Array, next_q: Array, middle: Array) -> Callable[[Arra
             below = np.where(together > apart, together, apart)
             lower = np.where(after > 0, after * below, 0.0).sum(axis=1)
             upper = np.where(after > 0, after * above, 0.0).sum(axis=1)
-        return after.sum(axis=1), lower, upper
+        unknown = lost.any(axis=(1, 2)) | ~(sums @ middle > 0)
+        return after.sum(axis=1), np.where(unknown, 0.0, lower), np.where(unknown, np.inf, upper)
 
     return bounds
 
@@ -114,6 +129,10 @@ def chain_contexts(
     A context of k symbols stands for all nodes that have more than k before them, `laws` (depth + 1, K) being the sum
     of the laws of the state before it; where it is all there is before a node, the node's cost is exact.
     """
+    if not entropy:
+        first = initial_q[initial_q > 0].min(initial=1.0)
+        if min(first, _least_step(transition_q, probabilities_q)) < SMALLEST_STEP:
+            return OUT_OF_RANGE
     following = transition_p @ probabilities_p, transition_q @ probabilities_q
     steps = [_steps(transition_p, probabilities_p), _steps(transition_q, probabilities_q)][: 1 if entropy else 2]
     cross, own = _cross_bounds(*following, middle), _entropy_bounds(following[0])
@@ -122,8 +141,11 @@ def chain_contexts(
     def bounds(of_p: Array, of_q: Array, length: int) -> Ends:
         return own(laws[length], of_p) if entropy else cross(laws[length], of_p, of_q)
 
-    def after_first(of_p: Array, of_q: Array) -> float:
-        """The words themselves, first symbol first, and the cost of what follows them."""
+    def after_first(of_p: Array, of_q: Array) -> Array:
+        """(2,) bounds of the cost of what follows the words themselves, first symbol first.
+
+        What q cannot have, or with a probability that may have underflowed, costs anything up to infinity.
+        """
         starts = [
             np.einsum("xr,brs->bxs", first, matrices) for first, matrices in zip(firsts, (of_p, of_q), strict=False)
         ]
@@ -131,8 +153,10 @@ def chain_contexts(
         one, two = (starts[0], following[0]) if entropy else (starts[1], following[1])
         with np.errstate(divide="ignore", invalid="ignore"):
             after = one @ two
-            cost = np.where(after > 0, -np.log(after / one.sum(axis=2, keepdims=True)), np.inf)
-            return float(np.where(chance > 0, chance * cost, 0.0).sum())
+            cost = -np.log(after / one.sum(axis=2, keepdims=True)) * chance
+            known = after > (0.0 if entropy else FAINTEST)
+            both = np.where(known, cost, 0.0), np.where(known, cost, np.inf)
+            return np.array([np.where(chance > 0, each, 0.0).sum() for each in both])
 
     return _walked(bounds, steps, threshold, depth, limit, after_first)
 
@@ -153,12 +177,13 @@ def _walked(
     threshold: float,
     depth: int,
     limit: int,
-    after_first: Callable[[Array, Array], float] = lambda of_p, of_q: 0.0,
+    after_first: Callable[[Array, Array], Array] = lambda of_p, of_q: np.zeros(2),
 ) -> Found:
     """All contexts of a length together, from two symbols on; the same ones as depth first.
 
     `after_first`: what the extensions of some contexts cost as the first symbols of a chain.
     """
+    floor = max(SMALLEST, FAINTEST / steps[-1][steps[-1] > 0].min(initial=1.0))
     front = _extended([np.eye(step.shape[1])[None] for step in steps], steps)
     exact = [after_first(front[0], front[-1])]
     front = _extended(front, steps)
@@ -169,7 +194,7 @@ def _walked(
             return 0.0, 0.0, leaves, length, False
         weight, low, high = bounds(front[0], front[-1], length)
         width = np.minimum(high - low, 64.0 * weight)
-        small = (front[-1] > 0) & (front[-1] < SMALLEST)
+        small = (front[-1] > 0) & (front[-1] < floor)
         split = (weight > 0) & (width > threshold) & (length < depth)
         if len(steps) > 1:
             split &= ~small.any(axis=(1, 2))
@@ -182,7 +207,8 @@ def _walked(
         front = [matrices[split] for matrices in front]
         exact.append(after_first(front[0], front[-1]))
         front = _extended(front, steps)
-    return float(np.sum(lower) + np.sum(exact)), float(np.sum(upper) + np.sum(exact)), leaves, reached, met < limit
+    ends = np.sum(exact, axis=0) + [np.sum(lower), np.sum(upper)]
+    return float(ends[0]), float(ends[1]), leaves, reached, met < limit
 
 
 def _extended(front: list[Array], steps: list[Array]) -> list[Array]:

@@ -59,6 +59,7 @@ struct Contexts {
 };
 
 // Bounds of the cross-entropy rate of q under p in its stationary `law`; `middle` (states of q) weighs its states.
+// 0 and infinity where q has probabilities too small for doubles.
 Status cross_contexts(const Symbols &p, const double *law, const Symbols &q, const double *middle, double threshold,
                       int64_t depth, int64_t limit, Contexts &out);
 // Bounds of the entropy rate of p.
