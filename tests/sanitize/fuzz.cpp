@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 #include "sampled/chain_sums.hpp"
 #include "one_model/one_model.hpp"
-#include "posterior/posterior_batch.hpp"
+#include "posterior/posterior.hpp"
 #include "runtime/table.hpp"
 #include "runtime/targets.hpp"
-#include "pairs/variational_pairs.hpp"
+#include "pairs/pairs.hpp"
 
 namespace hidiv {
 bool interrupted() { return false; }
@@ -202,7 +202,7 @@ void posterior_kernels(const Case &c, int round) {
                        whole(0, 1) ? residual.data() : nullptr};
     Divergence result{};
     Doubles profile(static_cast<size_t>(c.n));
-    const Status status = any_posterior(pair, c.places, whole(1, 3), result, whole(0, 1) ? profile.data() : nullptr);
+    const Status status = posterior_divergence(pair, c.places, whole(1, 3), result, whole(0, 1) ? profile.data() : nullptr);
     if (status == Status::done && result.impossible_p < 0 && result.impossible_q < 0) {
         check_number(result.value, "posterior", round);
         if (result.value < 0 && !wild) fail("negative posterior", round);

@@ -1,10 +1,10 @@
 // Grids of filters and trees of contexts: arrays checked, kernels run without the lock.
-#include "bindings/certified.hpp"
+#include "bindings/bindings.hpp"
 
 #include <algorithm>
 
 #include "bindings/arrays.hpp"
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 
 namespace nb = nanobind;
 
@@ -188,7 +188,7 @@ auto chain_contexts_of(Vector initial_p, Rows laws, Rows transition_p, Rows prob
 
 }  // namespace
 
-void bind_certificates(nb::module_ &m) {
+void bind_certified(nb::module_ &m) {
     m.def("belief_grid", &belief_grid_of, as_is("transition_p"), as_is("probabilities_p"), as_is("transition_q"),
           as_is("probabilities_q"), as_is("start"), as_is("beside"), as_is("ticks"), nb::arg("limit"));
     m.def("spread_sweeps", &spread_sweeps_of, as_is("transition"), as_is("probabilities"), as_is("index"),

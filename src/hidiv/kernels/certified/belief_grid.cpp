@@ -1,5 +1,5 @@
 // Filters on a triangulated grid, created when first needed.
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <new>
 
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 #include "runtime/parallel.hpp"
 
 namespace hidiv {

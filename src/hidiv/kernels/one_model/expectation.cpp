@@ -1,5 +1,5 @@
 // Expected counts of a forest: pieces of it by threads, added up in one order whoever made them.
-#include "one_model/expectation.hpp"
+#include "one_model/steps.hpp"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 // The upward messages of one model along a chain, rows of the transition in the lanes; checked after each block of
 // steps.
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"

@@ -1,3 +1,4 @@
+// One model and evidence: messages up, and what each question reads from them.
 #include "one_model/one_model.hpp"
 
 #include <math.h>

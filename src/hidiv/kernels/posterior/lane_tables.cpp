@@ -1,3 +1,4 @@
+// Weight rows as the lanes read them.
 #include "posterior/lane_tables.hpp"
 
 #include "runtime/targets.hpp"

@@ -1,3 +1,4 @@
+// Threads that take numbered pieces of work one after the other.
 #include "runtime/parallel.hpp"
 
 #include <algorithm>

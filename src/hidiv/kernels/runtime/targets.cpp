@@ -1,3 +1,4 @@
+// The tables that this processor can run, and the one in use.
 #include "runtime/targets.hpp"
 
 #include <atomic>

@@ -1,4 +1,10 @@
 // Bounds of entropies on a grid of filters, and by contexts; each has its twin in recursions/.
+//
+// Compiled once, for every processor. Which of the two is used is decided in Python (divergences/observed/certified);
+// here each has one route:
+//   belief_grid.cpp   points of the grid, created when first met: one thread, up to `limit` points
+//   grid_sweeps.cpp   sweeps over them: blocks of 512 points over threads from 200,000 terms a sweep on
+//   contexts.cpp      the tree of contexts: its branches of two symbols over threads, depth first, any states
 #pragma once
 
 #include <stdint.h>

@@ -8,8 +8,8 @@
 
 #include "runtime/memory.hpp"
 #include "posterior/padded_tables.hpp"
-#include "posterior/posterior_tree.hpp"
-#include "posterior/posterior_wide.hpp"
+#include "posterior/routes.hpp"
+#include "posterior/wide_sweep.hpp"
 #include "posterior/prepared_rows.hpp"
 #include "runtime/table.hpp"
 #include "runtime/targets.hpp"
