@@ -85,7 +85,9 @@ def test_weights_far_from_one_leave_the_counts_as_they_are(kernels, far, zeros):
             if far < 1e200:
                 for part, other in zip(found[1:], wanted[1:], strict=True):
                     assert np.allclose(part, other, rtol=1e-12, atol=1e-12)
-            assert np.allclose([part.sum() for part in found[1:]], [len(start) - 1, start[-1] - len(start) + 1, start[-1]])
+            assert np.allclose(
+                [part.sum() for part in found[1:]], [len(start) - 1, start[-1] - len(start) + 1, start[-1]]
+            )
 
 
 def test_threads_do_not_show(kernels):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hidiv.recursions.expectation import Counts
+from hidiv.recursions.expectation import ExpectedCounts
 
 LEFT = 0.1  # of a count: a step takes no more of it away at once, so that none becomes zero
 
@@ -15,12 +15,12 @@ LEFT = 0.1  # of a count: a step takes no more of it away at once, so that none 
 class Steps(NamedTuple):
     """Expected counts of three models, each the maximisation of the one before."""
 
-    first: Counts
-    second: Counts
-    third: Counts
+    first: ExpectedCounts
+    second: ExpectedCounts
+    third: ExpectedCounts
 
 
-def farther(steps: Steps) -> Counts | None:
+def farther(steps: Steps) -> ExpectedCounts | None:
     """Counts far along the path, by squared extrapolation; None where the path is no longer than its steps.
 
     With r = second - first and v = (third - second) - r the counts are first + 2 a r + a^2 v, a = |r| / |v|: the limit

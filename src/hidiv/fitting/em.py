@@ -12,7 +12,7 @@ from hidiv.fitting.acceleration import Steps, farther
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem, expectation
 from hidiv.fitting.maximisation import log_prior, maximisation
-from hidiv.recursions.expectation import Counts
+from hidiv.recursions.expectation import ExpectedCounts
 
 LATELY = 12  # iterations, four of them longer steps
 ROUNDING = 1e-12  # of the log-likelihood: a fall by less is rounding, and the end
@@ -34,7 +34,7 @@ class Run:
     """One climb: the model so far, its expected counts, and the log-likelihoods on the way."""
 
     model: Draft
-    counts: Counts
+    counts: ExpectedCounts
     history: list[float]
     objective: list[float]
     converged: bool = False
@@ -45,7 +45,7 @@ class Run:
     def log_likelihood(self) -> float:
         return self.history[-1]
 
-    def add(self, model: Draft, counts: Counts, value: float, objective: float) -> None:
+    def add(self, model: Draft, counts: ExpectedCounts, value: float, objective: float) -> None:
         """One iteration more."""
         self.model, self.counts = model, counts
         self.history.append(value)
@@ -60,7 +60,7 @@ def begin(model: Draft, problem: Problem, options: Options) -> Run:
     return Run(model, counts, [value], [objective])
 
 
-def _met(model: Draft, problem: Problem, options: Options) -> tuple[Counts, float, float]:
+def _met(model: Draft, problem: Problem, options: Options) -> tuple[ExpectedCounts, float, float]:
     """A model's own counts, its log-likelihood, and that with pseudo-counts."""
     emissions = problem.log_emissions(model)
     counts = expectation(model, problem, options.threads, emissions)
@@ -68,7 +68,9 @@ def _met(model: Draft, problem: Problem, options: Options) -> tuple[Counts, floa
     return counts, value, value + log_prior(model, problem, emissions, options.pseudo_count)
 
 
-def _step(model: Draft, counts: Counts, problem: Problem, options: Options) -> tuple[Draft, Counts, float, float]:
+def _step(
+    model: Draft, counts: ExpectedCounts, problem: Problem, options: Options
+) -> tuple[Draft, ExpectedCounts, float, float]:
     """The next model from counts under this one; its own counts, log-likelihood, and that with pseudo-counts."""
     found = maximisation(model, problem, counts, options.pseudo_count, options.fixed)
     return found, *_met(found, problem, options)
@@ -95,7 +97,7 @@ def _iterate(
     most tol itself; once gains are small every third iteration is a longer step, where that gains more. A
     log-likelihood that would fall (by more than rounding) ends the climb where it was, with a note.
     """
-    path: list[Counts] = []  # of plain iterations in a row
+    path: list[ExpectedCounts] = []  # of plain iterations in a row
     gains: list[float] = []
     small = run.converged
     while len(run.history) - 1 < options.max_iter:
@@ -158,7 +160,7 @@ def _still_to_come(gains: list[float]) -> float:
     return last * ratio / (1.0 - ratio) if ratio < 1.0 else np.inf
 
 
-def refuse_start(problem: Problem, counts: Counts) -> None:
+def refuse_start(problem: Problem, counts: ExpectedCounts) -> None:
     """Say which tree the start cannot produce."""
     bad = ~np.isfinite(counts.log_likelihoods)
     tree = int(np.argmax(bad))

@@ -9,7 +9,7 @@ import numpy as np
 from hidiv.recursions.kernels import kernel
 from hidiv.types import Array
 
-Found = tuple[float, float, int, int, bool]
+ContextBounds = tuple[float, float, int, int, bool]  # lower, upper, leaves, depth, finished
 Ends = tuple[Array, Array, Array]  # probability, lower, upper
 Bounds = Callable[[Array, Array, int], Ends]  # of products of p and q over so many symbols
 
@@ -17,7 +17,7 @@ Bounds = Callable[[Array, Array, int], Ends]  # of products of p and q over so m
 # probability below SMALLEST_STEP are out of range (bounds 0 and infinity); a context with a product below SMALLEST, or
 # one that the next step could bring below FAINTEST, is not split.
 SMALLEST_STEP, SMALLEST, FAINTEST = 1e-150, 1e-280, 1e-300
-OUT_OF_RANGE: Found = (0.0, np.inf, 0, 0, True)
+OUT_OF_RANGE: ContextBounds = (0.0, np.inf, 0, 0, True)
 
 
 @kernel
@@ -31,7 +31,7 @@ def cross_contexts(
     threshold: float,
     depth: int,
     limit: int,
-) -> Found:
+) -> ContextBounds:
     """Bounds of the cross-entropy rate of q under p, started in its stationary `law`.
 
     After a context w, q's filter lies between the filters c_i(w) from each of its states: given p's state s the cost
@@ -44,7 +44,7 @@ def cross_contexts(
         return OUT_OF_RANGE
     steps = [_steps(transition_p, probabilities_p), _steps(transition_q, probabilities_q)]
     bounds = _cross_bounds(transition_p @ probabilities_p, transition_q @ probabilities_q, middle)
-    return _walked(lambda of_p, of_q, _: bounds(law, of_p, of_q), steps, threshold, depth, limit)
+    return _summed(lambda of_p, of_q, _: bounds(law, of_p, of_q), steps, threshold, depth, limit)
 
 
 def _steps(transition: Array, probabilities: Array) -> Array:
@@ -86,14 +86,14 @@ def _cross_bounds(next_p: Array, next_q: Array, middle: Array) -> Callable[[Arra
 @kernel
 def entropy_contexts(
     law: Array, transition: Array, probabilities: Array, threshold: float, depth: int, limit: int
-) -> Found:
+) -> ContextBounds:
     """Bounds of the entropy rate of p, started in its stationary `law`.
 
     H(next | context, state before it) <= rate <= H(next | context), summed over a complete tree of contexts.
     """
     bounds = _entropy_bounds(transition @ probabilities)
     steps = [_steps(transition, probabilities)]
-    return _walked(lambda of_p, _, __: bounds(law, of_p), steps, threshold, depth, limit)
+    return _summed(lambda of_p, _, __: bounds(law, of_p), steps, threshold, depth, limit)
 
 
 def _entropy_bounds(following: Array) -> Callable[[Array, Array], Ends]:
@@ -123,7 +123,7 @@ def chain_contexts(
     threshold: float,
     depth: int,
     limit: int,
-) -> Found:
+) -> ContextBounds:
     """Bounds of the cost of the third and all later symbols of a chain that begins: of q under p, or p's `entropy`.
 
     A context of k symbols stands for all nodes that have more than k before them, `laws` (depth + 1, K) being the sum
@@ -158,7 +158,7 @@ def chain_contexts(
             both = np.where(known, cost, 0.0), np.where(known, cost, np.inf)
             return np.array([np.where(chance > 0, each, 0.0).sum() for each in both])
 
-    return _walked(bounds, steps, threshold, depth, limit, after_first)
+    return _summed(bounds, steps, threshold, depth, limit, after_first)
 
 
 def _expected(law: Array, values: Array) -> Array:
@@ -171,17 +171,18 @@ def _entropy(laws: Array) -> Array:
     return np.asarray(-np.where(laws > 0, laws * np.log(np.where(laws > 0, laws, 1.0)), 0.0).sum(axis=-1))
 
 
-def _walked(
+def _summed(
     bounds: Bounds,
     steps: list[Array],
     threshold: float,
     depth: int,
     limit: int,
     after_first: Callable[[Array, Array], Array] = lambda of_p, of_q: np.zeros(2),
-) -> Found:
-    """All contexts of a length together, from two symbols on; the same ones as depth first.
+) -> ContextBounds:
+    """Bounds summed over the contexts, all of one length at a time from two symbols on.
 
-    `after_first`: what the extensions of some contexts cost as the first symbols of a chain.
+    They are those that a depth-first walk finds. `after_first` (2,): bounds of what the extensions of some contexts
+    cost as the first symbols of a chain.
     """
     floor = max(SMALLEST, FAINTEST / steps[-1][steps[-1] > 0].min(initial=1.0))
     front = _extended([np.eye(step.shape[1])[None] for step in steps], steps)
@@ -198,9 +199,9 @@ def _walked(
         split = (weight > 0) & (width > threshold) & (length < depth)
         if len(steps) > 1:
             split &= ~small.any(axis=(1, 2))
-        there = ~split & (weight > 0)
-        lower.append(low[there].sum())
-        upper.append(high[there].sum())
+        leaf = ~split & (weight > 0)
+        lower.append(low[leaf].sum())
+        upper.append(high[leaf].sum())
         leaves, reached = leaves + int((~split).sum()), length
         if not split.any():
             break
@@ -212,12 +213,12 @@ def _walked(
 
 
 def _extended(front: list[Array], steps: list[Array]) -> list[Array]:
-    """Every context with every symbol before it; q's products rescaled, as only their ratios count."""
-    made = [
+    """Products of every context with every symbol put before it; those of q rescaled, as only their ratios count."""
+    extended = [
         (step[None] @ matrices[:, None]).reshape(-1, *step.shape[1:])
         for matrices, step in zip(front, steps, strict=True)
     ]
-    if len(made) > 1:
-        _, exponent = np.frexp(made[1].max(axis=(1, 2), keepdims=True))
-        made[1] = made[1] * np.ldexp(1.0, -exponent)
-    return made
+    if len(extended) > 1:
+        _, exponent = np.frexp(extended[1].max(axis=(1, 2), keepdims=True))
+        extended[1] = extended[1] * np.ldexp(1.0, -exponent)
+    return extended

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import Places
 from hidiv.recursions.levels import levels
-from hidiv.recursions.row_divergence import log_sum
+from hidiv.recursions.local_divergence import log_sum
 from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import log_of
 from hidiv.types import Array, Flags, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class ExpectedCounts:
     """Sums of posterior probabilities over all nodes of all trees.
 
     log_likelihoods (m,), -inf for a tree that is impossible (which adds nothing to the counts); initial (K,) at the
@@ -29,12 +31,12 @@ class Counts:
     rows: Array
 
 
-def expect(tables: Tables, places: Places, start: IntArray, threads: int = 0) -> Counts:
+def expect(tables: Tables, places: Places, start: IntArray, threads: int = 0) -> ExpectedCounts:
     """Expected counts; tree i holds the nodes start[i]..start[i+1]-1, whose parents are -1 at its root.
 
     threads: 0 for all processors; the numbers are the same, bit for bit, whatever it is.
     """
-    return Counts(*expected_counts(start, places, tables.arrays, threads))
+    return ExpectedCounts(*expected_counts(start, places, tables.arrays, threads))
 
 
 @ranged_kernel
@@ -48,7 +50,7 @@ def expected_counts(start: IntArray, places: Places, law: Law, threads: int = 0)
     rows = np.arange(n) if row_of is None else row_of.astype(np.int64)
     which = np.zeros(n, dtype=np.int64) if transition_of is None else transition_of
     log_transition = log_of(transition)
-    # A forest is a tree whose root is left out: all trees go up and down together, level by level.
+    # A forest is a tree whose root is left out: all trees are swept together, level by level.
     level = levels(np.append(-1, up + 1))[1:] - 1
     order = np.argsort(level, kind="stable")
     lines = np.split(order, np.cumsum(np.bincount(level))[:-1])
@@ -56,16 +58,18 @@ def expected_counts(start: IntArray, places: Places, law: Law, threads: int = 0)
     message = np.zeros((n, k), dtype=np.longdouble)
     own, mass, scale = np.zeros((n, k)), np.zeros((n, k)), np.zeros(n, dtype=np.longdouble)
 
-    def shifted(part: Array, nodes: IntArray) -> Array:
+    def shifted(part: NDArray[Any], nodes: IntArray) -> NDArray[Any]:
+        """(L, K): part less its largest entry among the reached states, which goes into scale."""
         top = np.where(reached[nodes], part, -np.inf).max(axis=1, keepdims=True)
         top = np.where(np.isfinite(top), top, 0.0)
         scale[nodes] += top[:, 0]
         return np.asarray(part - top)
 
     def weigh(nodes: IntArray) -> Array:
+        """(L, K): log w_u b_u, its largest entry 0."""
         # Weights and messages are shifted apart, by the states that count: a sum would round the lesser of the two.
         sums = shifted(log_weight[rows[nodes]], nodes) + shifted(message[nodes], nodes)
-        return shifted(sums, nodes).astype(np.float64)
+        return np.asarray(shifted(sums, nodes), dtype=np.float64)
 
     for nodes in reversed(lines[1:]):
         own[nodes] = weigh(nodes)

@@ -13,7 +13,8 @@
 namespace hidiv {
 
 using MaybeIndices = std::optional<Indices>;
-using AnyIndices = std::optional<nanobind::ndarray<nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu, nanobind::ro>>;
+using AnyIndices =
+    std::optional<nanobind::ndarray<nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu, nanobind::ro>>;
 
 // initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three.
 using LawArrays = std::tuple<Vector, Cube, Rows>;
@@ -31,7 +32,7 @@ bool within(const T *values, int64_t n, int64_t first, int64_t end) {
 
 // Indices outside the arrays must never reach a kernel. `start`: where the trees of a forest begin, each with its root.
 inline Places check_places(int64_t n, const PlaceArrays &nodes, int64_t transitions, int64_t rows,
-                    const int64_t *start = nullptr) {
+                           const int64_t *start = nullptr) {
     const auto &[parent, transition_of, row_of] = nodes;
     require(n > 0, "n_nodes must be positive");
     Places places{n, nullptr, nullptr, nullptr, nullptr};

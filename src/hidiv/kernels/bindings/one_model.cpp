@@ -1,5 +1,5 @@
-// The recursions on one model: arrays checked, kernels run without the lock. None where the numbers are out of a kernel's
-// range; its twin answers then.
+// The recursions on one model: arrays checked, kernels run without the lock. None where the numbers are out of a
+// kernel's range; its twin answers then.
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/laws.hpp"

@@ -62,16 +62,16 @@ nb::object posterior_sequences(const Indices &start, const PlaceArrays &nodes, c
     std::vector<Divergence> results(sequences);
     run([&] { return posterior_batch(pair, places, first, int64_t(sequences), threads, results.data()); });
     Out<double> values({sequences, 3});
-    Out<int64_t> places_found({sequences, 5});
+    Out<int64_t> outcomes({sequences, 5});
     for (size_t i = 0; i < sequences; ++i) {
         const Divergence &each = results[i];
         const double numbers[3] = {each.value, each.log_likelihood_p, each.log_likelihood_q};
         const int64_t where[5] = {each.infinite[0], each.infinite[1], each.infinite[2],
                                   each.beyond ? -2 : each.impossible_p, each.impossible_q};
         std::copy(numbers, numbers + 3, values.data() + 3 * i);
-        std::copy(where, where + 5, places_found.data() + 5 * i);
+        std::copy(where, where + 5, outcomes.data() + 5 * i);
     }
-    return nb::make_tuple(values.array(), places_found.array());
+    return nb::make_tuple(values.array(), outcomes.array());
 }
 
 nb::object elementary(int which, const Vector &x) {

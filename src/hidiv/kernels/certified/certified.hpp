@@ -34,8 +34,8 @@ struct BeliefGrid {
     bool complete = true;  // false: more points than the limit
 };
 
-// start (count, K) beliefs, beside[i] the states of p there; ticks ascending from 0 to 1.
-Status belief_grid(const Symbols &p, const Symbols &q, int64_t count, const double *start, const uint64_t *beside,
+// start (count, K) beliefs, start_states[i] the states p may be in there; ticks ascending from 0 to 1.
+Status belief_grid(const Symbols &p, const Symbols &q, int64_t count, const double *start, const uint64_t *start_states,
                    int64_t n_ticks, const double *ticks, int64_t limit, BeliefGrid &out);
 
 // What a sweep reads: G points, their neighbours after each of M symbols (K of them), where p may be.

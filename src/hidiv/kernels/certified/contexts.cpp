@@ -218,34 +218,35 @@ public:
 
     // The context whose products are given, and all its extensions.
     Bounds at(const double *of_p, const double *of_q, int64_t depth) {
-        Bounds found;
-        found.depth = depth;
-        found.leaves = 1;
-        if (task_.nodes.fetch_add(1, std::memory_order_relaxed) >= task_.limit) return found;
+        Bounds result;
+        result.depth = depth;
+        result.leaves = 1;
+        if (task_.nodes.fetch_add(1, std::memory_order_relaxed) >= task_.limit) return result;
         const double *law = task_.law_at(depth);
-        const Ends exact = task_.initial_p ? cross_.after_first(of_p + size_p_ + size_q_, task_.q ? faintest : 0.0)
-                                           : Ends{0.0, 0.0};
-        found.lower = exact.lower, found.upper = exact.upper;
+        const Ends exact =
+            task_.initial_p ? cross_.after_first(of_p + size_p_ + size_q_, task_.q ? faintest : 0.0) : Ends{0.0, 0.0};
+        result.lower = exact.lower, result.upper = exact.upper;
         const double weight = cross_.weight(law, of_p, after_.data());
-        if (!(weight > 0)) return found;
+        if (!(weight > 0)) return result;
         const Ends ends = task_.q ? cross_.bounds(after_.data(), of_q) : own(law, of_p, weight);
-        found.lower += ends.lower, found.upper += ends.upper;
+        result.lower += ends.lower, result.upper += ends.upper;
         const double width = std::min(ends.upper - ends.lower, 64.0 * weight);
-        if (!(width > task_.threshold) || depth >= task_.depth || (task_.q && near_underflow(of_q, size_q_, task_.floor)))
-            return found;
+        if (!(width > task_.threshold) || depth >= task_.depth ||
+            (task_.q && near_underflow(of_q, size_q_, task_.floor)))
+            return result;
         if (++looked_ % 256 == 0 && interrupted()) {
             stopped = true;
             task_.nodes = task_.limit;
-            return found;
+            return result;
         }
-        found = Bounds{};
-        found.lower = exact.lower, found.upper = exact.upper;
+        result = Bounds{};
+        result.lower = exact.lower, result.upper = exact.upper;
         double *room = scratch(depth);
         for (int64_t x = 0; x < task_.p.symbols; ++x) {
             child(of_p, of_q, x, room);
-            found.add(at(room, room + size_p_, depth + 1));
+            result.add(at(room, room + size_p_, depth + 1));
         }
-        return found;
+        return result;
     }
 
     void child(const double *of_p, const double *of_q, int64_t x, double *room) const {

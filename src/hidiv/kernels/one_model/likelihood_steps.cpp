@@ -37,7 +37,7 @@ bool narrow(const double *T, const double *weight, const int32_t *row, const int
     };
     int64_t i = 0;
     // Each step waits for the one before it. The scale is that of a message a step older, and goes into the weights, so
-    // that nobody waits for it.
+    // that it is off the critical path.
     for (; i + 4 <= count; i += 4) {
         step(i, weights(i) * scale);
         step(i + 1, weights(i + 1));

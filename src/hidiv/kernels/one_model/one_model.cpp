@@ -101,8 +101,7 @@ Status downward(const OneModel &m, const Messages<Number> &x, double *marginals,
 class Outward {
 public:
     Outward(const OneModel &m) : states_(m.states), doubles_(size_t(2 * m.states)) {
-        for (int64_t i = 0; i < m.transitions * states_ * states_; ++i)
-            narrow_ = narrow_ && sound(m.law.transition[i]);
+        for (int64_t i = 0; i < m.transitions * states_ * states_; ++i) narrow_ = narrow_ && sound(m.law.transition[i]);
     }
     void operator()(const std::vector<Wide> &from, const double *transition, Wide *out) {
         int64_t low = INT64_MAX, high = INT64_MIN;

@@ -39,7 +39,8 @@ using expect_tree_kernel = bool(const ExpectTree &, const ExpectSums &, ExpectOu
 using expect_weights_kernel = void(const double *log_weight, int64_t states, int64_t padded, int64_t count,
                                    double *weight, double *top);
 
-// Upward messages b of a chain in blocks of steps, padded as posterior_padding says; G transitions (G, K, padded) by columns.
+// Upward messages b of a chain in blocks of steps, padded as posterior_padding says; G transitions (G, K, padded) by
+// columns.
 using likelihood_steps_kernel = bool(int64_t states, int64_t padded, const double *transition, const double *weight,
                                      const int32_t *row, const int32_t *which, int64_t count, double *b,
                                      int64_t &exponent);

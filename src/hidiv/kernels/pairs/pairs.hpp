@@ -1,4 +1,4 @@
-// Many models at once: blocks of pairs (recursions/products.py, recursions/variational_sweep.py).
+// Many models at once: blocks of pairs (recursions/products.py, recursions/variational_pairs.py).
 //
 // Which route a problem takes:
 //   inner products of rows        product_steps.cpp      one route for every size: tiles in registers, the right side

@@ -166,8 +166,8 @@ Status variational_row(const VariationalPairs &task, int64_t i, int64_t first, i
     Vec *value = at + task.kinds * cells, *next = value + cells, *gain = next + cells, *next_gain = gain + cells;
     for (int64_t j = first; j < end; j += W) {
         Lanes lanes{task, i, j, cells, at, value, next, gain, next_gain, {task, j, next_gain + cells}};
-        const Vec found = lanes.result();
-        for (int64_t l = 0; l < W && j + l < end; ++l) out[j + l] = found[l];
+        const Vec value = lanes.result();
+        for (int64_t l = 0; l < W && j + l < end; ++l) out[j + l] = value[l];
     }
     return Status::done;
 }

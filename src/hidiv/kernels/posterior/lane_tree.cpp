@@ -69,7 +69,8 @@ int64_t last_parent(const Places &places) {
 
 }  // namespace
 
-Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t threads, Divergence &result, bool &declined) {
+Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t threads, Divergence &result,
+                           bool &declined) {
     declined = true;
     try {
         const LaneTables tables(pair);

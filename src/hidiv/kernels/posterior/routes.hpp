@@ -12,7 +12,7 @@ namespace hidiv {
 Status posterior_chain(const LawPair &, const Places &, Divergence &, bool &declined);
 
 // Chains of models that are far apart: expected log-ratio plus log-ratio of the likelihoods. Declined as well where the
-// value is too small beside these terms.
+// value is too small compared with these terms.
 Status semiring_chain(const LawPair &, const Places &, const PaddedTables &, Divergence &, bool &declined);
 
 // Listed trees of two to eight states: nodes in the lanes, on several threads where the tree is listed level by level.

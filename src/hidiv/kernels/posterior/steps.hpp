@@ -1,6 +1,6 @@
-// Steps of the posterior divergence, compiled for each instruction set: along a chain with rows of the transition in the
-// lanes of a vector (tables padded to whole vectors: row r >= K repeats row 0, state s >= K has weight 0), and with a
-// node or a sequence in every lane.
+// Steps of the posterior divergence, compiled for each instruction set: along a chain with rows of the transition in
+// the lanes of a vector (tables padded to whole vectors: row r >= K repeats row 0, state s >= K has weight 0), and with
+// a node or a sequence in every lane.
 #pragma once
 
 #include <stdint.h>
