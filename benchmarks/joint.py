@@ -41,6 +41,18 @@ def rows() -> Iterator[Row]:
         goal=0.1,
         rounds=3,
     )
+    # What kernels/runtime/memory.cpp is worth. Of five results in a row four find the block of the one before, or none.
+    small = hd.Tree.regular(4, 10)
+    arrays = small.parent, group[: small.n_nodes], transition, own, root
+    kept: list[object] = []
+    yield interleaved(
+        f"upward kernel, quad-tree of {small.n_nodes} nodes, each result given back before the next",
+        lambda: inward(*arrays),
+        "results kept, each in fresh memory",
+        lambda: kept.append(inward(*arrays)),
+        goal=0.9,
+        repeat=5,
+    )
 
 
 def plain_inward(parent, level, group, transition, own, root):  # type: ignore[no-untyped-def]

@@ -121,7 +121,7 @@ def belief_grid(
     transition_q: NDArray[np.float64],
     probabilities_q: NDArray[np.float64],
     start: NDArray[np.float64],
-    beside: NDArray[np.bool_],
+    start_states: NDArray[np.bool_],
     ticks: NDArray[np.float64],
     limit: int,
 ) -> tuple[NDArray[np.float64], ...] | None: ...

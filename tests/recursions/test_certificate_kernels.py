@@ -134,6 +134,33 @@ def test_contexts_with_zeros_are_the_same(kernels):
     assert 0 < found[0] < found[1]
 
 
+@pytest.mark.parametrize("tiny", [5e-324, 1e-310, 1e-200])
+@pytest.mark.parametrize("both", [True, False])
+def test_symbols_too_rare_for_doubles_have_no_bounds_but_never_nan(kernels, tiny, both):
+    """Products of such probabilities underflow: what q can emit would look impossible."""
+    p = np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([[0.4, 0.3, 0.3], [0.3, 0.3, 0.4]])
+    q = np.array([[0.6, 0.4], [0.3, 0.7]]), np.array([[0.5, 0.5, tiny], [0.2, 0.8, tiny if both else 0.0]])
+    half = np.array([0.5, 0.5])
+    arguments = (stationary(p[0]), *p, half, *q, 1e-2, 6, 10**6)
+    assert kernels.cross_contexts(*arguments)[:2] == twins["cross_contexts"](*arguments)[:2] == (0.0, np.inf)
+    arguments = (half, np.ones((7, 2)), *p, half, half, *q, False, 1e-2, 6, 10**6)
+    assert kernels.chain_contexts(*arguments)[:2] == twins["chain_contexts"](*arguments)[:2] == (0.0, np.inf)
+    arguments = (stationary(q[0]), *q, 1e-2, 6, 10**6)
+    compare(kernels.entropy_contexts(*arguments), twins["entropy_contexts"](*arguments))
+
+
+def test_bounds_do_not_take_an_underflow_for_an_impossible_symbol(kernels):
+    """After x x only the faint state 1 of q can emit y, with a probability of 1e-297 or so: the bounds say infinity
+    above, and nothing that is wrong below."""
+    p = np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.5, 0.5]])
+    q = np.array([[1 - 1e-99, 1e-99], [0.0, 1.0]]), np.array([[1.0, 0.0], [1e-140, 1.0]])
+    arguments = (np.array([0.5, 0.5]), *p, np.array([0.5, 0.5]), *q, 1e-3, 8, 10**6)
+    lower, upper, *_ = kernels.cross_contexts(*arguments)
+    compare(kernels.cross_contexts(*arguments), twins["cross_contexts"](*arguments))
+    assert np.isfinite(lower)
+    assert upper > lower
+
+
 def test_contexts_beyond_the_limit_are_not_finished(kernels):
     p, q = chains((2, 2, 3, False), 4)
     law = stationary(p[0])

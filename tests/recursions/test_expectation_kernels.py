@@ -68,6 +68,28 @@ def test_sums_of_what_smoothing_gives(kernels, states, zeros):
             assert np.allclose(part, other, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("far", [1e8, 1e17, 1e250])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_weights_far_from_one_leave_the_counts_as_they_are(kernels, far, zeros):
+    """A factor common to all states of a node, however small, changes the likelihood alone; in the twin too."""
+    rng = np.random.default_rng(8)
+    for _ in range(4):
+        start, places, (initial, transition, near) = forest(rng, 3, zeros)
+        near = rng.integers(-4, 1, near.shape).astype(float) * 64  # so that the sums with 1e17 are exact
+        scale = -far * rng.integers(1, 4, (len(near), 1)).astype(float)
+        wanted = twins["expected_counts"](start, places, (initial, transition, near))
+        for kernel in (kernels.expected_counts, twins["expected_counts"]):
+            found = kernel(start, places, (initial, transition, near + scale))
+            if found is None:  # beyond the compiled one's range
+                continue
+            if far < 1e200:
+                for part, other in zip(found[1:], wanted[1:], strict=True):
+                    assert np.allclose(part, other, rtol=1e-12, atol=1e-12)
+            assert np.allclose(
+                [part.sum() for part in found[1:]], [len(start) - 1, start[-1] - len(start) + 1, start[-1]]
+            )
+
+
 def test_threads_do_not_show(kernels):
     made = forest(np.random.default_rng(3), 12, False, size=400, trees=40)
     once = kernels.expected_counts(*made, 1)

@@ -10,7 +10,7 @@ import pytest
 import hidiv as hd
 from hidiv.divergences.observed.variational import emission_pairs, variational
 from hidiv.recursions.subtrees import listed_subtrees, regular_subtrees
-from hidiv.recursions.variational_sweep import own_terms, structure
+from hidiv.recursions.variational_pairs import own_terms, structure
 from tests.comparison.many import model
 from tests.recursions.conftest import compiled
 

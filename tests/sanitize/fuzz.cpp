@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 #include "sampled/chain_sums.hpp"
 #include "one_model/one_model.hpp"
-#include "posterior/posterior_batch.hpp"
+#include "posterior/posterior.hpp"
 #include "runtime/table.hpp"
 #include "runtime/targets.hpp"
-#include "pairs/variational_pairs.hpp"
+#include "pairs/pairs.hpp"
 
 namespace hidiv {
 bool interrupted() { return false; }
@@ -30,7 +30,6 @@ using Ints = std::vector<int64_t>;
 
 std::mt19937_64 engine(1);
 bool wild = false;  // whether this round's numbers are of any kind
-bool tiny = true;   // whether rows may hold subnormal numbers
 
 double uniform() { return std::uniform_real_distribution<double>()(engine); }
 int64_t whole(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(engine); }
@@ -53,10 +52,7 @@ Doubles rows(int64_t count, int64_t states, double zeros) {
     for (int64_t r = 0; r < count; ++r) {
         double *row = values.data() + r * states, sum = 0.0;
         for (int64_t s = 0; s < states; ++s)
-            row[s] = uniform() < zeros ? (!tiny || whole(0, 2) ? 0.0
-                                          : whole(0, 1)        ? 5e-324
-                                                               : 1e-310)
-                                       : -log(uniform() + 1e-300);
+            row[s] = uniform() < zeros ? (whole(0, 2) ? 0.0 : whole(0, 1) ? 5e-324 : 1e-310) : -log(uniform() + 1e-300);
         row[whole(0, states - 1)] += 0.5;
         for (int64_t s = 0; s < states; ++s) sum += row[s];
         for (int64_t s = 0; s < states; ++s) row[s] /= sum;
@@ -206,7 +202,8 @@ void posterior_kernels(const Case &c, int round) {
                        whole(0, 1) ? residual.data() : nullptr};
     Divergence result{};
     Doubles profile(static_cast<size_t>(c.n));
-    const Status status = any_posterior(pair, c.places, whole(1, 3), result, whole(0, 1) ? profile.data() : nullptr);
+    const Status status =
+        posterior_divergence(pair, c.places, whole(1, 3), result, whole(0, 1) ? profile.data() : nullptr);
     if (status == Status::done && result.impossible_p < 0 && result.impossible_q < 0) {
         check_number(result.value, "posterior", round);
         if (result.value < 0 && !wild) fail("negative posterior", round);
@@ -251,7 +248,7 @@ void posterior_kernels(const Case &c, int round) {
         numbers(by_row, "expected rows");
     }
     // Out of range: the numpy twin answers, and nothing here is read.
-    const auto usable = [&](Status found) { return found == Status::done && failed < 0; };
+    const auto usable = [&](Status status) { return status == Status::done && failed < 0; };
     if (usable(smooth(model, value, marginals.data(), whole(0, 1) ? pairs.data() : nullptr, failed)))
         numbers(marginals, "smooth");
     if (usable(entropy_profile(model, profile.data(), failed))) numbers(profile, "entropy_profile");
@@ -271,9 +268,9 @@ void certificate_kernels(int round) {
         q{k, m, transition_q.data(), probabilities_q.data()};
     Doubles ticks;
     for (int64_t i = 0; i <= cells; ++i) ticks.push_back(double(i) / double(cells));
-    const uint64_t beside[2] = {1, (uint64_t(1) << n) - 1};
+    const uint64_t start_states[2] = {1, (uint64_t(1) << n) - 1};
     BeliefGrid grid;
-    belief_grid(p, q, 2, start.data(), beside, cells + 1, ticks.data(), 3000, grid);
+    belief_grid(p, q, 2, start.data(), start_states, cells + 1, ticks.data(), 3000, grid);
     if (!grid.complete) return;
     const int64_t points = int64_t(grid.reached.size());
     const Neighbours around{points, m, k, grid.index.data(), grid.weights.data()};
@@ -294,17 +291,20 @@ void certificate_kernels(int round) {
     for (double each : slopes) check_number(each, "tangent_sweeps", round);
     chance_sweeps(around, chance.data(), grid.points.data(), values.data(), 3, least, largest);
     const Doubles law = rows(1, n, 0.0), middle = rows(1, k, 0.0);
-    Contexts found;
-    cross_contexts(p, law.data(), q, middle.data(), 1e-2, 30, 2000, found);
-    check_number(found.upper, "cross_contexts", round);
-    entropy_contexts(p, law.data(), 1e-2, 30, 2000, found);
-    check_number(found.lower, "entropy_contexts", round);
+    Contexts contexts;
+    cross_contexts(p, law.data(), q, middle.data(), 1e-2, 30, 2000, contexts);
+    check_number(contexts.lower, "cross_contexts", round);
+    check_number(contexts.upper, "cross_contexts", round);
+    entropy_contexts(p, law.data(), 1e-2, 30, 2000, contexts);
+    check_number(contexts.lower, "entropy_contexts", round);
+    check_number(contexts.upper, "entropy_contexts", round);
     Doubles laws;
     for (int64_t k = 0; k <= 12; ++k)
         for (double each : law) laws.push_back(double(12 - k) * each);
     chain_contexts(p, law.data(), laws.data(), whole(0, 1) ? &q : nullptr, middle.data(), middle.data(), 1e-2, 12, 2000,
-                   found);
-    check_number(found.upper, "chain_contexts", round);
+                   contexts);
+    check_number(contexts.lower, "chain_contexts", round);
+    check_number(contexts.upper, "chain_contexts", round);
 }
 
 // A few p against a few q on random kinds of subtrees; some turns, some states that q cannot follow.
@@ -431,9 +431,7 @@ int main(int argc, char **argv) {
             const Case c;
             joint_kernels(c, round);
             posterior_kernels(c, round);
-            tiny = false;  // subnormal probabilities of symbols: the bounds over contexts do not take them
             if (round % 4 == 0) certificate_kernels(round);
-            tiny = true;
             if (round % 10 == 0) rising_kernel(round);
             comparison_kernels(round);
             estimate_kernels(round);

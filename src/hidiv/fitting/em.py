@@ -12,7 +12,7 @@ from hidiv.errors import ImpossibleEvidence, counted, sentence
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem, expectation
 from hidiv.fitting.maximisation import log_prior, maximisation
-from hidiv.recursions.expectation import Counts
+from hidiv.recursions.expectation import ExpectedCounts
 
 RECENT = 12  # iterations whose joint gain is looked at; four of them are extrapolated steps
 ROUNDING = 1e-12  # of the log-likelihood: a smaller fall is rounding, and ends the climb
@@ -38,7 +38,7 @@ class Run:
     """
 
     model: Draft
-    counts: Counts
+    counts: ExpectedCounts
     history: list[float]
     objective: list[float]
     converged: bool = False
@@ -50,7 +50,7 @@ class Run:
         """The log-likelihood of the model so far."""
         return self.history[-1]
 
-    def add(self, model: Draft, counts: Counts, value: float, objective: float) -> None:
+    def add(self, model: Draft, counts: ExpectedCounts, value: float, objective: float) -> None:
         """Append one iteration."""
         self.model, self.counts = model, counts
         self.history.append(value)
@@ -65,7 +65,7 @@ def begin(model: Draft, problem: Problem, options: Options) -> Run:
     return Run(model, counts, [value], [objective])
 
 
-def _evaluated(model: Draft, problem: Problem, options: Options) -> tuple[Counts, float, float]:
+def _evaluated(model: Draft, problem: Problem, options: Options) -> tuple[ExpectedCounts, float, float]:
     """A model's expected counts, its log-likelihood, and that with pseudo-counts."""
     emissions = problem.log_emissions(model)
     counts = expectation(model, problem, options.threads, emissions)
@@ -73,13 +73,13 @@ def _evaluated(model: Draft, problem: Problem, options: Options) -> tuple[Counts
     return counts, value, value + log_prior(model, problem, emissions, options.pseudo_count)
 
 
-def _step(model: Draft, counts: Counts, problem: Problem, options: Options) -> tuple[Draft, Counts, float, float]:
+def _step(model: Draft, counts: ExpectedCounts, problem: Problem, options: Options) -> tuple[Draft, ExpectedCounts, float, float]:
     """The model that maximises over these counts, with its own counts, log-likelihood and objective."""
     following = maximisation(model, problem, counts, options.pseudo_count, options.fixed)
     return following, *_evaluated(following, problem, options)
 
 
-def _extrapolate(run: Run, path: list[Counts], problem: Problem, options: Options) -> bool:
+def _extrapolate(run: Run, path: list[ExpectedCounts], problem: Problem, options: Options) -> bool:
     """Take an extrapolated step if it gains; `path` holds the counts of the two models before this one."""
     counts = _extrapolated(path[0], path[1], run.counts)
     if counts is None:
@@ -91,8 +91,8 @@ def _extrapolate(run: Run, path: list[Counts], problem: Problem, options: Option
     return True
 
 
-def _extrapolated(first: Counts, second: Counts, third: Counts) -> Counts | None:
-    """Counts far along the path of three models in a row, by squared extrapolation; None where the path turns.
+def _extrapolated(first: ExpectedCounts, second: ExpectedCounts, third: ExpectedCounts) -> ExpectedCounts | None:
+    """ExpectedCounts far along the path of three models in a row, by squared extrapolation; None where the path turns.
 
     With r = second - first and v = (third - second) - r the counts are first + 2 a r + a^2 v, a = |r| / |v|: the limit
     itself where all errors shrink by one factor. Any counts make a model, so parameters stay in their ranges.
@@ -124,7 +124,7 @@ def _iterate(
     would fall (by more than rounding) ends the climb where it was, with a note. `report` is called after every
     iteration.
     """
-    path: list[Counts] = []  # counts of plain iterations in a row
+    path: list[ExpectedCounts] = []  # counts of plain iterations in a row
     gains: list[float] = []
     small = run.converged
     while len(run.history) - 1 < options.max_iter:
@@ -187,7 +187,7 @@ def _expected_gain(gains: list[float]) -> float:
     return last * ratio / (1.0 - ratio) if ratio < 1.0 else np.inf
 
 
-def _refuse_start(problem: Problem, counts: Counts) -> NoReturn:
+def _refuse_start(problem: Problem, counts: ExpectedCounts) -> NoReturn:
     """Raise ImpossibleEvidence with the first tree that the start cannot produce."""
     bad = ~np.isfinite(counts.log_likelihoods)
     tree = int(np.argmax(bad))

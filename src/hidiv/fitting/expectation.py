@@ -16,7 +16,7 @@ from hidiv.inference.rows import EvidenceRows, lay_out, with_ends
 from hidiv.inference.weights import allowed_states, log_weights, symbol_sets
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.recursions.expectation import Counts, expect
+from hidiv.recursions.expectation import ExpectedCounts, expect
 from hidiv.recursions.layout import Places
 from hidiv.recursions.tables import Tables
 from hidiv.types import Array
@@ -94,7 +94,7 @@ def problem_of(forest: EvidenceForest, model: Model) -> Problem:
     return Problem(forest, rows, uses, tuple(samples), tuple(places), allowed_states(model, rows))
 
 
-def expectation(model: Draft, problem: Problem, threads: int = 0, emissions: Array | None = None) -> Counts:
+def expectation(model: Draft, problem: Problem, threads: int = 0, emissions: Array | None = None) -> ExpectedCounts:
     """Expected counts of the whole forest under the model; `emissions` are its `log_emissions`, if known."""
     known = problem.log_emissions(model) if emissions is None else emissions
     tables = Tables(model.initial, model.transitions, problem.log_weights(model, known))

@@ -8,12 +8,16 @@ import numpy as np
 
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem
-from hidiv.recursions.expectation import Counts
+from hidiv.recursions.expectation import ExpectedCounts
 from hidiv.types import Array
 
 
 def maximisation(
-    model: Draft, problem: Problem, counts: Counts, pseudo_count: float = 0.0, fixed: frozenset[str] = frozenset()
+    model: Draft,
+    problem: Problem,
+    counts: ExpectedCounts,
+    pseudo_count: float = 0.0,
+    fixed: frozenset[str] = frozenset(),
 ) -> Draft:
     """The next model: relative frequencies of roots and edges, and each family's own weighted estimate.
 
@@ -37,7 +41,7 @@ def maximisation(
     return Draft(initial, transitions, model.has_transition, emissions, end)
 
 
-def _rows(model: Draft, problem: Problem, counts: Counts, pseudo_count: float) -> tuple[Array, Array | None]:
+def _rows(model: Draft, problem: Problem, counts: ExpectedCounts, pseudo_count: float) -> tuple[Array, Array | None]:
     """Transitions (G, K, K), and the end probabilities that complete their rows."""
     k = model.n_states
     ends = np.zeros((1, k, 1))
@@ -54,7 +58,7 @@ def _rows(model: Draft, problem: Problem, counts: Counts, pseudo_count: float) -
     return (rows[:, :, :k], rows[0, :, k]) if model.end is not None else (rows, None)
 
 
-def _weights(problem: Problem, counts: Counts, where: Any, pseudo_count: float) -> Array:
+def _weights(problem: Problem, counts: ExpectedCounts, where: Any, pseudo_count: float) -> Array:
     """(r, K): the weights of the rows of one family, with pseudo-counts."""
     weight = np.asarray(counts.rows[where])
     if pseudo_count > 0 and weight.size:

@@ -1,4 +1,4 @@
-"""Filters on a triangulated grid, created when first needed."""
+"""Filters of a chain on a triangulated grid whose points are created when they are first met."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ def belief_grid(
     transition_q: Array,
     probabilities_q: Array,
     start: Array,
-    beside: Flags,
+    start_states: Flags,
     ticks: Array,
     limit: int,
 ) -> Tables | None:
     """The filters of q that stand for all it can have while p emits, each filter a mean of corners of its cell.
 
     Cells: the Kuhn triangulation of the cumulative probabilities with the given `ticks` (ascending from 0 to 1) on
-    every axis. start (n, K) with the states of p beside each (n, K_p). Returns None beyond `limit` points, else
+    every axis. start (n, K), with start_states (n, K_p) the states
+    that p may be in there. Returns None beyond `limit` points, else
 
         points (G, K), index and weights (G, M, K) of the corners around the filter after each symbol,
         log q(symbol | point) (G, M), excess (G, M), reached (G, K_p); index, weights (n, K) and excess (n,) of start
@@ -38,7 +39,7 @@ def belief_grid(
     moves = (transition_p > 0)[None] & (probabilities_p.T > 0)[:, None, :]  # (M, K_p, K_p)
     corners = _Corners(ticks, n_states)
     index0, weights0, excess0 = corners.locate(start)
-    reached = _meet(np.zeros((0, len(transition_p)), dtype=np.bool_), corners, index0, weights0, beside)
+    reached = _meet(np.zeros((0, len(transition_p)), dtype=np.bool_), corners, index0, weights0, start_states)
     index = np.zeros((0, n_symbols, n_states), dtype=np.int32)
     weights, log_scale, excess = np.zeros((0, n_symbols, n_states)), np.zeros((0, n_symbols)), np.zeros((0, n_symbols))
     seen = np.zeros((0, n_symbols), dtype=np.bool_)
@@ -62,20 +63,20 @@ def belief_grid(
         row, symbol, joint = row[norm > 0], symbol[norm > 0], joint[norm > 0] / norm[norm > 0, None]
         index[row, symbol], weights[row, symbol], excess[row, symbol] = corners.locate(joint)
         before = _longer(reached, len(corners.points))
-        there = np.argwhere(after.any(axis=2))
+        met = np.argwhere(after.any(axis=2))
         reached = _meet(
             before,
             corners,
-            index[waiting[there[:, 0]], there[:, 1]],
-            weights[waiting[there[:, 0]], there[:, 1]],
-            after[there[:, 0], there[:, 1]],
+            index[waiting[met[:, 0]], met[:, 1]],
+            weights[waiting[met[:, 0]], met[:, 1]],
+            after[met[:, 0], met[:, 1]],
         )
         waiting = np.flatnonzero((reached & ~before).any(axis=1))
     return corners.points, index, weights, log_scale, excess, reached, index0, weights0, excess0
 
 
 class _Corners:
-    """Corners of the triangulation by their ticks; points (G, K)."""
+    """The corners of the triangulation met so far, numbered by their ticks; points (G, K)."""
 
     def __init__(self, ticks: Array, n_states: int) -> None:
         self.ticks = ticks
@@ -83,7 +84,10 @@ class _Corners:
         self._number: dict[bytes, int] = {}
 
     def locate(self, beliefs: Array) -> tuple[Numbers, Array, Array]:
-        """Corners around beliefs (n, K) and their shares; a corner without a share is not created."""
+        """Numbers (n, K) of the corners around beliefs (n, K), their shares (n, K), and the excess (n,).
+
+        A corner without a share is not created.
+        """
         count, n_states = beliefs.shape
         axes = n_states - 1
         sums = np.minimum(np.cumsum(beliefs, axis=1)[:, :-1], 1.0)
@@ -108,28 +112,28 @@ class _Corners:
         return index, weights, np.log(np.maximum(ratio.max(axis=1, initial=1.0), 1.0))
 
     def _points(self, corners: NDArray[np.int64]) -> Numbers:
-        """(n,): the numbers of corners (n, K - 1), made if need be."""
+        """(n,): the numbers of corners (n, K - 1), which are created where they are new."""
         kinds, member = np.unique(corners, axis=0, return_inverse=True)
         numbers = np.zeros(len(kinds), dtype=np.int32)
-        made: list[Array] = []
+        created: list[Array] = []
         for i, kind in enumerate(kinds):
             numbers[i] = self._number.setdefault(kind.tobytes(), len(self._number))
-            if numbers[i] == len(self.points) + len(made):
-                made.append(np.diff(np.concatenate([[0.0], self.ticks[kind], [1.0]])))
-        if made:
-            self.points = np.concatenate([self.points, np.array(made)])
+            if numbers[i] == len(self.points) + len(created):
+                created.append(np.diff(np.concatenate([[0.0], self.ticks[kind], [1.0]])))
+        if created:
+            self.points = np.concatenate([self.points, np.array(created)])
         return np.asarray(numbers[member.ravel()])
 
 
 def _longer(table: NDArray[Any], count: int) -> NDArray[Any]:
-    """With rows of zeros for new points."""
+    """The table with rows of zeros appended for new points."""
     return np.concatenate([table, np.zeros((count - len(table), *table.shape[1:]), dtype=table.dtype)])
 
 
 def _meet(reached: Flags, corners: _Corners, index: Numbers, weights: Array, states: Flags) -> Flags:
-    """What is reached, with the states (n, K_p) at all corners (n, K) that have a share."""
+    """(G, K_p): the states reached at every point, states (n, K_p) added at all corners (n, K) that have a share."""
     reached = _longer(reached, len(corners.points))
     for i in range(index.shape[1]):
-        there = weights[:, i] > 0
-        np.logical_or.at(reached, index[there, i], states[there])
+        shared = weights[:, i] > 0
+        np.logical_or.at(reached, index[shared, i], states[shared])
     return reached

@@ -1,6 +1,6 @@
 """Sums along chains drawn from p: divergences of the next observation, and controls whose means are known.
 
-Sequences are drawn elsewhere; here is what is computed along them (definitions (5.8)).
+The sequences are drawn by the caller (definitions (5.8)).
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ import numpy as np
 
 from hidiv.recursions.filters import FAINT, Weights, run_backward, run_both
 from hidiv.recursions.kernels import kernel
-from hidiv.recursions.predictive import Following, Past, Points, Wanted, steps_ahead
+from hidiv.recursions.predictive import Following, ObservationPoints, Past, Wanted, steps_ahead
 from hidiv.types import Array, IntArray
 
-Law = tuple[Array, Array, Array]  # initial (K,), transition (K, K), weights (R, K) of the observations
+ChainLaw = tuple[Array, Array, Array]  # initial (K,), transition (K, K), weights (R, K) of the observations
 
 NOTHING = 1e-290  # probabilities of p below this add nothing
 
 
 @kernel
 def chain_sums(
-    p: Law,
-    q: Law,
+    p: ChainLaw,
+    q: ChainLaw,
     row_of: IntArray,
     points: tuple[Array, Array, Array, Array],
     following: tuple[Array, Array] | None,
@@ -49,7 +49,7 @@ def chain_sums(
     if np.any((at_p.T @ one.predicted > NOTHING) & ~(at_q.T @ two.predicted > NOTHING)):
         return None
     with np.errstate(divide="ignore", over="ignore"):
-        space = Points(at_p, at_q * np.exp(scale), np.log(at_q) + scale, at_q, scale, weight, None, symbols)
+        space = ObservationPoints(at_p, at_q * np.exp(scale), np.log(at_q) + scale, at_q, scale, weight, None, symbols)
     past = Past(one.predicted, one.updated, two.predicted, two.updated)
     wanted = Wanted(products, None if following is None else Following(*following))
     base, sums = node_sums((space,), np.zeros(row_of.shape[1], dtype=np.int64), past, wanted, last)
@@ -69,10 +69,12 @@ def chain_sums(
 
 
 def node_sums(
-    spaces: Sequence[Points], space_of: IntArray, past: Past, wanted: Wanted, last: int
+    spaces: Sequence[ObservationPoints], space_of: IntArray, past: Past, wanted: Wanted, last: int
 ) -> tuple[Array, list[Array]]:
     """(n,): divergences summed over the nodes; linear functions (F, n) over early and late nodes, products of two over
-    early and late nodes, products of three. `space_of` (N,) says which points a node has; the last one tells of none.
+    early and late nodes, products of three.
+
+    `space_of` (N,) is the index of a node's points; no control is formed at the last node.
     """
     length = len(space_of)
     base = np.zeros(past.p_before.shape[2])

@@ -15,6 +15,7 @@ _LEADING = np.int64(-(1 << 27))
 
 
 def _split(a: Array) -> Doubled:
+    """a as the sum of its leading 26 bits and the rest."""
     leading = (np.ascontiguousarray(a).view(np.int64) & _LEADING).view(np.float64)
     return leading, a - leading
 
@@ -59,7 +60,7 @@ def weighted(weights: Array, number: Doubled) -> Doubled:
 
 
 def _folded(terms: Doubled) -> Doubled:
-    """Sum over the first axis, the back half onto the front one until one is left."""
+    """The sum over the first axis, by adding the second half to the first until one entry is left."""
     high, low = terms
     while len(high) > 1:
         half = len(high) // 2
@@ -70,7 +71,7 @@ def _folded(terms: Doubled) -> Doubled:
 
 
 def sums_by_key(keys: NDArray[np.int64], number: Doubled) -> tuple[NDArray[np.int64], Doubled]:
-    """The distinct keys, and the sum of the rows of each; equal keys must stand together. Overwrites the rows."""
+    """The distinct keys, and the sum of the rows of each; equal keys must be neighbours. Overwrites the rows."""
     new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
     if new.all():

@@ -85,7 +85,7 @@ def entropy(p: Array) -> Array:
 
 
 def others(p: Array) -> Array:
-    """Sum of all entries but the largest, put in the place of every entry: no subtraction from one."""
+    """(..., K): the sum of all entries but the largest, repeated for every entry; nothing is subtracted from one."""
     largest = p.argmax(axis=-1)[..., None]
     rest = np.where(np.arange(p.shape[-1]) == largest, 0.0, p).sum(axis=-1, keepdims=True)
     return np.broadcast_to(rest, p.shape)

@@ -1,4 +1,4 @@
-"""The filters of many sequences at once: what each model thinks of the next state, given the past.
+"""The filters of many sequences at once: the law of the next state under each model, given the past.
 
 Arrays are (N, K, n): nodes of the chain, states, sequences.
 """
@@ -30,8 +30,8 @@ class Weights(NamedTuple):
         if self.log is not None:
             return self.log
         with np.errstate(divide="ignore"):
-            found = np.log(self.value)
-        return found if self.scale is None else found + self.scale[:, None, :]
+            logs = np.log(self.value)
+        return logs if self.scale is None else logs + self.scale[:, None, :]
 
 
 class Filters(NamedTuple):
@@ -90,7 +90,7 @@ def run_both(initial: Sequence[Array], moves: Sequence[Array], weights: Sequence
 
 
 def _in_logs(initial: Array, moves: Array, weights: Weights) -> Filters:
-    """The same, every node rescaled by the largest term that has any mass."""
+    """The filters of one model in logarithms, every node rescaled by the largest term that has any mass."""
     logs = weights.logs()
     length, n_states, count = logs.shape
     predicted, updated, log_prob = np.empty_like(logs), np.empty_like(logs), np.empty((length, count))

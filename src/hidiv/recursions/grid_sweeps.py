@@ -1,4 +1,4 @@
-"""Sweeps over a grid of filters: bounds of what the symbols to come will cost, all read off at the points."""
+"""Sweeps over a grid of filters: bounds of the cost of the symbols to come, by value iteration on its points."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def spread_sweeps(
             ahead = base - np.log(mean) if logarithmic else mean
         following = _without_zeros(emits, ahead).sum(axis=1)  # (G, K_p)
         new = cost + _without_zeros(transition[None], following[:, None, :]).sum(axis=2)
-        there = reached & (values < np.inf)
-        change = new[there] - values[there]
+        known = reached & (values < np.inf)
+        change = new[known] - values[known]
         least, largest = float(change.min(initial=np.inf)), float(change.max(initial=-np.inf))
         values = new
     return values, least, largest
@@ -107,6 +107,6 @@ def chance_sweeps(
 
 
 def _without_zeros(weights: Array, values: Array) -> Array:
-    """Products in which nothing times infinity is nothing."""
+    """weights times values, 0 where the weight is 0 even if the value is infinite."""
     with np.errstate(invalid="ignore"):
         return np.where(weights > 0, weights * values, 0.0)

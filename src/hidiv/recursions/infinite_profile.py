@@ -1,4 +1,4 @@
-"""The profile of an infinite posterior divergence: which nodes make it so, and what the others hold."""
+"""The profile by node of an infinite posterior divergence: which nodes are infinite, and the terms of the others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def _log_rows(tables: Tables, layout: Layout, up: Upward, nodes: IntArray) -> Ar
 
 
 def _divergence(log_p: Array, log_q: Array) -> Array:
-    """KL along the last axis, finite: entries where q vanishes are left to the zeros, underflow is none."""
+    """KL along the last axis, always finite: entries where q is zero are left out, since `gaps` finds those, and an
+    entry of q that only underflows counts by its logarithm."""
     p, q = np.exp(log_p), np.exp(log_q)
     lost = (p > 0) & (q == 0)
     with np.errstate(invalid="ignore"):

@@ -18,7 +18,7 @@ def inward(parent: IntArray, group: IntArray, transition: Array, own: Array, roo
     exactly, and sums are carried in doubled precision: plain doubles would drift by an ulp of every row's sum a level.
     """
     correction = row_corrections(transition)
-    # Sums over the children of each node, until it is that node's turn.
+    # Sums over the children of each node, until they are replaced by the node's own value.
     high, low = np.zeros((len(parent), len(root))), np.zeros((len(parent), len(root)))
     for nodes in reversed(blocks(parent, len(root))):
         g = group[nodes]

@@ -38,21 +38,21 @@ _module, _words = chosen(os.environ.get("HIDIV_KERNELS") or "auto")
 
 
 def kernel(twin: Function) -> Function:
-    """Decorates a numpy twin: its name then stands for the compiled kernel where that one is chosen."""
+    """The compiled kernel of the twin's name where compiled ones are chosen, else the twin; for use as a decorator."""
     twins[twin.__name__] = twin
     return twin if _module is None else cast(Function, getattr(_module, twin.__name__))
 
 
 def ranged_kernel(twin: Function) -> Function:
-    """`kernel` for one that gives None where numbers are out of its range: the twin, in logarithms, answers then."""
-    quick = kernel(twin)
-    if quick is twin:
+    """`kernel` for a compiled function that returns None where numbers are out of its range: its twin then answers."""
+    compiled = kernel(twin)
+    if compiled is twin:
         return twin
 
     @wraps(twin)
     def either(*arguments: Any, **options: Any) -> Any:
-        found = quick(*arguments, **options)
-        return twin(*arguments, **options) if found is None else found
+        result = compiled(*arguments, **options)
+        return twin(*arguments, **options) if result is None else result
 
     return cast(Function, either)
 

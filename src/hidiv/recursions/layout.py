@@ -1,4 +1,4 @@
-"""Where the nodes hang, and which rows of the tables each of them uses."""
+"""The parent of every node, and the rows of the tables that it uses."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.recursions.levels import by_level, levels
 from hidiv.types import Indices, IntArray
 
 Places = tuple[IntArray | None, IntArray | None, Indices | None]  # parent, transition_of, row_of
@@ -28,28 +29,28 @@ class Layout:
 
     @property
     def places(self) -> Places:
+        """The three index arrays, as kernels take them."""
         return self.parent, self.transition_of, self.row_of
 
     def rows(self, nodes: IntArray) -> IntArray:
+        """(L,): the rows of the weight tables."""
         return nodes if self.row_of is None else self.row_of[nodes].astype(np.int64)
 
     def transitions(self, nodes: IntArray) -> IntArray:
+        """(L,): the indices of the transitions into the nodes."""
         return np.zeros_like(nodes) if self.transition_of is None else self.transition_of[nodes]
 
     def parents(self, nodes: IntArray) -> IntArray:
+        """(L,): the parents; -1 for the root."""
         return nodes - 1 if self.parent is None else self.parent[nodes]
 
     @cached_property
     def levels(self) -> list[IntArray]:
-        """Nodes by level, root first; within a level siblings stand together."""
+        """Nodes by level, root first; within a level siblings are neighbours."""
         if self.parent is None:
             return list(np.arange(self.n_nodes).reshape(-1, 1))
-        level = np.zeros(self.n_nodes, dtype=np.int64)
-        for u in range(1, self.n_nodes):
-            level[u] = level[self.parent[u]] + 1
-        order = np.lexsort((self.parent, level))
-        cuts = np.flatnonzero(np.diff(level[order])) + 1
-        return list(np.split(order, cuts))
+        parent = np.ascontiguousarray(self.parent)
+        return by_level(levels(parent), parent)
 
     def upward(self, cells: int) -> Iterator[IntArray]:
         """Blocks of nodes, children before parents, the root left out; at most about 2^20 table cells a block."""
@@ -67,6 +68,6 @@ class Layout:
 
 
 def add_to_parents(total: NDArray[np.longdouble], parents: IntArray, values: NDArray[np.float64]) -> None:
-    """total[parents[i]] += values[i]; equal parents stand together."""
+    """total[parents[i]] += values[i]; equal parents must be neighbours."""
     first = np.flatnonzero(np.r_[True, parents[1:] != parents[:-1]])
     total[parents[first]] += np.add.reduceat(values, first, axis=0, dtype=total.dtype)

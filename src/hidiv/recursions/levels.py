@@ -1,4 +1,4 @@
-"""The levels of a tree: which node lies on which, and what the law of a homogeneous chain is on each."""
+"""The level of every node of a tree, and the laws of a homogeneous chain by level."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def levels(parent: IntArray) -> IntArray:
     """
     level = (parent >= 0).astype(np.int64)
     ancestor = parent.copy()
-    jumping = np.flatnonzero(ancestor > 0)  # the root's own level is 0: who has reached it is done
+    jumping = np.flatnonzero(ancestor > 0)  # nodes that have not reached the root, whose level is 0
     while jumping.size:
         ahead = ancestor[jumping]
         gained, further = level[ahead], ancestor[ahead]
@@ -32,7 +32,7 @@ def levels(parent: IntArray) -> IntArray:
 
 
 def by_level(level: IntArray, parent: IntArray | None = None) -> list[IntArray]:
-    """The nodes of each level, root first; with parents given, sorted by those, so that siblings stand together."""
+    """The nodes of each level, root first; with parents given, sorted by those, so that siblings are neighbours."""
     order = np.argsort(level, kind="stable") if parent is None else np.lexsort((parent, level))
     return np.split(order, np.cumsum(np.bincount(level))[:-1])
 

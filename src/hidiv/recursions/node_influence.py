@@ -6,7 +6,7 @@ import numpy as np
 
 from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
-from hidiv.recursions.row_divergence import local_divergence, log_sum
+from hidiv.recursions.local_divergence import local_divergence, log_sum
 from hidiv.recursions.tables import Law, Tables
 from hidiv.recursions.upward import Upward, log_of, upward
 from hidiv.types import Array
@@ -29,7 +29,7 @@ def influences(n_nodes: int, places: Places, law: Law, unseen: Array) -> tuple[A
     nodes = np.arange(layout.n_nodes)
     rows = layout.rows(nodes)
     seen, left = tables.log_weight[rows], unseen[rows]
-    below = up_without_weight(tables, layout, up)
+    below = children_messages(tables, layout, up)
     with_x, without_x = outside + below + seen, outside + below + left
     return node_divergence(with_x, without_x, left - np.where(seen > -np.inf, seen, 0.0)), -1
 
@@ -40,7 +40,7 @@ def node_divergence(log_g: Array, log_h: Array, ratio: Array) -> Array:
     return local_divergence(log_g - total, ratio, log_h - total)[1]
 
 
-def up_without_weight(tables: Tables, layout: Layout, up: Upward) -> Array:
+def children_messages(tables: Tables, layout: Layout, up: Upward) -> Array:
     """(n, K) log b_u: the product of the children's messages, u's own weight left out."""
     k = tables.n_states
     message = np.zeros((layout.n_nodes, k), dtype=np.longdouble)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hidiv.recursions.boolean_messages import first_gap, posterior_support, upward_support
 from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
-from hidiv.recursions.row_divergence import exact_sum, local_divergence, log_sum
+from hidiv.recursions.local_divergence import exact_sum, local_divergence, log_sum
 from hidiv.recursions.tables import Law, PairTables, Tables
 from hidiv.recursions.upward import log_of
 from hidiv.types import Array, Flags
@@ -34,8 +34,8 @@ class Posterior:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """One edge's conditional laws: rows r of p(s | r, E), and what comes of comparing them with q's. All (L, R)."""
+class ConditionalRows:
+    """The laws p(s | r, E) of some edges, by parent state r, compared with q's. All (L, R)."""
 
     log_mass: Array  # log n(r)
     log_ratio: Array  # lam'(r) = log of q's message over p's
@@ -55,10 +55,10 @@ def compare_rows(
     residual: Array,
     inward: Array,
     alive: Flags,
-) -> Rows:
+) -> ConditionalRows:
     """log_row, log_row_q, row_ratio (L, R, K): transition rows; alive (L, R): those p reaches; the rest (L, K).
 
-    m = log(q/p) of what is summed; loc as in local.py, with q's mass where p has none.
+    m = log(q/p) of what is summed; loc as in `local_divergence`, with q's mass where p has none.
     """
     term = log_row + log_z[:, None, :]
     log_mass = np.where(alive, log_sum(term), -np.inf)
@@ -73,18 +73,18 @@ def compare_rows(
     own = np.where(alive, local + (p * residual[:, None, :]).sum(axis=2), 0.0)
     total = np.where(alive, own + (p * inward[:, None, :]).sum(axis=2), 0.0)
     log_mass_q = np.where(alive, log_mass + ratio_up, log_sum(term_q))
-    return Rows(log_mass, ratio_up, np.where(alive, local, 0.0), total, own, log_mass_q)
+    return ConditionalRows(log_mass, ratio_up, np.where(alive, local, 0.0), total, own, log_mass_q)
 
 
-Found = tuple[float, float, float, Array | None, tuple[int, int, int], int, int]
+PosteriorResult = tuple[float, float, float, Array | None, tuple[int, int, int], int, int]
 
 
 def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Posterior:
-    """Value, log-likelihoods and, when asked for, the profile; compiled where there is a compiled kernel."""
-    found = posterior_value(
+    """Value, log-likelihoods and, where `by_node`, the profile."""
+    result = posterior_value(
         layout.n_nodes, layout.places, pair.p.arrays, pair.q.arrays, pair.ratios, pair.residual, by_node
     )  # fmt: skip
-    value, log_p, log_q, profile, gap, failed_p, failed_q = found
+    value, log_p, log_q, profile, gap, failed_p, failed_q = result
     if failed_p >= 0 or failed_q >= 0:
         return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
     if gap[0] >= 0:
@@ -95,7 +95,7 @@ def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Poster
 @ranged_kernel
 def posterior_value(
     n_nodes: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, by_node: bool, threads: int = 0
-) -> Found:
+) -> PosteriorResult:
     """(value, both log-likelihoods, profile or None, infinite place, failing nodes of p and q); -1 for none."""
     layout = Layout(n_nodes, *places)
     pair = PairTables(Tables(*p), Tables(*q), *ratio, residual)
@@ -136,7 +136,7 @@ def finite_posterior(pair: PairTables, layout: Layout, reached: Flags, kept: dic
     ratios: list[Array] = []
     values: list[Array] = []
 
-    def rows_of(nodes: NDArray[np.int64], row: Array, row_q: Array, row_ratio: Array, alive: Flags) -> Rows:
+    def rows_of(nodes: NDArray[np.int64], row: Array, row_q: Array, row_ratio: Array, alive: Flags) -> ConditionalRows:
         which = layout.rows(nodes)
         at = np.arange(nodes.size)[:, None], np.where(reached[nodes], message[nodes], -np.inf).argmax(axis=1)[:, None]
         base, shift = message[nodes][at], ratio[nodes][at]
@@ -159,7 +159,7 @@ def finite_posterior(pair: PairTables, layout: Layout, reached: Flags, kept: dic
         which, parents = layout.transitions(nodes), layout.parents(nodes)
         alive = reached[parents]
         rows = rows_of(nodes, log_p[which], log_q[which], pair.transition_ratio[which], alive)
-        # The smallest inward value leaves: what stays is non-negative, so that nothing cancels.
+        # The smallest inward value is taken out: what stays is non-negative, so that nothing cancels.
         least = np.where(alive, rows.inward, np.inf).min(axis=1, keepdims=True)
         add_to_parents(message, parents, rows.log_mass)
         add_to_parents(message_q, parents, rows.log_mass_q)

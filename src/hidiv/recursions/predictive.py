@@ -20,7 +20,7 @@ DELICATE = 1e-7  # divergences of one step below this are summed from second-ord
 CELLS = 1 << 13  # numbers handled at once: a few arrays of it stay in the cache
 
 
-class Points(NamedTuple):
+class ObservationPoints(NamedTuple):
     """p (K, J): probabilities or densities; log_q (L, J); weight (J,); apart (K, J): q - p, where states are shared.
 
     q_scaled = exp(log_q - scale), scale (J,): the largest of q's states is 1 at each point, however far out.
@@ -48,11 +48,11 @@ class Past(NamedTuple):
     apart_after: Array | None = None
 
     def rows(self, start: int, stop: int) -> Past:
-        """Some of the nodes."""
+        """The nodes start..stop-1."""
         return Past(*(None if part is None else part[start:stop] for part in self))  # type: ignore[arg-type]
 
     def nodes(self, at: NDArray[np.int64]) -> Past:
-        """Nodes by number."""
+        """The nodes with the given numbers."""
         return Past(*(None if part is None else part[at] for part in self))  # type: ignore[arg-type]
 
 
@@ -81,7 +81,7 @@ class Following(NamedTuple):
     q: Array
 
 
-def steps_ahead(points: Points, past: Past, wanted: Wanted) -> Iterator[tuple[int, Step]]:
+def steps_ahead(points: ObservationPoints, past: Past, wanted: Wanted) -> Iterator[tuple[int, Step]]:
     """Block after block of nodes, with the number of the block's first node."""
     length, _, count = past.p_before.shape
     size = max(1, CELLS // (len(points.weight) * count))
@@ -90,8 +90,8 @@ def steps_ahead(points: Points, past: Past, wanted: Wanted) -> Iterator[tuple[in
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # a control that is not finite is left out later
-def step_ahead(points: Points, past: Past, wanted: Wanted) -> Step:
-    """The divergence of the two predictive laws, and what the filters after x_t exceed their expectation by."""
+def step_ahead(points: ObservationPoints, past: Past, wanted: Wanted) -> Step:
+    """The divergence of the two predictive laws, and functions of the filters after x_t less their expectations."""
     if past.apart_before is not None and points.apart is not None:
         return close_step(points, past, wanted)
     at_p, at_q = points.p.T @ past.p_before, points.q_scaled.T @ past.q_before
@@ -137,7 +137,10 @@ def step_ahead(points: Points, past: Past, wanted: Wanted) -> Step:
 
 
 def _next_divergence(following: Following, p: Array, q: Array) -> Array:
-    """(T, n): the divergence one step later, given filters p (T, K, n) and q (T, L, n); any function will do."""
+    """(T, n): the divergence one step later, given filters p (T, K, n) and q (T, L, n).
+
+    Infinite terms count 0: any function of the filters serves as a control.
+    """
     at_p, at_q = following.p.T @ p, following.q.T @ q
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = at_p * np.log(at_p / at_q)
@@ -147,13 +150,13 @@ def _next_divergence(following: Following, p: Array, q: Array) -> Array:
 
 
 def _cubes(ahead: list[Array], after: list[Array], mass: Array) -> list[Array]:
-    """Products of three, less their expectations."""
-    found = []
+    """The products of three filter probabilities, less their expectations."""
+    cubes = []
     for a in range(len(ahead)):
         for b in range(a + 1):
             weighted, now = mass * ahead[a] * ahead[b], after[a] * after[b]
-            found += [now * after[c] - (weighted * ahead[c]).sum(axis=1) for c in range(b + 1)]
-    return found
+            cubes += [now * after[c] - (weighted * ahead[c]).sum(axis=1) for c in range(b + 1)]
+    return cubes
 
 
 def _products(one: Array, two: Array, weight: Array) -> Array:
@@ -161,7 +164,7 @@ def _products(one: Array, two: Array, weight: Array) -> Array:
     return np.asarray((weight * one[:, None, :] * two[None, :, :]).reshape(-1, len(weight)))
 
 
-def close_step(points: Points, past: Past, wanted: Wanted) -> Step:
+def close_step(points: ObservationPoints, past: Past, wanted: Wanted) -> Step:
     """The same for close models: the second filter enters by its difference from the first, which keeps the digits."""
     assert past.apart_before is not None
     assert past.apart_after is not None
@@ -192,7 +195,7 @@ def close_step(points: Points, past: Past, wanted: Wanted) -> Step:
     return Step(divergence, *(_stacked(parts, divergence) for parts in (linear, products, [])))
 
 
-def _terms(points: Points, past: Past, at_p: Array, at_q: Array, near: Array | None) -> Array:
+def _terms(points: ObservationPoints, past: Past, at_p: Array, at_q: Array, near: Array | None) -> Array:
     """(T, J, n): p h((q - p)/p), the terms of the divergence, all non-negative; `near` is q - p where it is carried."""
     scale = points.scale[:, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -210,7 +213,7 @@ def _terms(points: Points, past: Past, at_p: Array, at_q: Array, near: Array | N
     return np.where(at_p > 0, terms, real_q)
 
 
-def _in_logs(points: Points, before: Array, lost: NDArray[np.bool_]) -> Array:
+def _in_logs(points: ObservationPoints, before: Array, lost: NDArray[np.bool_]) -> Array:
     """log q(x_j | past) where all its terms are below the least double."""
     t, j, i = np.nonzero(lost)
     with np.errstate(divide="ignore"):
@@ -218,8 +221,10 @@ def _in_logs(points: Points, before: Array, lost: NDArray[np.bool_]) -> Array:
 
 
 def _zero_if_infinite(values: Array) -> Array:
+    """values, 0 where they are not finite."""
     return np.where(np.isfinite(values), values, 0.0)
 
 
 def _stacked(parts: list[Array], like: Array) -> Array:
+    """(P, T, n): the parts (T, n) as one array, shaped like `like` where there are none."""
     return np.stack(parts) if parts else np.zeros((0, *like.shape))

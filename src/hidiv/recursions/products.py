@@ -1,4 +1,4 @@
-"""Inner products of all pairs of rows, looked at while they are written."""
+"""Inner products of all pairs of rows, and the rows that have small ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STRIP = 1 << 18  # entries handled while they are in the cache
 def products(left: Array, right: Array, bound: Array, alike: bool, out: Array) -> NDArray[np.bool_]:
     """Write left right^T into out (m, n), left (m, F), right (n, F); (m,): rows with an entry of at most bound (m,).
 
-    alike: entry (i, i) is written as 0 and not looked at.
+    alike: entry (i, i) is written as 0 and not compared with the bound.
     """
     across = np.ascontiguousarray(right.T)
     small = np.zeros(len(out), dtype=np.bool_)

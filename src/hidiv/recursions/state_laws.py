@@ -1,4 +1,4 @@
-"""The law of every node's state under one model, from the root down, and how often each state is visited."""
+"""The law of every node's state under one model, from the root down, and the expected visits of each state."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def visits(initial: Array, parent: IntArray, group: IntArray, transition: Array)
 
 
 def _laws(initial: Array, parent: IntArray, group: IntArray, transition: Array) -> Doubled:
+    """(n, K): the law of every node's state, in doubled precision."""
     high, low = np.zeros((len(parent), len(initial))), np.zeros((len(parent), len(initial)))
     correction = row_corrections(transition)
     high[0], low[0] = settled((initial, row_corrections(initial) * initial))
@@ -40,6 +41,7 @@ def _laws(initial: Array, parent: IntArray, group: IntArray, transition: Array) 
 
 
 def _by_group(groups: int, group: IntArray, law: Doubled) -> Array:
+    """(G, K): the laws (n, K) summed over the nodes of each group."""
     table = np.zeros((groups, law[0].shape[1]))
     order = np.argsort(group, kind="stable")
     seen, sums = sums_by_key(group[order], (law[0][order], law[1][order]))

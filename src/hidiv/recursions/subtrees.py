@@ -1,4 +1,4 @@
-"""Nodes whose subtrees are alike, counted together: what depends on a subtree alone is computed once for all."""
+"""Nodes with equal subtrees, counted together: what depends on a subtree alone is computed once for all of them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Subtrees:
     group: IntArray  # (C,): of the node on top
     start: IntArray  # (C + 1,): where the children of kind c begin in the next two
     child: IntArray  # kinds of the children
-    count: Array  # how many of each, or what they weigh together
+    count: Array  # how many there are of each, or their total weight
     repeat: IntArray  # (C,): turns
 
 
 def listed_subtrees(parent: IntArray, group: IntArray, level: IntArray, weight: Array | None) -> Subtrees:
-    """The kinds of a tree with parents before children; `weight` (depth,) is what each level counts altogether."""
+    """The kinds of a tree with parents before children; `weight` (depth,) is the total weight of each level."""
     kinds: dict[tuple[int, int, tuple[tuple[int, int], ...]], int] = {}
     below: list[Counter[int]] = [Counter() for _ in range(len(parent))]
     for u in range(len(parent) - 1, -1, -1):
@@ -37,9 +37,9 @@ def listed_subtrees(parent: IntArray, group: IntArray, level: IntArray, weight: 
         below[u] = Counter()
     factor = _factors(np.bincount(level), weight)
     child, count, start = [], [], [0]
-    for on, _, children in kinds:
+    for depth, _, children in kinds:
         child += [kind for kind, _ in children]
-        count += [number * factor[on] for _, number in children]
+        count += [number * factor[depth] for _, number in children]
         start.append(len(child))
     return Subtrees(
         np.array([g for _, g, _ in kinds]), np.array(start), np.array(child, dtype=np.int64),
@@ -65,7 +65,7 @@ def regular_subtrees(children: int, depth: int, grouped: bool, weight: Array | N
 
 
 def _factors(counts: Array | IntArray, weight: Array | None) -> Array:
-    """(depth,): what a child of a node on each level weighs, so that levels count `weight` in place of `counts`."""
+    """(depth,): the weight of a child of a node on each level, so that levels weigh `weight` in place of `counts`."""
     if weight is None:
         return np.ones(len(counts))
     share = weight / counts

@@ -9,16 +9,15 @@ import numpy as np
 from hidiv.recursions.layout import Layout
 from hidiv.types import Array
 
-Law = tuple[
-    Array, Array, Array
-]  # initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three
+# initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three
+Law = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
     """initial (K,), transition (G, K, K), log_weight (R, K); a layout says which of them a node uses.
 
-    shift (R,) or None: what was taken out of the rows of log_weight; only log-likelihoods need it back.
+    shift (R,) or None: what was taken out of the rows of log_weight; only log-likelihoods depend on it.
     """
 
     initial: Array
@@ -28,14 +27,16 @@ class Tables:
 
     @property
     def n_states(self) -> int:
+        """K."""
         return int(self.initial.shape[0])
 
     @property
     def arrays(self) -> Law:
+        """The tables without the shift, as kernels take them."""
         return packed(self.initial, self.transition, self.log_weight)
 
     def taken_out(self, layout: Layout) -> float:
-        """What all nodes together have lost to `shift`; -inf where no number holds it."""
+        """The sum of `shift` over all nodes, which belongs to the log-likelihood; -inf where it overflows."""
         if self.shift is None:
             return 0.0
         return float(self.shift[layout.rows(np.arange(layout.n_nodes))].sum(dtype=np.longdouble))
@@ -58,9 +59,10 @@ class PairTables:
 
     @property
     def ratios(self) -> Law:
+        """The three log-ratios, as kernels take them."""
         return packed(self.initial_ratio, self.transition_ratio, self.weight_ratio)
 
 
 def packed(initial: Array, transition: Array, log_weight: Array) -> Law:
-    """Contiguous, as the kernels ask for."""
+    """The three arrays, C-contiguous as the kernels take them."""
     return np.ascontiguousarray(initial), np.ascontiguousarray(transition), np.ascontiguousarray(log_weight)

@@ -9,7 +9,7 @@ import numpy as np
 from hidiv.recursions.boolean_messages import posterior_support, upward_support
 from hidiv.recursions.kernels import ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
-from hidiv.recursions.row_divergence import exact_sum, log_sum
+from hidiv.recursions.local_divergence import exact_sum, log_sum
 from hidiv.recursions.tables import Law, Tables
 from hidiv.types import Array, IntArray
 
@@ -62,10 +62,11 @@ def upward(tables: Tables, layout: Layout) -> Upward:
     scales: list[Array] = []
 
     def own_of(nodes: IntArray) -> Array:
+        """(L, K): log w_u b_u, its largest entry 0."""
         # Weights and messages are shifted apart, by the states that count: a sum would round the lesser of the two.
-        weight, told = tables.log_weight[layout.rows(nodes)], message[nodes]
-        tops = [np.where(reached[nodes], each, -np.inf).max(axis=1, keepdims=True) for each in (weight, told)]
-        own = (weight - tops[0]) + (told - tops[1])
+        weight, below = tables.log_weight[layout.rows(nodes)], message[nodes]
+        tops = [np.where(reached[nodes], each, -np.inf).max(axis=1, keepdims=True) for each in (weight, below)]
+        own = (weight - tops[0]) + (below - tops[1])
         tops.append(np.where(reached[nodes], own, -np.inf).max(axis=1, keepdims=True))
         scales.extend(top.ravel() for top in tops)
         return np.asarray((own - tops[2]).astype(np.float64))

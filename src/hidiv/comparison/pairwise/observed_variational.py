@@ -13,7 +13,7 @@ from hidiv.comparison.pairwise.state_tables import fill_state_table
 from hidiv.emissions.family import Family
 from hidiv.models.tree import Tree
 from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees
-from hidiv.recursions.variational_sweep import Own, own_terms, structure, variational_pairs
+from hidiv.recursions.variational_pairs import Own, own_terms, structure, variational_pairs
 from hidiv.types import Array
 
 TABLE_BYTES = 1 << 26  # of the emission table of one strip

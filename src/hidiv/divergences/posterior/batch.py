@@ -11,7 +11,7 @@ from hidiv.adapters.as_model import as_models
 from hidiv.arguments import whole
 from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
 from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
-from hidiv.recursions.posterior_sweeps import posterior_batch
+from hidiv.recursions.posterior_batch import posterior_batch
 from hidiv.types import Array, IntArray
 
 

@@ -59,7 +59,8 @@ private:
     std::vector<size_t> shape_;
 };
 
-// Runs a kernel without the interpreter's lock; what it can say beside an error is that it was done, or refused.
+// Runs a kernel without the interpreter's lock. Raises where it was interrupted or had no memory; returns its status
+// otherwise.
 template <typename Kernel>
 Status run(Kernel kernel) {
     Status status;

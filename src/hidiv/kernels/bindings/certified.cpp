@@ -1,10 +1,10 @@
 // Grids of filters and trees of contexts: arrays checked, kernels run without the lock.
-#include "bindings/certified.hpp"
+#include "bindings/bindings.hpp"
 
 #include <algorithm>
 
 #include "bindings/arrays.hpp"
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 
 namespace nb = nanobind;
 
@@ -34,13 +34,13 @@ std::vector<double> copied(const A &given) {
 }
 
 nb::object belief_grid_of(Rows transition_p, Rows probabilities_p, Rows transition_q, Rows probabilities_q, Rows start,
-                          In<bool, 2> beside, Vector ticks, int64_t limit) {
+                          In<bool, 2> start_states, Vector ticks, int64_t limit) {
     const Symbols p = chain(transition_p, probabilities_p), q = chain(transition_q, probabilities_q);
     require(p.symbols == q.symbols, "p and q must have the same symbols");
     require(p.states <= 64, "p must have at most 64 states");
     const size_t count = start.shape(0), k = size_t(q.states), m = size_t(q.symbols), n = size_t(p.states);
     require(count > 0 && start.shape(1) == k, "start must have shape (n, K)");
-    require(beside.shape(0) == count && beside.shape(1) == n, "beside must have shape (n, K) of p");
+    require(start_states.shape(0) == count && start_states.shape(1) == n, "start_states must have shape (n, K) of p");
     require(ticks.shape(0) >= 2 && ticks.shape(0) < (size_t(1) << 24), "ticks must have at least two entries");
     bool good = ticks.data()[0] == 0.0 && ticks.data()[ticks.shape(0) - 1] == 1.0;
     for (size_t i = 1; i < ticks.shape(0); ++i) good &= ticks.data()[i - 1] < ticks.data()[i];
@@ -59,7 +59,7 @@ nb::object belief_grid_of(Rows transition_p, Rows probabilities_p, Rows transiti
     std::vector<uint64_t> states(count);
     for (size_t i = 0; i < count; ++i)
         for (size_t s = 0; s < n; ++s)
-            if (beside.data()[i * n + s]) states[i] |= uint64_t(1) << s;
+            if (start_states.data()[i * n + s]) states[i] |= uint64_t(1) << s;
     BeliefGrid grid;
     run([&] {
         return belief_grid(p, q, int64_t(count), start.data(), states.data(), int64_t(ticks.shape(0)), ticks.data(),
@@ -142,8 +142,8 @@ auto chance_sweeps_of(In<int32_t, 3> index, Cube weights, Rows chance, Vector co
     return nb::make_tuple(array(std::move(result), {points}), least, largest);
 }
 
-auto told(const Contexts &found) {
-    return nb::make_tuple(found.lower, found.upper, found.leaves, found.depth, found.finished);
+auto as_tuple(const Contexts &contexts) {
+    return nb::make_tuple(contexts.lower, contexts.upper, contexts.leaves, contexts.depth, contexts.finished);
 }
 
 auto cross_contexts_of(Vector law, Rows transition_p, Rows probabilities_p, Vector middle, Rows transition_q,
@@ -152,20 +152,21 @@ auto cross_contexts_of(Vector law, Rows transition_p, Rows probabilities_p, Vect
     require(p.symbols == q.symbols, "p and q must have the same symbols");
     require(law.shape(0) == size_t(p.states) && middle.shape(0) == size_t(q.states),
             "law and middle must have shape (K,)");
-    Contexts found;
+    Contexts contexts;
     run([&] {
-        return cross_contexts(p, law.data(), q, middle.data(), threshold, std::min<int64_t>(depth, 4096), limit, found);
+        return cross_contexts(p, law.data(), q, middle.data(), threshold, std::min<int64_t>(depth, 4096), limit,
+                              contexts);
     });
-    return told(found);
+    return as_tuple(contexts);
 }
 
 auto entropy_contexts_of(Vector law, Rows transition, Rows probabilities, double threshold, int64_t depth,
                          int64_t limit) {
     const Symbols p = chain(transition, probabilities);
     require(law.shape(0) == size_t(p.states), "law must have shape (K,)");
-    Contexts found;
-    run([&] { return entropy_contexts(p, law.data(), threshold, std::min<int64_t>(depth, 4096), limit, found); });
-    return told(found);
+    Contexts contexts;
+    run([&] { return entropy_contexts(p, law.data(), threshold, std::min<int64_t>(depth, 4096), limit, contexts); });
+    return as_tuple(contexts);
 }
 
 auto chain_contexts_of(Vector initial_p, Rows laws, Rows transition_p, Rows probabilities_p, Vector initial_q,
@@ -178,19 +179,19 @@ auto chain_contexts_of(Vector initial_p, Rows laws, Rows transition_p, Rows prob
             "initial and middle must have shape (K,)");
     require(depth >= 2 && depth <= 4096 && laws.shape(0) > size_t(depth) && laws.shape(1) == size_t(p.states),
             "laws must have shape (depth + 1, K), depth from 2");
-    Contexts found;
+    Contexts contexts;
     run([&] {
         return chain_contexts(p, initial_p.data(), laws.data(), entropy ? nullptr : &q, initial_q.data(), middle.data(),
-                              threshold, depth, limit, found);
+                              threshold, depth, limit, contexts);
     });
-    return told(found);
+    return as_tuple(contexts);
 }
 
 }  // namespace
 
-void bind_certificates(nb::module_ &m) {
+void bind_certified(nb::module_ &m) {
     m.def("belief_grid", &belief_grid_of, as_is("transition_p"), as_is("probabilities_p"), as_is("transition_q"),
-          as_is("probabilities_q"), as_is("start"), as_is("beside"), as_is("ticks"), nb::arg("limit"));
+          as_is("probabilities_q"), as_is("start"), as_is("start_states"), as_is("ticks"), nb::arg("limit"));
     m.def("spread_sweeps", &spread_sweeps_of, as_is("transition"), as_is("probabilities"), as_is("index"),
           as_is("weights"), as_is("cost"), as_is("reached"), as_is("values"), nb::arg("count"), nb::arg("logarithmic"));
     m.def("tangent_sweeps", &tangent_sweeps_of, as_is("transition_p"), as_is("probabilities_p"), as_is("transition_q"),

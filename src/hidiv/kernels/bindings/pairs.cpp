@@ -1,14 +1,13 @@
 // Kernels over blocks of pairs of models: arrays checked, run without the lock.
-#include "bindings/pairs.hpp"
+#include "bindings/bindings.hpp"
 
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>
 
 #include "bindings/arrays.hpp"
-#include "pairs/products.hpp"
+#include "pairs/pairs.hpp"
 #include "runtime/targets.hpp"
-#include "pairs/variational_pairs.hpp"
 
 namespace nb = nanobind;
 
@@ -117,7 +116,7 @@ auto products(const Rows &left, const Rows &right, const Vector &bound, bool ali
 
 }  // namespace
 
-void bind_comparison(nb::module_ &m) {
+void bind_pairs(nb::module_ &m) {
     m.def("variational_pairs", &pairs, nb::arg("kinds"), nb::arg("own"), nb::arg("p"), nb::arg("q"), as_is("emission"),
           nb::arg("threads") = 0);
     m.def("products", &products, nb::arg("left"), nb::arg("right"), nb::arg("bound"), nb::arg("alike"),

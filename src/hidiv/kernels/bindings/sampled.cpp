@@ -1,5 +1,5 @@
 // Sums along drawn chains: arrays checked, run without the lock.
-#include "bindings/sampled.hpp"
+#include "bindings/bindings.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
@@ -81,7 +81,7 @@ nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &ro
 
 }  // namespace
 
-void bind_estimates(nb::module_ &m) {
+void bind_sampled(nb::module_ &m) {
     m.def("chain_sums", &sums, as_is("p"), as_is("q"), as_is("row_of"), as_is("points"), as_is("following").none(),
           as_is("logs").none(), nb::arg("symbols"), nb::arg("products"), nb::arg("last"), nb::arg("threads") = 0);
 }

@@ -1,5 +1,5 @@
 // Filters on a triangulated grid, created when first needed.
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 
 #include <math.h>
 
@@ -71,14 +71,14 @@ public:
         }
     }
 
-    Status run(int64_t count, const double *start, const uint64_t *beside) {
+    Status run(int64_t count, const double *start, const uint64_t *start_states) {
         out_.start_index.resize(size_t(count * k_));
         out_.start_weights.resize(size_t(count * k_));
         out_.start_excess.resize(size_t(count));
         for (int64_t i = 0; i < count; ++i) {
             std::copy(start + i * k_, start + (i + 1) * k_, belief_.begin());
             locate(out_.start_index.data() + i * k_, out_.start_weights.data() + i * k_, out_.start_excess[size_t(i)]);
-            meet(out_.start_index.data() + i * k_, out_.start_weights.data() + i * k_, beside[i]);
+            meet(out_.start_index.data() + i * k_, out_.start_weights.data() + i * k_, start_states[i]);
         }
         for (int64_t done = 0; !queue_.empty(); ++done) {
             if (corners_.size() > limit_) {
@@ -95,7 +95,7 @@ public:
     }
 
 private:
-    // Every symbol p may emit beside point j.
+    // The filters after every symbol that p may emit while q is at point j.
     void step(int64_t j) {
         const uint64_t here = out_.reached[size_t(j)];
         for (int64_t r = 0; r < k_; ++r) {
@@ -114,7 +114,7 @@ private:
                 for (int64_t r = 0; r < k_; ++r)
                     total += belief_[size_t(r)] = moved_[size_t(r)] * q_.probabilities[r * m_ + x];
                 out_.log_scale[size_t(at)] = log(total);
-                if (!(total > 0)) {  // q cannot emit it from here: the lower bounds go on from where others are
+                if (!(total > 0)) {  // q cannot emit it from here: lower bounds continue from its other states
                     for (int64_t r = 0; r < k_; ++r) {
                         belief_[size_t(r)] = 0.0;
                         for (int64_t from = 0; from < k_; ++from)
@@ -224,10 +224,10 @@ private:
 
 }  // namespace
 
-Status belief_grid(const Symbols &p, const Symbols &q, int64_t count, const double *start, const uint64_t *beside,
+Status belief_grid(const Symbols &p, const Symbols &q, int64_t count, const double *start, const uint64_t *start_states,
                    int64_t n_ticks, const double *ticks, int64_t limit, BeliefGrid &out) {
     try {
-        return Builder(p, q, n_ticks, ticks, limit, out).run(count, start, beside);
+        return Builder(p, q, n_ticks, ticks, limit, out).run(count, start, start_states);
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
     }

@@ -6,13 +6,16 @@
 #include <atomic>
 #include <new>
 
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 #include "runtime/parallel.hpp"
 
 namespace hidiv {
 namespace {
 
-constexpr double smallest = 1e-280;  // entries below this could underflow: a context that has some is not split
+// Products of q's steps must not underflow: a state would look impossible. Models with a positive step or first
+// probability below smallest_step are out of range (bounds 0 and infinity); a context with a product below
+// `smallest`, or one that the next step could bring below `faintest`, is not split.
+constexpr double smallest_step = 1e-150, smallest = 1e-280, faintest = 1e-300;
 
 struct Bounds {
     double lower = 0.0, upper = 0.0;
@@ -48,6 +51,19 @@ void begin(const Symbols &chain, const double *initial, int64_t symbol, const do
         const double first = initial[r] * chain.probabilities[r * chain.symbols + symbol];
         for (int64_t s = 0; s < n; ++s) out[s] += first * matrix[r * n + s];
     }
+}
+
+// The least positive probability of a transition and an emission together.
+double least_step(const Symbols &chain) {
+    double least = 1.0;
+    for (int64_t r = 0; r < chain.states; ++r)
+        for (int64_t t = 0; t < chain.states; ++t)
+            for (int64_t x = 0; x < chain.symbols; ++x) {
+                const double move = chain.transition[r * chain.states + t],
+                             symbol = chain.probabilities[t * chain.symbols + x];
+                if (move > 0 && symbol > 0) least = std::min(least, move * symbol);
+            }
+    return least;
 }
 
 // (states, symbols): the next symbol's law given the state before it.
@@ -92,6 +108,7 @@ public:
             for (int64_t r = 0; r < k; ++r)
                 for (int64_t x = 0; x < m; ++x) row[x] += of_q[i * k + r] * next_q_[size_t(r * m + x)];
             for (int64_t x = 0; x < m; ++x) {
+                if (row[x] < faintest && possible(of_q + i * k, x)) return {0.0, HUGE_VAL};
                 centre[x] += middle_[i] * row[x];
                 row[x] /= sum;
             }
@@ -136,20 +153,32 @@ public:
     }
 
     // The cost of the symbol after a first word: start has p's and q's laws of the last state, and the word's chance.
-    double after_first(const double *start) {
+    // What has no more than the `least` probability under q costs anything up to infinity: it may have underflowed.
+    Ends after_first(const double *start, double least) {
         const int64_t n = p_.states, k = q_.states, m = q_.symbols;
-        double total = 0.0, cost = 0.0;
+        Ends ends{0.0, 0.0};
+        double total = 0.0;
         for (int64_t r = 0; r < k; ++r) total += start[n + r];
         for (int64_t x = 0; x < m; ++x) {
             double p = 0.0, q = 0.0;
             for (int64_t s = 0; s < n; ++s) p += start[s] * next_p_[size_t(s * m + x)];
             for (int64_t r = 0; r < k; ++r) q += start[n + r] * next_q_[size_t(r * m + x)];
-            if (p > 0) cost -= p * (q > 0 ? log(q / total) : -HUGE_VAL);  // q cannot have the word, or what follows it
+            if (!(p > 0)) continue;
+            const double cost = -p * log(q / total);
+            ends.lower += q > least ? cost : 0.0;
+            ends.upper += q > least ? cost : HUGE_VAL;
         }
-        return cost;
+        return ends;
     }
 
 private:
+    // Whether symbol x can follow some state that has a product, which underflow may hide.
+    bool possible(const double *products, int64_t x) const {
+        for (int64_t r = 0; r < q_.states; ++r)
+            if (products[r] > 0 && next_q_[size_t(r * q_.symbols + x)] > 0) return true;
+        return false;
+    }
+
     const Symbols p_, q_;
     const double *middle_;
     std::vector<double> next_p_, next_q_, predicted_, logs_, greatest_;
@@ -171,6 +200,7 @@ struct Task {
     int64_t depth, limit;
     // Of a chain that begins: its first laws, and `law` has a row for every depth, summed over the nodes behind.
     const double *initial_p = nullptr, *initial_q = nullptr;
+    double floor = smallest;  // of the products of q in a context that is split
     std::atomic<int64_t> nodes{0};
 
     const double *law_at(int64_t length) const { return initial_p ? law + length * p.states : law; }
@@ -188,33 +218,35 @@ public:
 
     // The context whose products are given, and all its extensions.
     Bounds at(const double *of_p, const double *of_q, int64_t depth) {
-        Bounds found;
-        found.depth = depth;
-        found.leaves = 1;
-        if (task_.nodes.fetch_add(1, std::memory_order_relaxed) >= task_.limit) return found;
+        Bounds result;
+        result.depth = depth;
+        result.leaves = 1;
+        if (task_.nodes.fetch_add(1, std::memory_order_relaxed) >= task_.limit) return result;
         const double *law = task_.law_at(depth);
-        const double exact = task_.initial_p ? cross_.after_first(of_p + size_p_ + size_q_) : 0.0;
-        found.lower = found.upper = exact;
+        const Ends exact =
+            task_.initial_p ? cross_.after_first(of_p + size_p_ + size_q_, task_.q ? faintest : 0.0) : Ends{0.0, 0.0};
+        result.lower = exact.lower, result.upper = exact.upper;
         const double weight = cross_.weight(law, of_p, after_.data());
-        if (!(weight > 0)) return found;
+        if (!(weight > 0)) return result;
         const Ends ends = task_.q ? cross_.bounds(after_.data(), of_q) : own(law, of_p, weight);
-        found.lower += ends.lower, found.upper += ends.upper;
+        result.lower += ends.lower, result.upper += ends.upper;
         const double width = std::min(ends.upper - ends.lower, 64.0 * weight);
-        if (!(width > task_.threshold) || depth >= task_.depth || (task_.q && near_underflow(of_q, size_q_)))
-            return found;
+        if (!(width > task_.threshold) || depth >= task_.depth ||
+            (task_.q && near_underflow(of_q, size_q_, task_.floor)))
+            return result;
         if (++looked_ % 256 == 0 && interrupted()) {
             stopped = true;
             task_.nodes = task_.limit;
-            return found;
+            return result;
         }
-        found = Bounds{};
-        found.lower = found.upper = exact;
+        result = Bounds{};
+        result.lower = exact.lower, result.upper = exact.upper;
         double *room = scratch(depth);
         for (int64_t x = 0; x < task_.p.symbols; ++x) {
             child(of_p, of_q, x, room);
-            found.add(at(room, room + size_p_, depth + 1));
+            result.add(at(room, room + size_p_, depth + 1));
         }
-        return found;
+        return result;
     }
 
     void child(const double *of_p, const double *of_q, int64_t x, double *room) const {
@@ -262,9 +294,9 @@ private:
         }
         return {lower, weight * entropy(mean_.data(), m)};
     }
-    static bool near_underflow(const double *matrix, int64_t size) {
+    static bool near_underflow(const double *matrix, int64_t size, double floor) {
         for (int64_t i = 0; i < size; ++i)
-            if (matrix[i] > 0 && matrix[i] < smallest) return true;
+            if (matrix[i] > 0 && matrix[i] < floor) return true;
         return false;
     }
     double *scratch(int64_t depth) {
@@ -287,6 +319,17 @@ std::vector<double> identity(int64_t n) {
 
 // The root's extensions are pieces of work of their own.
 Status walk(Task &task, Contexts &out) {
+    if (task.q) {
+        const double step = least_step(*task.q);
+        bool inside = step >= smallest_step;
+        for (int64_t s = 0; task.initial_q && s < task.q->states; ++s)
+            inside = inside && !(task.initial_q[s] > 0 && task.initial_q[s] < smallest_step);
+        if (!inside) {
+            out = Contexts{0.0, HUGE_VAL, 0, 0, true};
+            return Status::done;
+        }
+        task.floor = std::max(smallest, faintest / step);
+    }
     const int64_t symbols = task.p.symbols;
     const std::vector<double> of_p = identity(task.p.states), of_q = identity(task.q ? task.q->states : 0);
     std::vector<Bounds> parts(static_cast<size_t>(symbols * symbols));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <new>
 
-#include "certified/belief_grid.hpp"
+#include "certified/certified.hpp"
 #include "runtime/parallel.hpp"
 
 namespace hidiv {

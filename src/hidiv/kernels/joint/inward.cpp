@@ -37,7 +37,7 @@ private:
         for (int64_t u = 1; u < nodes.n; ++u) last = nodes.parent[u] > last ? nodes.parent[u] : last;
         return last;
     }
-    // The sum over the children of a node waits in out and lows until it is the node's turn.
+    // The sum over the children of a node is kept in out and lows until the sweep reaches the node.
     void take(int64_t u, Pair &sum) const {
         tables_.read(out_ + u * tables_.states(), lows_.values + u * tables_.states(), sum);
     }

@@ -1,8 +1,8 @@
 // Theorem 1 on a tree listed breadth first: parent never falls, so that the children of every node stand side by side.
 //
-// Parents are gone through from the last to the first while a cursor runs down their children. An entry of parent is
-// only compared with the node whose turn it is, never followed, and a child the cursor cannot pass shows that the list
-// is not what it should be: the indices are checked on the way, where a pass of its own would cost as much again.
+// Parents are visited from the last to the first while a cursor runs down their children. An entry of parent is only
+// compared with the current node, never used as an index, and a child that the cursor cannot pass shows that the list
+// is not sorted: the indices are checked on the way, where a separate pass would cost as much again.
 #include "runtime/table.hpp"
 
 #include "joint/inward_rows.hpp"
@@ -31,7 +31,7 @@ struct Families {
             const int64_t first = children(u, floor > u ? floor : u + 1, child, sum, value);
             const int64_t own = group[u];
             if (first < 0 || !tables.known(own)) return -1;
-            if (first > floor && parent[first - 1] >= u) return -1;  // this one's turn would never come
+            if (first > floor && parent[first - 1] >= u) return -1;  // this child would never be reached
             if (first < child)
                 tables.weigh(own, sum, value);
             else
@@ -51,7 +51,7 @@ struct Families {
                 if (!tables.known(group[child])) return -1;
                 tables.leaf(group[child], value);
                 tables.write(value.high, here);
-            } else {  // has had its turn
+            } else {  // already computed
                 tables.read(here, lows + child * tables.states(), value);
             }
             tables.gather(sum, value);
@@ -91,7 +91,7 @@ public:
         if (!memory_.good() || !lows_.values || !spare.values) return Status::no_memory;
         if (!plausible_ || !families_.tables.known(nodes_.group[0])) return Status::refused;
         const int64_t looks = nodes_between_looks(families_.tables.states()), stride = looks < PIECE ? looks : PIECE;
-        int64_t waiting = last_ + 1, end = nodes_.n;  // nodes 1..waiting-1 and children 1..end-1 still have their turn
+        int64_t waiting = last_ + 1, end = nodes_.n;  // nodes 1..waiting-1 and children 1..end-1 are still to do
         while (waiting > 1) {
             const int64_t before = waiting;
             const Status status = end - waiting >= 2 * PIECE ? wave(waiting, end) : Status::done;
@@ -112,7 +112,7 @@ public:
 private:
     int64_t spare_size() const { return PIECES ? 0 : 4 * families_.tables.pieces(); }
 
-    // The families that stand wholly behind the waiting nodes share nothing: several threads do them, piece by piece.
+    // Families whose children all come after the waiting nodes share nothing: several threads do them, piece by piece.
     Status wave(int64_t &waiting, int64_t &end) const {
         const int64_t first = families_.cut(waiting, end), count = (end - first + PIECE - 1) / PIECE;
         const ScratchOf<int64_t> cuts(2 * (count + 1), unset);

@@ -1,5 +1,5 @@
-// Expected counts of a forest: pieces of it by threads, added up in one order whoever made them.
-#include "one_model/expectation.hpp"
+// Expected counts of a forest: pieces of it by threads, added up in the same order whichever thread computed them.
+#include "one_model/steps.hpp"
 
 #include <math.h>
 
@@ -54,7 +54,7 @@ Forest prepared(const OneModel &m, const int64_t *start, int64_t threads, Status
 }
 
 // One tree as a model of its own, by messages that cannot underflow.
-Status slowly(const Forest &f, int64_t tree, double &value, Piece &piece, double *rows) {
+Status by_smoothing(const Forest &f, int64_t tree, double &value, Piece &piece, double *rows) {
     const OneModel &all = f.model;
     const int64_t first = f.start[tree], n = f.start[tree + 1] - first, k = all.states;
     OneModel m = all;
@@ -123,13 +123,13 @@ Status one_piece(const Forest &f, Piece &piece, double *rows, double *values) {
             usable = top > -HUGE_VAL;
             logs.add(top);
         }
-        ExpectOutcome found{};
-        if (usable && table().expect_tree(tree, sums, found)) {
-            logs.add(Wide(1.0, found.exponent).log());
-            logs.add(log(found.total));
+        ExpectOutcome outcome{};
+        if (usable && table().expect_tree(tree, sums, outcome)) {
+            logs.add(Wide(1.0, outcome.exponent).log());
+            logs.add(log(outcome.total));
             values[i] = logs.value();
         } else {
-            const Status status = slowly(f, i, values[i], piece, rows);
+            const Status status = by_smoothing(f, i, values[i], piece, rows);
             if (status != Status::done) return status;
         }
         since += n * k * k;

@@ -1,6 +1,6 @@
 // The upward messages of one model along a chain, rows of the transition in the lanes; checked after each block of
 // steps.
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"
@@ -37,7 +37,7 @@ bool narrow(const double *T, const double *weight, const int32_t *row, const int
     };
     int64_t i = 0;
     // Each step waits for the one before it. The scale is that of a message a step older, and goes into the weights, so
-    // that nobody waits for it.
+    // that it is off the critical path.
     for (; i + 4 <= count; i += 4) {
         step(i, weights(i) * scale);
         step(i + 1, weights(i + 1));

@@ -1,3 +1,4 @@
+// One model and evidence: messages up, and what each question reads from them.
 #include "one_model/one_model.hpp"
 
 #include <math.h>
@@ -92,6 +93,91 @@ Status downward(const OneModel &m, const Messages<Number> &x, double *marginals,
         for (int64_t s = 0; s < states; ++s) sum += own[s];
         for (int64_t s = 0; s < states && sum > 0.0; ++s) own[s] /= sum;
         if (u % look == 0 && interrupted()) return Status::interrupted;
+    }
+    return Status::done;
+}
+
+// out(s) = sum_r from(r) transition(r, s) up to a power of two, in doubles where the terms are of similar size.
+class Outward {
+public:
+    Outward(const OneModel &m) : states_(m.states), doubles_(size_t(2 * m.states)) {
+        for (int64_t i = 0; i < m.transitions * states_ * states_; ++i) narrow_ = narrow_ && sound(m.law.transition[i]);
+    }
+    void operator()(const std::vector<Wide> &from, const double *transition, Wide *out) {
+        int64_t low = INT64_MAX, high = INT64_MIN;
+        for (const Wide &each : from) {
+            if (is_zero(each)) continue;
+            low = std::min(low, each.e);
+            high = std::max(high, each.e);
+        }
+        if (high == INT64_MIN) {
+            std::fill(out, out + states_, Wide());
+        } else if (narrow_ && high - low <= 250) {
+            double *in = doubles_.data(), *sum = in + states_;
+            for (int64_t r = 0; r < states_; ++r) in[r] = scaled(from[size_t(r)], -high).value();
+            std::fill(sum, sum + states_, 0.0);
+            for (int64_t r = 0; r < states_; ++r)
+                for (int64_t s = 0; s < states_; ++s) sum[s] += in[r] * transition[r * states_ + s];
+            for (int64_t s = 0; s < states_; ++s) out[s] = Wide(sum[s]);
+        } else {
+            for (int64_t s = 0; s < states_; ++s) {
+                Wide sum;
+                for (int64_t r = 0; r < states_; ++r)
+                    sum = sum + scaled(from[size_t(r)], -high) * transition[r * states_ + s];
+                out[s] = sum;
+            }
+        }
+    }
+
+private:
+    int64_t states_;
+    std::vector<double> doubles_;
+    bool narrow_ = true;
+};
+
+// KL of every node's posterior law from the one without its own evidence.
+template <typename Number>
+Status influences(const OneModel &m, const Messages<Number> &x, const double *unseen, double *values) {
+    const int64_t states = m.states, n = m.places.n, size = n * states;
+    // Products of the children's messages that are not zero, and how many are: a state a child forbids comes back
+    // when that child's evidence is left out.
+    std::vector<Wide> below(static_cast<size_t>(size), Wide(1.0)), joint(static_cast<size_t>(size));
+    std::vector<int32_t> closed(static_cast<size_t>(size), 0);
+    for (int64_t u = n - 1; u > 0; --u)
+        for (int64_t r = 0; r < states; ++r) {
+            const size_t at = size_t(m.places.up(u) * states + r);
+            const Number mass = x.mass[size_t(u * states + r)];
+            if (is_zero(mass))
+                ++closed[at];
+            else
+                below[at] = below[at] * widened(mass);
+        }
+    LocalDivergence local(states);
+    Outward outward(m);
+    std::vector<Wide> cavity(static_cast<size_t>(states)), outside(static_cast<size_t>(states));
+    for (int64_t s = 0; s < states; ++s) outside[size_t(s)] = Wide(m.law.initial[s]);
+    for (int64_t u = 0; u < n; ++u) {
+        const double *seen = m.law.log_weight + m.places.row(u) * states, *left = unseen + m.places.row(u) * states;
+        if (u) {
+            const int64_t parent = m.places.up(u) * states;
+            for (int64_t r = 0; r < states; ++r) {
+                const Number mass = x.mass[size_t(u * states + r)];
+                const bool shut = closed[size_t(parent + r)] > (is_zero(mass) ? 1 : 0);
+                cavity[size_t(r)] = shut ? Wide() : joint[size_t(parent + r)];
+                if (!shut && !is_zero(mass)) cavity[size_t(r)] = cavity[size_t(r)] / widened(mass);
+            }
+            outward(cavity, m.law.transition + m.places.transition(u) * states * states, outside.data());
+        }
+        for (int64_t s = 0; s < states; ++s) {
+            const size_t at = size_t(u * states + s);
+            const Wide without = outside[size_t(s)] * below[at], with = without * wide_exp(seen[s]);
+            const bool shut = closed[at] || is_zero(with);
+            joint[at] = with;  // the zeros of single children are left to those who leave one out
+            local.put(s, closed[at] ? Wide() : with, shut ? 0.0 : left[s] - seen[s],
+                      closed[at] || left[s] == -HUGE_VAL ? Wide() : without);
+        }
+        values[u] = local.value();
+        if (u % 4096 == 0 && interrupted()) return Status::interrupted;
     }
     return Status::done;
 }
@@ -208,66 +294,7 @@ Status viterbi(const OneModel &m, int64_t *path, double &log_probability, int64_
 }
 
 Status influence(const OneModel &m, const double *unseen, double *values, int64_t &impossible) {
-    const int64_t states = m.states, n = m.places.n;
-    try {
-        impossible = failing_node(m);
-        if (impossible >= 0) return Status::done;
-        Messages<Wide> x;
-        if (upward(m.law, states, m.transitions, m.places, x) == Upward::interrupted) return Status::interrupted;
-        // Products of the children's messages that are not zero, and how many are: a state a child forbids comes back
-        // when that child's evidence is left out.
-        std::vector<Wide> below(static_cast<size_t>(n * states), Wide(1.0)), outside(static_cast<size_t>(n * states));
-        std::vector<int32_t> closed(static_cast<size_t>(n * states), 0);
-        for (int64_t u = n - 1; u > 0; --u)
-            for (int64_t r = 0; r < states; ++r) {
-                const size_t at = size_t(m.places.up(u) * states + r);
-                const Wide mass = x.mass[size_t(u * states + r)];
-                if (is_zero(mass))
-                    ++closed[at];
-                else
-                    below[at] = below[at] * mass;
-            }
-        for (int64_t s = 0; s < states; ++s) outside[size_t(s)] = Wide(m.law.initial[s]);
-        LocalDivergence local(states);
-        std::vector<Wide> cavity(static_cast<size_t>(states));
-        for (int64_t u = 0; u < n; ++u) {
-            const double *seen = m.law.log_weight + m.places.row(u) * states, *left = unseen + m.places.row(u) * states;
-            Wide *mine = outside.data() + u * states;
-            if (u) {
-                const int64_t v = m.places.up(u);
-                const double *weight = m.law.log_weight + m.places.row(v) * states;
-                const double *transition = m.law.transition + m.places.transition(u) * states * states;
-                for (int64_t r = 0; r < states; ++r) {
-                    const size_t at = size_t(v * states + r);
-                    const Wide mass = x.mass[size_t(u * states + r)];
-                    const bool shut = closed[at] > (is_zero(mass) ? 1 : 0);
-                    cavity[size_t(r)] = shut ? Wide() : outside[at] * wide_exp(weight[r]) * below[at];
-                    if (!shut && !is_zero(mass)) cavity[size_t(r)] = cavity[size_t(r)] / mass;
-                }
-                int64_t top = INT64_MIN;
-                for (int64_t s = 0; s < states; ++s) {
-                    Wide sum;
-                    for (int64_t r = 0; r < states; ++r) sum = sum + cavity[size_t(r)] * transition[r * states + s];
-                    mine[s] = sum;
-                    if (!is_zero(sum)) top = std::max(top, sum.e);
-                }
-                for (int64_t s = 0; s < states; ++s) mine[s] = scaled(mine[s], top == INT64_MIN ? 0 : -top);
-            }
-            for (int64_t s = 0; s < states; ++s) {
-                const size_t at = size_t(u * states + s);
-                const Wide without = closed[at] ? Wide() : mine[s] * below[at];
-                const Wide with = without * wide_exp(seen[s]);
-                local.put(s, with, is_zero(with) ? 0.0 : left[s] - seen[s], left[s] == -HUGE_VAL ? Wide() : without);
-            }
-            values[u] = local.value();
-            if (u % 4096 == 0 && interrupted()) return Status::interrupted;
-        }
-        return Status::done;
-    } catch (const std::bad_alloc &) {
-        return Status::no_memory;
-    } catch (const Beyond &) {
-        return Status::beyond;
-    }
+    return with_messages(m, impossible, [&](const auto &x) { return influences(m, x, unseen, values); });
 }
 
 }  // namespace hidiv

@@ -1,4 +1,15 @@
 // The recursions on one model; each has its twin in recursions/.
+//
+// Which route a problem takes:
+//   log_likelihood, chain without zeros, up to 512 states   likelihood_chain.cpp  scaled doubles, constant memory
+//   expected_counts, trees of up to 512 states              expectation.cpp       scaled doubles, pieces over threads
+//   from
+//                                                                                 2^20 products on
+//   all else                                                one_model.cpp         messages in doubles (messages.hpp),
+//   numbers below 2^-300                                    the same              numbers with exponents
+//   (simd/wide.hpp)
+// Where those exponents are too short the outcome is Status::beyond and the numpy twin answers. *_steps.cpp are
+// compiled for each instruction set; support.cpp decides on zeros alone what is possible.
 #pragma once
 
 #include "one_model/model_tables.hpp"

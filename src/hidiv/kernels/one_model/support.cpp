@@ -1,3 +1,4 @@
+// What is possible, decided on zeros alone: sets of states as words of bits.
 #include "one_model/support.hpp"
 
 #include <math.h>

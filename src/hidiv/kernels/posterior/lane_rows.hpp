@@ -1,7 +1,7 @@
 // Weight rows of W nodes, brought into lanes: column s of row at[l] in lane l.
 #pragma once
 
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 #include "simd/simd.hpp"
 
 namespace hidiv::HIDIV_TARGET {

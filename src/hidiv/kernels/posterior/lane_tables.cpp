@@ -1,3 +1,4 @@
+// Weight rows as the lanes read them.
 #include "posterior/lane_tables.hpp"
 
 #include "runtime/targets.hpp"
@@ -28,7 +29,7 @@ LaneWeights::LaneWeights(const LawPair &pair, const Places &places) {
                              nullptr};
         const int outcome = table().weigh_rows(pair.p.log_weight, pair.weight_ratio, &i, 1, out);
         zero_ = zero_ || outcome == weights_zero;
-        if (outcome != weights_done) weight[0] = NAN;  // whoever uses this row is told so by the checks
+        if (outcome != weights_done) weight[0] = NAN;  // fails the checks of every step that uses this row
         power_[size_t(i)] = double(exponent);
         for (int64_t s = 0; pair.residual && s < states; ++s) {
             residual_[size_t(i * stride + s)] = pair.residual[i * states + s];

@@ -1,3 +1,4 @@
+// Transitions by columns, padded to whole vectors.
 #include "posterior/padded_tables.hpp"
 
 #include <math.h>

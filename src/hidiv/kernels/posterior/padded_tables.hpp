@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "one_model/model_tables.hpp"
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 
 namespace hidiv {
 

@@ -1,3 +1,4 @@
+// Weight rows made ready: all of them once when they are few, else those of a block when it comes.
 #include "posterior/prepared_rows.hpp"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "one_model/model_tables.hpp"
-#include "posterior/posterior_steps.hpp"
-#include "posterior/posterior_wide.hpp"
+#include "posterior/steps.hpp"
+#include "posterior/wide_sweep.hpp"
 
 namespace hidiv {
 

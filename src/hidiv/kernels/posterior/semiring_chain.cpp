@@ -1,4 +1,5 @@
-#include "posterior/semiring_chain.hpp"
+// The posterior divergence of a chain as expected log-ratio plus log-ratio of likelihoods, kept only where accurate.
+#include "posterior/routes.hpp"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // Both models' messages and p's expected log-ratio along a chain. The divergence is that expectation plus the logarithm
 // of the ratio of the likelihoods: two numbers that cancel for close models, so that the caller has to check the
 // outcome.
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"

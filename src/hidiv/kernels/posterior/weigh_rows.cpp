@@ -1,5 +1,5 @@
 // Log weights turned into weights: scaled by powers of two, row by row.
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t large = int64_t(1) << 22;
 
-// What malloc says that a block holds; 0 where it does not tell, and nothing is kept.
+// The usable size of a block; 0 where malloc does not report it, and then no block is kept.
 int64_t held(void *block) {
 #if defined(__linux__)
     return static_cast<int64_t>(malloc_usable_size(block));
@@ -27,7 +27,7 @@ int64_t held(void *block) {
 #endif
 }
 
-// A few blocks, 64 megabytes at most. Whoever finds the shelf taken does without it: no thread waits, and none can be
+// A few blocks, 64 megabytes at most. A thread that finds the shelf in use does without it: none waits, and none can be
 // left locked by a fork.
 class Shelf {
 public:
@@ -37,9 +37,9 @@ public:
         int best = -1;
         for (int i = 0; i < count_; ++i)
             if (sizes_[i] >= bytes && sizes_[i] / 2 < bytes && (best < 0 || sizes_[i] < sizes_[best])) best = i;
-        void *found = best < 0 ? nullptr : removed(best);
+        void *block = best < 0 ? nullptr : removed(best);
         busy_.clear(std::memory_order_release);
-        return found;
+        return block;
     }
     // False when the block does not stay.
     bool put(void *block) {
@@ -69,7 +69,7 @@ private:
     }
 
     std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
-    void *blocks_[places] = {};  // the one that waits longest comes first
+    void *blocks_[places] = {};  // oldest first
     int64_t sizes_[places] = {}, bytes_ = 0;
     int count_ = 0;
 } shelf;

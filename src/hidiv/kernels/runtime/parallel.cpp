@@ -1,3 +1,4 @@
+// Threads that take numbered pieces of work one after the other.
 #include "runtime/parallel.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ int64_t usable_threads(int64_t wanted) {
 Status parallel(int64_t count, int64_t threads, const std::function<Status(int64_t)> &work) {
     std::atomic<int64_t> next{0};
     std::atomic<int> outcome{int(Status::done)};
-    const auto take = [&](bool listening) {
+    const auto take = [&](bool on_caller) {
         for (int64_t piece = next++; piece < count && outcome == int(Status::done); piece = next++) {
             Status status = Status::no_memory;
             try {
@@ -28,7 +29,7 @@ Status parallel(int64_t count, int64_t threads, const std::function<Status(int64
             } catch (const Beyond &) {
                 status = Status::beyond;
             }
-            if (status == Status::done && listening && interrupted()) status = Status::interrupted;
+            if (status == Status::done && on_caller && interrupted()) status = Status::interrupted;
             if (status != Status::done) outcome = int(status);
         }
     };

@@ -1,23 +1,30 @@
 // The kernels of one instruction set, as a table of function pointers.
 //
-// To add a kernel `foo`:
-//   1. here: `using foo_kernel = Status(...)`, and X(foo) in HIDIV_KERNEL_LIST;
-//   2. foo.cpp: the definition inside `namespace hidiv::HIDIV_TARGET` (see levels.cpp), listed in CMakeLists.txt;
-//   3. bindings.cpp: check the arrays (arrays.hpp), call `run(table().foo(...))`; its line in _kernels.pyi;
-//   4. the numpy twin in recursions/, both in recursions/kernels.py, and a test against each other on every target.
-// foo.cpp is compiled once per instruction set. It may include only headers of this folder and C headers, and keeps
-// what it defines in an anonymous namespace: an inline function of the standard library compiled for AVX-512 could
-// otherwise be the copy the linker keeps for everybody. Threads and containers belong into files compiled once
-// (bindings.cpp).
+// To add a kernel `foo` to a folder, say pairs/:
+//   1. its main header, pairs/pairs.hpp: `using foo_kernel = Status(...)`, X(foo) in HIDIV_PAIRS_KERNELS, and a line
+//      that says which sizes take it;
+//   2. pairs/foo_steps.cpp: the definition inside `namespace hidiv::HIDIV_TARGET` (see joint/levels.cpp), listed under
+//      `kernels` in CMakeLists.txt; a driver that starts threads or holds containers goes to pairs/foo.cpp, listed
+//      under `drivers`;
+//   3. bindings/pairs.cpp: check the arrays (bindings/arrays.hpp) and call `run([&] { return table().foo(...); })`; its
+//      line in _kernels.pyi;
+//   4. recursions/: the numpy twin of the same name and arguments, decorated with @kernel (recursions/kernels.py);
+//   5. tests/recursions: both against each other on every target; tests/sanitize/fuzz.cpp: random inputs.
+// foo_steps.cpp is compiled once per instruction set. It may include only headers of these folders and C headers, and
+// keeps what it defines in an anonymous namespace: an inline function of the standard library compiled for AVX-512
+// could otherwise be the copy the linker keeps for everybody.
+//
+// Names: FOLDER/FOLDER.hpp (or the one header a folder has) says what is where and which sizes take which route;
+// *_steps.cpp, and all of joint/, are compiled for each instruction set; the other .cpp files once.
 #pragma once
 
 #include <stdint.h>
 
+#include "joint/joint.hpp"
+#include "one_model/steps.hpp"
+#include "pairs/pairs.hpp"
+#include "posterior/steps.hpp"
 #include "sampled/chain_sums.hpp"
-#include "one_model/expectation.hpp"
-#include "posterior/posterior_steps.hpp"
-#include "pairs/products.hpp"
-#include "pairs/variational.hpp"
 
 #ifndef HIDIV_TARGET
 #define HIDIV_TARGET baseline
@@ -26,39 +33,17 @@
 namespace hidiv {
 
 // refused: the arrays are not what the kernel takes; nothing outside them was read or written. beyond: the numbers are
-// out of the kernel's range (wide.hpp), and its numpy twin is to answer.
+// out of the kernel's range (simd/wide.hpp), and its numpy twin answers.
 enum class Status { done, interrupted, no_memory, refused, beyond };
 
-// A tree of n nodes, parents before children; every group lies in 0..G-1. inward_rising takes anything, and refuses.
-struct Nodes {
-    int64_t n;
-    const int64_t *parent;
-    const int64_t *group;
-};
-
-// G transition matrices of K states, row after row.
-struct Matrices {
-    int64_t groups;
-    int64_t states;
-    const double *values;
-};
-
-using levels_kernel = Status(int64_t n, const int64_t *parent, int64_t *level);
-using inward_kernel = Status(Nodes, Matrices, const double *own, const double *root, double *out);
-using inward_rising_kernel = inward_kernel;
-
-using downward_kernel = Status(const double *initial, Nodes, Matrices, double *out);
-using visits_kernel = Status(const double *initial, Nodes, Matrices, double *edges, double *own);
-using level_visits_kernel = Status(const double *initial, Matrices, int64_t levels, const double *count, double *out);
-using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64_t first, int64_t end, double *out);
-using products_kernel = Status(const Products &);
-using reach_kernel = Status(const bool *start, Nodes, int64_t states, const bool *allowed, bool *out);
+// For tests (simd/elementary.cpp): 0 exp, 1 to 3 log1p of any x >= 0, up to 2^-12, up to 0.0085, 4 to 6 phi within
+// 2^-6, 2^-3, 1, 7 log; false for any other.
+using elementary_kernel = bool(int which, const double *x, int64_t n, double *out);
 
 // clang-format off
 #define HIDIV_KERNEL_LIST(X) \
-    X(levels) X(inward) X(inward_rising) X(downward) X(visits) X(level_visits) X(reach) X(variational_row) \
-    X(chain_block) X(products) \
-    HIDIV_INFERENCE_LIST(X) HIDIV_EXPECTATION_LIST(X)
+    HIDIV_JOINT_KERNELS(X) HIDIV_ONE_MODEL_KERNELS(X) HIDIV_POSTERIOR_KERNELS(X) HIDIV_SAMPLED_KERNELS(X) \
+    HIDIV_PAIRS_KERNELS(X) X(elementary)
 // clang-format on
 
 struct Table {

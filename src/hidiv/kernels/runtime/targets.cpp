@@ -1,3 +1,4 @@
+// The tables that this processor can run, and the one in use.
 #include "runtime/targets.hpp"
 
 #include <atomic>
@@ -16,17 +17,17 @@ extern const Table table;
 namespace {
 
 std::vector<const Table *> runnable() {
-    std::vector<const Table *> found;
+    std::vector<const Table *> tables;
 #ifdef HIDIV_X86_TARGETS
     __builtin_cpu_init();
     const bool fma = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     if (fma && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw"))
-        found.push_back(&avx512::table);
-    if (fma) found.push_back(&avx2::table);
+        tables.push_back(&avx512::table);
+    if (fma) tables.push_back(&avx2::table);
 #endif
-    found.push_back(&baseline::table);
-    return found;
+    tables.push_back(&baseline::table);
+    return tables;
 }
 
 std::atomic<const Table *> current{runnable().front()};

@@ -1,4 +1,8 @@
 // Sums along chains drawn from p: one-step divergences of p and q, and controls (recursions/chain_sums.py).
+//
+// One route for every size: pieces of 16 sequences over threads (chain_sums.cpp), a sequence in every lane
+// (chain_steps.cpp). A probability below 1e-250 makes the block unsound, and the numpy twin's caller works in
+// logarithms; products of three filter probabilities are summed for up to 6 free states (bindings/sampled.cpp).
 #pragma once
 
 #include <stdint.h>
@@ -34,6 +38,8 @@ struct ChainSums {
 constexpr int64_t sequences_at_once = 16;  // sequences to a piece of work, a multiple of the lanes of every target
 
 using chain_block_kernel = Status(const ChainSums &, int64_t first, double *out, bool &sound);
+
+#define HIDIV_SAMPLED_KERNELS(X) X(chain_block)
 
 // out (n, columns); sound: no probability was too small for this way of computing.
 Status chain_sums(const ChainSums &task, int64_t threads, double *out, bool &sound);

@@ -1,5 +1,5 @@
 // The functions of simd.hpp by name, so that tests can hold them against 50 digits.
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"

@@ -86,9 +86,9 @@ HIDIV_INLINE bool any(I<W> mask) {
 #if defined(__SSE2__)
     if constexpr (W == 2) return _mm_movemask_pd((__m128d)mask) != 0;
 #endif
-    long long found = 0;
-    for (int i = 0; i < W; ++i) found |= mask[i];
-    return found != 0;
+    long long set = 0;
+    for (int i = 0; i < W; ++i) set |= mask[i];
+    return set != 0;
 }
 // Lane s in every lane; s known when compiling where it matters.
 template <int W>

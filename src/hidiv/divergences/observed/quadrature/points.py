@@ -14,13 +14,13 @@ from hidiv.divergences.observed.quadrature.panels import COVERED, FINE, Fineness
 from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable
-from hidiv.recursions.predictive import Points
+from hidiv.recursions.predictive import ObservationPoints
 from hidiv.types import Array
 
 MOST_POINTS = 4096
 
 
-def points(p: Family, q: Family, fineness: Fineness = FINE) -> Points:
+def points(p: Family, q: Family, fineness: Fineness = FINE) -> ObservationPoints:
     """Points for a pair of families; NotApplicable for vectors of continuous numbers."""
     if p.n_features != q.n_features:
         raise NotApplicable("the observations have different numbers of columns")
@@ -42,12 +42,12 @@ def points(p: Family, q: Family, fineness: Fineness = FINE) -> Points:
 
 def _points(
     p: Array, q: Array, weight: Array, apart: Array | None, symbols: bool, log_q: Array | None = None
-) -> Points:
+) -> ObservationPoints:
     with np.errstate(divide="ignore"):
         logs = np.log(q) if log_q is None else log_q
     top = logs.max(axis=0)
     scale = np.where(np.isfinite(top), top, 0.0)
-    return Points(p, q, logs, np.exp(logs - scale), scale, weight, apart, symbols)
+    return ObservationPoints(p, q, logs, np.exp(logs - scale), scale, weight, apart, symbols)
 
 
 def _numbers(p: Family, q: Family, fineness: Fineness) -> tuple[Array, Array]:

@@ -20,7 +20,7 @@ from hidiv.divergences.result import Divergence
 from hidiv.divergences.subject import subject
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.recursions.predictive import Points
+from hidiv.recursions.predictive import ObservationPoints
 from hidiv.types import Array
 
 FINER = Fineness(1e-15, 4.0, 1e-20)
@@ -79,7 +79,7 @@ def _refined(p: Model, q: Model, of: Callable[[_Filter, Model], float]) -> Refin
         if model.n_states > 2 or model.n_groups > 1 or model.n_features != 1:
             raise NotApplicable("quadrature needs one or two states and one number to a node")
 
-    def at(nodes: int, spaces: tuple[Points, Points]) -> tuple[float, float]:
+    def at(nodes: int, spaces: tuple[ObservationPoints, ObservationPoints]) -> tuple[float, float]:
         cross = of(_Filter(_doubled(q), spaces[0], nodes), p)
         return cross - of(_Filter(_doubled(p), spaces[1], nodes), p), SAME * (1.0 + abs(cross))
 
@@ -96,7 +96,7 @@ def _refined(p: Model, q: Model, of: Callable[[_Filter, Model], float]) -> Refin
     return Refined(value, float(error), nodes, len(finer[0].weight))
 
 
-def _spaces(p: Model, q: Model, fineness: Fineness) -> tuple[Points, Points]:
+def _spaces(p: Model, q: Model, fineness: Fineness) -> tuple[ObservationPoints, ObservationPoints]:
     """Points for what p shows, weighed by q and by p itself."""
     cross, own = (points(p.emissions[0], _doubled(m).emissions[0], fineness) for m in (q, p))
     for space in (cross, own):
@@ -115,7 +115,7 @@ def _doubled(model: Model) -> Model:
 class _Filter:
     """The filter of a two-state q at Chebyshev nodes of its predicted log-odds."""
 
-    def __init__(self, q: Model, space: Points, nodes: int) -> None:
+    def __init__(self, q: Model, space: ObservationPoints, nodes: int) -> None:
         move = np.asarray(q.transitions[0])
         if not (move > 0).all():
             raise NotApplicable("transitions of probability zero let the log-odds grow without bound")

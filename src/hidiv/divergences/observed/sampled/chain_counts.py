@@ -11,7 +11,7 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.filters import Filters, Weights, run_backward
 from hidiv.recursions.levels import level_laws
-from hidiv.recursions.predictive import Points
+from hidiv.recursions.predictive import ObservationPoints
 from hidiv.types import Array, IntArray
 
 
@@ -63,7 +63,9 @@ class Counts(NamedTuple):
         return np.concatenate(out)
 
 
-def counts_of(p: Model, q: Model, tree: Tree, spaces: tuple[Points, ...], space_of: IntArray, moves: Array) -> Counts:
+def counts_of(
+    p: Model, q: Model, tree: Tree, spaces: tuple[ObservationPoints, ...], space_of: IntArray, moves: Array
+) -> Counts:
     """Means of all counts, from the laws of p's states node by node."""
     length = len(space_of)
     if len(moves) == 1:

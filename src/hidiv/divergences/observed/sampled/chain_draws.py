@@ -20,7 +20,7 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.chain_sums import chain_sums, node_sums
 from hidiv.recursions.filters import Filters, Weights, carried_difference, run_both
-from hidiv.recursions.predictive import Following, Past, Points, Wanted
+from hidiv.recursions.predictive import Following, ObservationPoints, Past, Wanted
 from hidiv.types import Array, IntArray
 
 CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
@@ -36,7 +36,7 @@ class ChainPair:
     p: Model
     q: Model
     tree: Tree
-    spaces: tuple[Points, ...]
+    spaces: tuple[ObservationPoints, ...]
     space_of: IntArray
 
     @classmethod

@@ -19,7 +19,7 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.filters import Filters, Weights, run_backward, run_both
 from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
-from hidiv.recursions.predictive import Past, Points, Wanted, steps_ahead
+from hidiv.recursions.predictive import ObservationPoints, Past, Wanted, steps_ahead
 from hidiv.types import Array, IntArray
 
 BLOCK = 2048  # steps taken at once
@@ -36,7 +36,7 @@ class Path:
     p: Model
     q: Model
     share: float
-    space: Points | None
+    space: ObservationPoints | None
     rng: np.random.Generator
     state: int | None = None
     filters: list[Array] | None = None
@@ -131,7 +131,7 @@ def paths_of(p: Model, q: Model, streams: list[np.random.Generator]) -> list[Pat
     found = []
     for (share, part), rng in zip(parts, streams, strict=False):
         try:
-            space: Points | None = points(part.emissions[0], q.emissions[0], QUICK)
+            space: ObservationPoints | None = points(part.emissions[0], q.emissions[0], QUICK)
         except NotApplicable:
             space = None
         found.append(Path(part, q, share, space, rng))

@@ -1,4 +1,5 @@
-#include "posterior/posterior_chain.hpp"
+// The posterior divergence of a chain: blocks of steps in scaled doubles, by numbers with exponents where those fail.
+#include "posterior/routes.hpp"
 
 #include <math.h>
 
@@ -8,9 +9,8 @@
 #include <vector>
 
 #include "posterior/padded_tables.hpp"
-#include "posterior/posterior_wide.hpp"
+#include "posterior/wide_sweep.hpp"
 #include "posterior/prepared_rows.hpp"
-#include "posterior/semiring_chain.hpp"
 #include "runtime/targets.hpp"
 
 namespace hidiv {

@@ -1,4 +1,5 @@
-#include "posterior/posterior_wide.hpp"
+// The posterior divergence node by node in numbers that cannot underflow: zeros anywhere, and the profile by node.
+#include "posterior/wide_sweep.hpp"
 
 #include <math.h>
 

@@ -12,7 +12,7 @@
 
 namespace hidiv {
 
-// What the children of one node have said, by state of that node.
+// The product of the messages of one node's children, by state of that node.
 struct Inbox {
     explicit Inbox(int64_t states) : b(size_t(states), Wide(1.0)), b_q(b), ratio(size_t(states), 0.0), inward(ratio) {}
     std::vector<Wide> b, b_q;           // p's message, and q's on the same scale (read only where p has none)

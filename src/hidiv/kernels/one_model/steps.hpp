@@ -1,4 +1,4 @@
-// Expected counts of many trees: what one tree reads and adds to, and the sum over all of them.
+// Steps on one model, compiled for each instruction set: the likelihood of a chain, and the expected counts of a tree.
 #pragma once
 
 #include <stdint.h>
@@ -39,6 +39,12 @@ using expect_tree_kernel = bool(const ExpectTree &, const ExpectSums &, ExpectOu
 using expect_weights_kernel = void(const double *log_weight, int64_t states, int64_t padded, int64_t count,
                                    double *weight, double *top);
 
-#define HIDIV_EXPECTATION_LIST(X) X(expect_padding) X(expect_tree) X(expect_weights)
+// Upward messages b of a chain in blocks of steps, padded as posterior_padding says; G transitions (G, K, padded) by
+// columns.
+using likelihood_steps_kernel = bool(int64_t states, int64_t padded, const double *transition, const double *weight,
+                                     const int32_t *row, const int32_t *which, int64_t count, double *b,
+                                     int64_t &exponent);
+
+#define HIDIV_ONE_MODEL_KERNELS(X) X(likelihood_steps) X(expect_padding) X(expect_tree) X(expect_weights)
 
 }  // namespace hidiv

@@ -60,8 +60,8 @@ HIDIV_INLINE void fill_tile(const Tile &t) {
             }
             if (t.bound) {
                 const Lanes limit = all<native>(t.bound[r]);
-                const auto found = (sum[r][0] <= limit) | (sum[r][1] <= limit) | (sum[r][2] <= limit);
-                if (any<native>((I<native>)found)) t.small[r] = true;
+                const auto below = (sum[r][0] <= limit) | (sum[r][1] <= limit) | (sum[r][2] <= limit);
+                if (any<native>((I<native>)below)) t.small[r] = true;
             }
             continue;
         }

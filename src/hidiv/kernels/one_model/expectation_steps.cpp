@@ -1,5 +1,5 @@
 // Expected counts of one tree: messages up, marginals down, states in the lanes of a vector.
-#include "one_model/expectation.hpp"
+#include "one_model/steps.hpp"
 
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"

@@ -1,4 +1,10 @@
 // Bounds of entropies on a grid of filters, and by contexts; each has its twin in recursions/.
+//
+// Compiled once, for every processor. Which of the two is used is decided in Python (divergences/observed/certified);
+// here each has one route:
+//   belief_grid.cpp   points of the grid, created when first met: one thread, up to `limit` points
+//   grid_sweeps.cpp   sweeps over them: blocks of 512 points over threads from 200,000 terms a sweep on
+//   contexts.cpp      the tree of contexts: its branches of two symbols over threads, depth first, any states
 #pragma once
 
 #include <stdint.h>
@@ -28,8 +34,8 @@ struct BeliefGrid {
     bool complete = true;  // false: more points than the limit
 };
 
-// start (count, K) beliefs, beside[i] the states of p there; ticks ascending from 0 to 1.
-Status belief_grid(const Symbols &p, const Symbols &q, int64_t count, const double *start, const uint64_t *beside,
+// start (count, K) beliefs, start_states[i] the states p may be in there; ticks ascending from 0 to 1.
+Status belief_grid(const Symbols &p, const Symbols &q, int64_t count, const double *start, const uint64_t *start_states,
                    int64_t n_ticks, const double *ticks, int64_t limit, BeliefGrid &out);
 
 // What a sweep reads: G points, their neighbours after each of M symbols (K of them), where p may be.
@@ -59,6 +65,7 @@ struct Contexts {
 };
 
 // Bounds of the cross-entropy rate of q under p in its stationary `law`; `middle` (states of q) weighs its states.
+// 0 and infinity where q has probabilities too small for doubles.
 Status cross_contexts(const Symbols &p, const double *law, const Symbols &q, const double *middle, double threshold,
                       int64_t depth, int64_t limit, Contexts &out);
 // Bounds of the entropy rate of p.

@@ -8,8 +8,8 @@
 
 #include "runtime/memory.hpp"
 #include "posterior/padded_tables.hpp"
-#include "posterior/posterior_tree.hpp"
-#include "posterior/posterior_wide.hpp"
+#include "posterior/routes.hpp"
+#include "posterior/wide_sweep.hpp"
 #include "posterior/prepared_rows.hpp"
 #include "runtime/table.hpp"
 #include "runtime/targets.hpp"
@@ -17,7 +17,7 @@
 namespace hidiv {
 namespace {
 
-// b, ratio, inward of what a node's children have said so far; all zero before the first.
+// b, ratio and inward of the children's messages met so far, node by node; all zero before the first.
 class Records {
 public:
     Records(int64_t count, int64_t padded)
@@ -34,7 +34,7 @@ public:
             std::fill(state + padded_, state + 3 * padded_, 0.0);
         }
     }
-    void say(int64_t parent, const double *message, Gathered &gathered) {
+    void receive(int64_t parent, const double *message, Gathered &gathered) {
         double *record = memory_.get() + parent * 3 * padded_;
         if (record[0] == 0.0) {
             std::copy(message, message + 3 * padded_, record);
@@ -93,7 +93,7 @@ Status posterior_broad_tree(const LawPair &pair, const Places &places, Divergenc
                 gathered.exponent += step.exponent;
                 gathered.ratio.add(step.ratio_out);
                 gathered.value.add(least);
-                records.say(places.parent[u], state.data(), gathered);
+                records.receive(places.parent[u], state.data(), gathered);
                 if (u % look == 0 && interrupted()) return Status::interrupted;
             }
         }

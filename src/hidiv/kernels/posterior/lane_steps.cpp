@@ -1,6 +1,6 @@
 // The recursion of recursions/posterior_sweep.py with an independent node or sequence in each lane: no sums across
 // lanes.
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 
 #include "posterior/lane_rows.hpp"
 #include "simd/simd.hpp"

@@ -1,4 +1,5 @@
-#include "posterior/posterior_batch.hpp"
+// Many chains on several threads, a chain in every lane where states are few and nothing is zero.
+#include "posterior/posterior.hpp"
 
 #include <math.h>
 
@@ -9,10 +10,8 @@
 #include "posterior/lane_tables.hpp"
 #include "posterior/padded_tables.hpp"
 #include "runtime/parallel.hpp"
-#include "posterior/posterior_chain.hpp"
-#include "posterior/posterior_tree.hpp"
-#include "posterior/posterior_wide.hpp"
-#include "posterior/semiring_chain.hpp"
+#include "posterior/routes.hpp"
+#include "posterior/wide_sweep.hpp"
 #include "runtime/targets.hpp"
 
 namespace hidiv {
@@ -28,7 +27,7 @@ public:
         : pair_(pair), places_(places), tables_(tables), rows_(rows), start_(start), results_(results),
           width_(table().lane_count()), step_(pair, places, nullptr) {}
 
-    // Those that need more care are put into left.
+    // The sequences that need another route are appended to left.
     void run(const std::vector<int64_t> &todo, std::vector<int64_t> &left) {
         next_ = 0;
         while (true) {
@@ -151,16 +150,6 @@ struct Alone {
 
 }  // namespace
 
-Status any_posterior(const LawPair &pair, const Places &places, int64_t threads, Divergence &result, double *profile) {
-    if (!profile) {
-        bool declined = true;
-        const Status status = places.parent ? posterior_tree(pair, places, threads, result, declined)
-                                            : posterior_chain(pair, places, result, declined);
-        if (status != Status::done || !declined) return status;
-    }
-    return posterior_wide(pair, places, result, profile);
-}
-
 Status posterior_batch(const LawPair &pair, const Places &places, const int64_t *start, int64_t sequences,
                        int64_t threads, Divergence *results) {
     try {
@@ -190,7 +179,7 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
             }
             for (int64_t i : left) {
                 const Alone each(pair, places, start[i], start[i + 1]);
-                const Status status = any_posterior(each.pair, each.places, 1, results[i], nullptr);
+                const Status status = posterior_divergence(each.pair, each.places, 1, results[i], nullptr);
                 results[i].beyond = status == Status::beyond;
                 if (status != Status::done && status != Status::beyond) return status;
             }

@@ -14,11 +14,11 @@ from hidiv.recursions.posterior_sweep import Posterior, posterior_value
 from hidiv.recursions.tables import Law, PairTables
 from hidiv.types import Array, IntArray
 
-BEYOND = -2  # the compiled kernel's word, in place of p's failing node, for a sequence out of its range
+BEYOND = -2  # stands in place of p's failing node for a sequence out of the compiled kernel's range
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class PosteriorBatch:
     """Results of m sequences, as `posterior_sequences` gives them: numbers (m, 3) and places (m, 5)."""
 
     numbers: Array
@@ -45,20 +45,20 @@ class Batch:
         return Posterior(value, log_p, log_q)
 
 
-def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: int = 0) -> Batch:
+def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: int = 0) -> PosteriorBatch:
     """All sequences; sequence i holds the nodes start[i]..start[i+1]-1 of a layout without parents.
 
     threads: 0 for all processors; the numbers are the same, bit for bit, whatever it is.
     """
     places, laws = layout.places, (pair.p.arrays, pair.q.arrays, pair.ratios)
-    numbers, found = posterior_sequences(start, places, *laws, pair.residual, threads)
-    for i in np.flatnonzero(found[:, 3] == BEYOND):
-        numbers[i], found[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual)
+    numbers, outcomes = posterior_sequences(start, places, *laws, pair.residual, threads)
+    for i in np.flatnonzero(outcomes[:, 3] == BEYOND):
+        numbers[i], outcomes[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual)
     rows = layout.rows(np.arange(layout.n_nodes))
     for side, tables in ((1, pair.p), (2, pair.q)):
         if tables.shift is not None:
             numbers[:, side] += np.add.reduceat(tables.shift[rows], start[:-1])
-    return Batch(numbers, found)
+    return PosteriorBatch(numbers, outcomes)
 
 
 @kernel
@@ -68,16 +68,16 @@ def posterior_sequences(
     """(m, 3): value, both log-likelihoods; (m, 5): infinite place, failing nodes of p and q, -1 where there is none."""
     if places[0] is not None:
         raise ValueError("sequences are chains and have no parents")
-    values, found = np.full((len(start) - 1, 3), np.nan), np.full((len(start) - 1, 5), -1, dtype=np.int64)
+    values, outcomes = np.full((len(start) - 1, 3), np.nan), np.full((len(start) - 1, 5), -1, dtype=np.int64)
     for i, (first, end) in enumerate(itertools.pairwise(start)):
-        values[i], found[i] = _one_sequence(first, end, places, p, q, ratio, residual)
-    return values, found
+        values[i], outcomes[i] = _one_sequence(first, end, places, p, q, ratio, residual)
+    return values, outcomes
 
 
 def _one_sequence(
     first: int, end: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None
 ) -> tuple[list[float], list[int]]:
-    """One line of each of the two tables."""
+    """One row of each of the two arrays of `posterior_sequences`."""
     _, transition_of, row_of = places
     rows = np.arange(first, end) if row_of is None else row_of[first:end]
     part = None, None if transition_of is None else transition_of[first:end], rows

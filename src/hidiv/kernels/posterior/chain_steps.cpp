@@ -2,7 +2,7 @@
 //
 // Nothing is checked inside a block of steps; extremes are kept and looked at afterwards, and the block is redone by
 // the caller (a longer polynomial, or numbers with exponents) when they were passed.
-#include "posterior/posterior_steps.hpp"
+#include "posterior/steps.hpp"
 
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"

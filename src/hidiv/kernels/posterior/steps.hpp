@@ -1,5 +1,6 @@
-// Steps of the posterior divergence along a chain, rows of the transition in the lanes of a vector.
-// All tables are padded to whole vectors: row r >= K repeats row 0, state s >= K has weight 0.
+// Steps of the posterior divergence, compiled for each instruction set: along a chain with rows of the transition in
+// the lanes of a vector (tables padded to whole vectors: row r >= K repeats row 0, state s >= K has weight 0), and with
+// a node or a sequence in every lane.
 #pragma once
 
 #include <stdint.h>
@@ -44,11 +45,6 @@ using posterior_padding_kernel = int64_t(int64_t states);
 using posterior_steps_kernel = int(int tier, const StepTables &, const StepRows &, const int32_t *row,
                                    const int32_t *which, int64_t count, StepState &);
 
-// One model: b alone, with the same padding; G transitions (G, K, padded) by columns.
-using likelihood_steps_kernel = bool(int64_t states, int64_t padded, const double *transition, const double *weight,
-                                     const int32_t *row, const int32_t *which, int64_t count, double *b,
-                                     int64_t &exponent);
-
 // weight_q (R, padded): weight times e^ratio. false: out of range, the state is left alone.
 using semiring_steps_kernel = bool(const StepTables &, const StepRows &, const int32_t *row, const int32_t *which,
                                    int64_t count, SemiringState &);
@@ -92,7 +88,7 @@ using lane_count_kernel = int();
 using posterior_lanes_kernel = bool(const StepTables &, const LaneRows &, const int64_t *node, int64_t count,
                                     LaneState &);
 
-// b, ratio and inward of what a node's children have said so far, all zero before the first; two states fill a cache
+// b, ratio and inward of the children's messages met so far, all zero before the first; two states fill a cache
 // line.
 constexpr int64_t lane_record(int64_t states) { return states == 2 ? 8 : 3 * states; }
 struct TreeNodes {
@@ -107,13 +103,10 @@ struct TreeSums {
 using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const TreeNodes &, int64_t first,
                                     int64_t last, TreeSums &);
 
-// 0 exp, 1 to 3 log1p of any x >= 0, up to 2^-12, up to 0.0085, 4 to 6 phi within 2^-6, 2^-3, 1; false for any other.
-using elementary_kernel = bool(int which, const double *x, int64_t n, double *out);
-
 // clang-format off
-#define HIDIV_INFERENCE_LIST(X) \
-    X(posterior_padding) X(posterior_steps) X(likelihood_steps) X(semiring_steps) X(weigh_rows) X(lane_count) \
-    X(posterior_lanes) X(posterior_nodes) X(elementary)
+#define HIDIV_POSTERIOR_KERNELS(X) \
+    X(posterior_padding) X(posterior_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) \
+    X(posterior_nodes)
 // clang-format on
 
 }  // namespace hidiv

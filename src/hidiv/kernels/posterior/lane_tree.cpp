@@ -1,4 +1,5 @@
-#include "posterior/posterior_tree.hpp"
+// The posterior divergence of a listed tree of few states, a node in every lane.
+#include "posterior/routes.hpp"
 
 #include <math.h>
 
@@ -10,7 +11,7 @@
 #include "posterior/lane_tables.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/parallel.hpp"
-#include "posterior/posterior_wide.hpp"
+#include "posterior/wide_sweep.hpp"
 #include "runtime/targets.hpp"
 
 namespace hidiv {
@@ -68,9 +69,9 @@ int64_t last_parent(const Places &places) {
 
 }  // namespace
 
-Status posterior_tree(const LawPair &pair, const Places &places, int64_t threads, Divergence &result, bool &declined) {
+Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t threads, Divergence &result,
+                           bool &declined) {
     declined = true;
-    if (pair.states < 2 || pair.states > most_lane_states) return posterior_broad_tree(pair, places, result, declined);
     try {
         const LaneTables tables(pair);
         if (!tables.positive) return Status::done;

@@ -1,4 +1,4 @@
-"""KL of two rows given by logarithms and by their accurate log-ratio: every posterior term comes from it."""
+"""KL of two rows given by logarithms and by their accurate log-ratio: the local term of every posterior divergence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def log_sum(term: Array) -> Array:
 
 
 def exact_sum(parts: Array) -> float:
-    """The sum of all numbers, rounded once; infinite where no number holds it."""
+    """The sum of all numbers, rounded once; infinite where it overflows."""
     try:
         return fsum(parts)
     except OverflowError:

@@ -17,15 +17,15 @@ from hidiv.types import Array, IntArray
 
 Structure = tuple[IntArray, IntArray, IntArray, Array, IntArray]
 
-SETTLED = 1e-14  # change of a turn's gain below which a long chain only adds the same again
+SETTLED = 1e-14  # change of a turn's gain below which every further turn of a long chain adds the same
 EPS = float(np.finfo(np.float64).eps)
 
 
 class Own(NamedTuple):
-    """What each model says of itself: the terms own(a) turn by turn, and the root's."""
+    """Each model compared with itself: the terms own(a) turn by turn, and that of the root."""
 
     start: IntArray  # (C + 1,): where the turns of each kind of subtree begin
-    terms: Array  # (m, turns, K); later turns than those listed are like the last
+    terms: Array  # (m, turns, K); turns after the listed ones equal the last
     root: Array  # (m,)
 
 
@@ -68,6 +68,7 @@ def _of(table: Array, group: int) -> Array:
 
 
 def _against_itself(rows: Array, value: Array) -> tuple[Array, Array]:
+    """Messages (m, K, K) less their diagonal, and the diagonal (m, K)."""
     both = mixed(rows, rows, value)
     diagonal = np.diagonal(both, axis1=-2, axis2=-1)
     with np.errstate(invalid="ignore"):

@@ -1,0 +1,93 @@
+// The posterior divergence: arrays checked, kernels run without the lock. None where the numbers are out of a kernel's
+// range; its twin answers then.
+#include <algorithm>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/laws.hpp"
+#include "posterior/posterior.hpp"
+#include "runtime/targets.hpp"
+
+namespace nb = nanobind;
+
+namespace hidiv {
+namespace {
+
+LawPair check_pair(const LawArrays &p, const LawArrays &q, const LawArrays &ratio,
+                   const std::optional<Rows> &residual) {
+    const size_t states = std::get<0>(p).shape(0), transitions = std::get<1>(p).shape(0),
+                 rows = std::get<2>(p).shape(0);
+    LawPair pair{};
+    pair.states = int64_t(states);
+    pair.transitions = int64_t(transitions);
+    pair.rows = int64_t(rows);
+    pair.p = check_law(p, states, transitions, rows);
+    pair.q = check_law(q, states, transitions, rows);
+    const Law ratios = check_law(ratio, states, transitions, rows);
+    pair.initial_ratio = ratios.initial;
+    pair.transition_ratio = ratios.transition;
+    pair.weight_ratio = ratios.log_weight;
+    if (residual) {
+        require(residual->shape(0) == rows && residual->shape(1) == states, "residual must have shape (R, K)");
+        pair.residual = residual->data();
+    }
+    return pair;
+}
+
+nb::object posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
+                     const LawArrays &ratio, const std::optional<Rows> &residual, bool by_node, int64_t threads) {
+    const LawPair pair = check_pair(p, q, ratio, residual);
+    const Places places = check_places(n, nodes, pair.transitions, pair.rows);
+    Out<double> profile({size_t(n)}, by_node ? unset : nullptr);
+    Divergence result;
+    if (run([&] { return posterior_divergence(pair, places, threads, result, profile.data()); }) == Status::beyond)
+        return nb::none();
+    return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q, profile.array(),
+                          nb::make_tuple(result.infinite[0], result.infinite[1], result.infinite[2]),
+                          result.impossible_p, result.impossible_q);
+}
+
+nb::object posterior_sequences(const Indices &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
+                               const LawArrays &ratio, const std::optional<Rows> &residual, int64_t threads) {
+    const LawPair pair = check_pair(p, q, ratio, residual);
+    require(start.shape(0) > 0, "start must not be empty");
+    const size_t sequences = start.shape(0) - 1;
+    const int64_t *first = start.data();
+    const Places places = check_places(first[sequences], nodes, pair.transitions, pair.rows);
+    require(!places.parent, "sequences are chains and have no parents");
+    bool good = first[0] == 0;
+    for (size_t i = 0; i < sequences; ++i) good &= first[i] < first[i + 1];
+    require(good, "start must begin with 0 and increase");
+    std::vector<Divergence> results(sequences);
+    run([&] { return posterior_batch(pair, places, first, int64_t(sequences), threads, results.data()); });
+    Out<double> values({sequences, 3});
+    Out<int64_t> outcomes({sequences, 5});
+    for (size_t i = 0; i < sequences; ++i) {
+        const Divergence &each = results[i];
+        const double numbers[3] = {each.value, each.log_likelihood_p, each.log_likelihood_q};
+        const int64_t where[5] = {each.infinite[0], each.infinite[1], each.infinite[2],
+                                  each.beyond ? -2 : each.impossible_p, each.impossible_q};
+        std::copy(numbers, numbers + 3, values.data() + 3 * i);
+        std::copy(where, where + 5, outcomes.data() + 5 * i);
+    }
+    return nb::make_tuple(values.array(), outcomes.array());
+}
+
+nb::object elementary(int which, const Vector &x) {
+    Out<double> out({x.shape(0)});
+    require(table().elementary(which, x.data(), int64_t(x.shape(0)), out.data()), "which must be 0..7");
+    return out.array();
+}
+
+}  // namespace
+
+void bind_posterior(nb::module_ &m) {
+    m.def("posterior_value", &posterior, nb::arg("n_nodes"), as_is("places"), as_is("p"), as_is("q"), as_is("ratio"),
+          as_is("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
+    m.def("posterior_sequences", &posterior_sequences, as_is("start"), as_is("places"), as_is("p"), as_is("q"),
+          as_is("ratio"), as_is("residual").none(), nb::arg("threads") = 0);
+    m.def("elementary", &elementary, nb::arg("which"), as_is("x"));
+}
+
+}  // namespace hidiv
