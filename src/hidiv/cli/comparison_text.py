@@ -17,7 +17,7 @@ Beside = dict[str, "Divergence"]  # Monte Carlo estimates by the quantity they e
 
 def in_words(p: Model, found: Comparison, beside: Beside | None = None) -> str:
     """The results as a table, the chain rule below it, then what is infinite, what is missing and what each means."""
-    from hidiv.divergences.comparison import MEANINGS
+    from hidiv.divergences.quantities import MEANINGS
 
     beside = beside or {}
     lines = [found.subject, "", table(_rows(p, found, beside))]
