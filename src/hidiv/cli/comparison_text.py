@@ -71,6 +71,8 @@ def divergence_row(label: str, found: Divergence) -> Row:
     said = f"{found.measure}, {found.status}"
     if found.std_error is not None:
         said += f", standard error {found.std_error:.2g}"
+    elif found.error is not None:
+        said += f", error about {found.error:.2g}"
     elif found.status == "certified" and not found.infinite and found.lower is not None and found.upper is not None:
         said += f" within {(found.upper - found.lower) / 2:.2g}"
     return label, found.value, said

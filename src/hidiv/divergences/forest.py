@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.infinite import SMOOTHED
 from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.quantities import STATUSES
 from hidiv.divergences.result import Detail, Divergence, Parts
@@ -155,7 +156,7 @@ def _bounds(weighted: list[tuple[float, Divergence]]) -> tuple[float | None, flo
 
 
 def _notes(forest: Forest, results: list[Divergence], total: float) -> list[str]:
-    """What the trees add up to, how many of them have which status, and the notes of a single kind of tree."""
+    """What the trees add up to, how many of them have which status, and the notes they have in common."""
     size = forest.n_nodes
     each = "" if isinf(size) else f", {total / size:.10g} per node"
     notes = [f"independent trees add up: {total:.10g} in all, {total / len(forest):.10g} per tree{each}"]
@@ -163,7 +164,9 @@ def _notes(forest: Forest, results: list[Divergence], total: float) -> list[str]
     if sum(count > 0 for count in counts.values()) > 1:
         kinds = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
         notes.append(f"of {len(results)} different trees {kinds}")
-    return notes + (list(dict.fromkeys(results[0].notes)) if len(results) == 1 else [])
+    if len(results) == 1:
+        return [*notes, *results[0].notes]
+    return [*notes, SMOOTHED] if any(SMOOTHED in one.notes for one in results) else notes
 
 
 def _parts(results: list[Divergence], weights: Array) -> Parts | None:

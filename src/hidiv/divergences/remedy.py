@@ -1,4 +1,4 @@
-"""The note on infinite observed divergences that says how to get finite ones."""
+"""What can be done about an infinite observed divergence, for models that no pair was made of."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 from hidiv.divergences import infinite
+from hidiv.divergences.infinite import SMOOTHED as SMOOTHED
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
+from hidiv.models.model import Model
 
 Function = TypeVar("Function", bound=Callable[..., Divergence])
+
+
+def smoothing_helps(p: Model, q: Model) -> bool:
+    """Whether all that p shows is within the support of a smoothed q."""
+    return Pair.models(p, q).once(infinite.smoothing_helps)
 
 
 def advised(function: Function) -> Function:

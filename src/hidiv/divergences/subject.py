@@ -3,4 +3,3 @@
 from __future__ import annotations
 
 from hidiv.divergences.pair import subject as subject
-from hidiv.divergences.pair import tree_in_words as on  # noqa: F401

@@ -22,11 +22,11 @@ def every_order(costs: Costs) -> IntArray:
     In lexicographic order.
     """
     orders = np.array(list(permutations(range(len(costs.finite.linear)))), dtype=np.int64)
-    weighed = costs.of_orders(orders)
-    fewest = weighed.infinite == weighed.infinite.min()
-    room = CLOSE * weighed.rounding
-    least = (weighed.finite + room)[fewest].min()
-    return np.asarray(orders[fewest & (weighed.finite - room <= least)])
+    each = costs.of_orders(orders)
+    fewest = each.infinite == each.infinite.min()
+    room = CLOSE * each.rounding
+    least = (each.finite + room)[fewest].min()
+    return np.asarray(orders[fewest & (each.finite - room <= least)])
 
 
 def best_found(costs: Costs) -> IntArray:
