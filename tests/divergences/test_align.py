@@ -9,6 +9,7 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.alignment.relabelling_costs import Costs
+from hidiv.divergences.pair import Pair
 from hidiv.errors import IncompatibleModels
 
 TREES = {
@@ -173,7 +174,7 @@ def test_nine_states_are_searched_and_the_best_is_found(seed, zeros):
     p, q = drawn(rng, 9), drawn(rng, 9, zeros)
     found = hd.align(p, q, 50)
     orders = np.array(list(permutations(range(9))))
-    infinite, finite, _ = Costs.of(p, q, hd.Tree.chain(50)).of_orders(orders)
+    infinite, finite, _ = Costs.of(Pair.of(p, q, 50)).of_orders(orders)
     best = orders[np.lexsort((finite, infinite))[0]]
     assert found.infinite == infinite.min()
     assert found.finite / 50 >= finite[infinite == infinite.min()].min() * (1 - 1e-12)
@@ -200,7 +201,7 @@ def test_what_an_exchange_adds():
     """The quick difference against the two costs it is the difference of."""
     rng = np.random.default_rng(3)
     for zeros in (False, True):
-        costs = Costs.of(drawn(rng, 6, zeros), drawn(rng, 6, zeros), hd.Tree.chain(9))
+        costs = Costs.of(Pair.of(drawn(rng, 6, zeros), drawn(rng, 6, zeros), 9))
         for part in (costs.finite, costs.infinite):
             order = rng.permutation(6)
             added, before = part.exchanges(order), assigned(part, order)

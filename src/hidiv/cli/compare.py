@@ -85,7 +85,8 @@ def compare(
 
 def estimates(p: Model, q: Model, tree: Any, values: Any, found: Comparison, samples: int) -> dict[str, Divergence]:
     """The paper's plain Monte Carlo for each quantity there is a value of; at an interrupt, of the draws so far."""
-    from hidiv.divergences.montecarlo import Quantity, montecarlo
+    from hidiv.divergences.montecarlo import montecarlo
+    from hidiv.divergences.quantities import Quantity
 
     results: dict[str, Divergence] = {}
     on = len(values) if tree is None and values is not None else tree

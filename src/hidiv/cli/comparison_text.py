@@ -17,7 +17,7 @@ Beside = dict[str, "Divergence"]  # Monte Carlo estimates by the quantity they e
 
 def in_words(p: Model, found: Comparison, beside: Beside | None = None) -> str:
     """The results as a table, the chain rule below it, then what is infinite, what is missing and what each means."""
-    from hidiv.divergences.comparison import MEANINGS
+    from hidiv.divergences.quantities import MEANINGS
 
     beside = beside or {}
     lines = [found.subject, "", table(_rows(p, found, beside))]
@@ -71,6 +71,8 @@ def divergence_row(label: str, found: Divergence) -> Row:
     said = f"{found.measure}, {found.status}"
     if found.std_error is not None:
         said += f", standard error {found.std_error:.2g}"
+    elif found.error is not None:
+        said += f", error about {found.error:.2g}"
     elif found.status == "certified" and not found.infinite and found.lower is not None and found.upper is not None:
         said += f" within {(found.upper - found.lower) / 2:.2g}"
     return label, found.value, said

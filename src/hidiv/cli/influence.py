@@ -31,7 +31,7 @@ def influence(model: str, data: str, tree_text: str | None, as_json: bool, unit:
     Example:
       hidiv influence rain.json --data x.csv
     """
-    from hidiv.divergences.result import UNITS
+    from hidiv.divergences.quantities import UNITS
     from hidiv.inference.influence import influence as influence_of
 
     values = read_data(data)

@@ -1,1 +1,19 @@
-"""The quantities: what is compared, what the number means, what infinity says."""
+"""Divergences of two models: what is compared, how far the number can be trusted, why it is infinite.
+
+Everything goes through a `Pair`, the two models on a tree, checked once; what several quantities need is a function of
+the pair, whose result `pair.once` keeps.
+
+    pair.py             Pair: models adapted and checked against the tree; what is computed once
+    comparable.py       checks that two models can be compared at all
+    quantities.py       names, meanings, statuses, units and JSON version of the quantities
+    result.py           Divergence and its Parts; numeric.py lets it be used as a number, saved.py checks its files
+    infinite.py         the one place that builds an infinite divergence, with reasons and remedy
+    joint/              the joint divergence, its rate, Do's bound, Renyi orders, inward quantities
+    posterior/          the posterior divergence, in batches, and its expectation
+    observed/           the observed divergence and its rate
+    alignment/          the order of q's states that fits p best
+    compare.py          all of them side by side; comparison.py holds the result
+    montecarlo.py       the plain estimate of any of the three
+    forest.py           several independent trees, whose divergences add up
+    telling_apart/      how many observations tell two models apart
+"""

@@ -1,4 +1,4 @@
-"""Whether two models can be compared, and the sentence when they cannot."""
+"""Checks that two models can be compared; each refusal is one sentence that says what differs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_same_states(p: Model, q: Model, quantity: str) -> None:
-    """Joint and posterior divergences pair states by label, so their number must agree."""
+    """Refuse different numbers of states: joint and posterior divergences pair states by their labels."""
     if p.n_states != q.n_states:
         refuse(
             IncompatibleModels,
@@ -25,14 +25,14 @@ def check_same_states(p: Model, q: Model, quantity: str) -> None:
 
 
 def check_observations(p: Model, q: Model) -> None:
-    """Models of the same observations: symbols, counts, numbers, angles, column by column."""
+    """Refuse models of different observations: symbols, counts, numbers or angles, column by column."""
     for one in p.emissions:
         for two in q.emissions:
             if columns(one) != columns(two):
                 refuse(
                     IncompatibleModels,
                     "emission",
-                    f"p shows {_said(one)} and q shows {_said(two)}",
+                    f"p shows {_in_words(one)} and q shows {_in_words(two)}",
                     remedy="compare models of the same observations",
                 )
 
@@ -56,15 +56,16 @@ def columns(family: Family) -> list[str]:
     return [kinds.get(family.name, "numbers")] * family.n_features
 
 
-def _said(family: Family) -> str:
-    found = columns(family)
-    if len(found) < 2:
-        return found[0] if found else "nothing"
-    return f"{len(found)} columns of {' and '.join(sorted(set(found)))}"
+def _in_words(family: Family) -> str:
+    """What a family shows: "counts", or "3 columns of counts and numbers"."""
+    kinds = columns(family)
+    if len(kinds) < 2:
+        return kinds[0] if kinds else "nothing"
+    return f"{len(kinds)} columns of {' and '.join(sorted(set(kinds)))}"
 
 
 def check_length(p: Model, q: Model, until_end: bool) -> None:
-    """Models with `end` live on chains of random length, models without on a tree."""
+    """Refuse models with `end` on a tree of known size, and models without it until the end."""
     _check_symbols(p, q)
     if (p.end is None) != (q.end is None):
         with_end, without = ("p", "q") if p.end is not None else ("q", "p")
@@ -91,7 +92,7 @@ def check_length(p: Model, q: Model, until_end: bool) -> None:
 
 
 def _check_symbols(p: Model, q: Model) -> None:
-    """Symbols that have names in both models must have the same ones: numbers alone would pair the wrong symbols."""
+    """Refuse symbols with different names in the two models: by number, the wrong ones would be paired."""
     for one, two in zip(p.symbol_names or (), q.symbol_names or (), strict=False):
         if one is not None and two is not None and one != two:
             rule = f"p has the symbols {listed(one)} and q has {listed(two)}"

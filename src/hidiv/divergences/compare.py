@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isinf
 from typing import Any
 
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, number
-from hidiv.divergences.alignment.align import align
-from hidiv.divergences.comparable import check_length, closed
+from hidiv.divergences.alignment.align import alignment
+from hidiv.divergences.comparable import closed
 from hidiv.divergences.comparison import Comparison, Rates
 from hidiv.divergences.forest import Forest, as_forest, is_forest, over_forest
-from hidiv.divergences.joint.do_bound import do_bound
-from hidiv.divergences.joint.kl import joint_kl, joint_kl_rate, too_large
+from hidiv.divergences.joint.do_bound import bound
+from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
+from hidiv.divergences.pair import Pair
 from hidiv.divergences.posterior.expected import expected_posterior
-from hidiv.divergences.posterior.kl import posterior_kl
+from hidiv.divergences.posterior.kl import posterior_of
 from hidiv.divergences.result import Divergence
-from hidiv.divergences.subject import subject
 from hidiv.errors import IncompatibleModels, InvalidTree, OutOfRange, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
@@ -28,9 +29,10 @@ from hidiv.models.until_end import UNTIL_END, UntilEnd
 from hidiv.progress import Progress, Wanted, reported
 
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
+DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
 INTERRUPTED = "it was interrupted"
 OPEN = "these families have no divergence in closed form"
-DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
+BY_STATES = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")  # need states paired by labels
 
 
 @reported
@@ -44,15 +46,48 @@ def compare(
     max_seconds: float | None = 5.0,
     progress: Wanted = None,  # for @reported
 ) -> Comparison:
-    """The divergences of two models side by side, with the chain rule that ties them (definitions (5.1)).
+    """Divergences of two models side by side, with the chain rule that ties them together.
 
-    joint = observed + expected_posterior; the joint one as labelled and with q's states aligned to p's, by its parts;
-    the posterior one where there is `evidence`; Do's bound on the observed one; the rates of endless chains. What is
-    not defined (joint and posterior for different numbers of states, ...) is None, and `undefined` says why. A list of
-    trees or lengths is a forest of independent trees, whose divergences add up. Without a tree, that of the evidence;
-    without evidence too, the rates alone. `seed` and `max_seconds` are for the observed divergence where it is an
-    estimate or searched for. Infinite quantities are named in `infinite`.
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models.
+    tree : Tree, int, UNTIL_END or list, optional
+        The tree, or the length of a chain; a list of trees or lengths is a forest of independent trees, whose
+        divergences add up. When left out, the tree of the evidence; without evidence, UNTIL_END for models with end
+        probabilities, and the rates alone for others.
+    evidence : Evidence or array, optional
+        What is known, for the posterior divergence.
+    seed : int or Generator, default 0
+        The seed of draws, where the observed divergence is an estimate.
+    max_seconds : float or None, default 5.0
+        How long to search for, or estimate, the observed divergence and then its rate; None for no limit.
+    progress : bool or callable, optional
+        Whether to show progress, or a function that is called with it.
 
+    Returns
+    -------
+    Comparison
+        The joint divergence as labelled and with q's states aligned to p's; the observed and the expected posterior
+        one; the posterior one given the evidence; Do's bound; the rates along an endless chain. What is not defined
+        (joint and posterior for different numbers of states, ...) is None, and `.undefined` says why. `.infinite` names
+        what is infinite.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the models have different observations, or do not belong on the tree.
+    InvalidTree
+        Where a tree is needed and there is none, or evidence comes with several trees.
+    ImpossibleEvidence
+        Where either model cannot produce the evidence.
+
+    Notes
+    -----
+    joint = observed + expected_posterior, definitions (5.1).
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
@@ -67,35 +102,52 @@ def compare(
     if max_seconds is not None:
         number("max_seconds", max_seconds, endless=True)
     p, q = as_models(p, q)
-    on = _tree(p, q, tree, evidence)
-    check_length(p, q, until_end=isinstance(on, UntilEnd))
-    about = f"{subject(p, q)} {on}" if isinstance(on, Forest) else subject(p, q, on)
+    place = _tree(p, q, tree, evidence)
+    if isinstance(place, Forest):
+        pair = Pair.of(p, q, place.trees[0])
+        return compare_pair(pair, forest=place, seed=seed, max_seconds=max_seconds)
+    return compare_pair(Pair.of(p, q, place), evidence=evidence, seed=seed, max_seconds=max_seconds)
+
+
+def compare_pair(
+    pair: Pair,
+    *,
+    forest: Forest | None = None,
+    evidence: Any = None,
+    seed: Seed = 0,
+    max_seconds: float | None = 5.0,
+) -> Comparison:
+    """The comparison of a pair on its tree, or on all trees of a forest it is on one of."""
     undefined: dict[str, str] = {}
-    found: dict[str, Any] = {}
-    if on is None:
-        undefined["joint"] = "there is no tree and no evidence, so only the rates of endless chains are told"
+    results: dict[str, Any] = {}
+    if pair.tree is None:
+        undefined["joint"] = "there is no tree and no evidence, so that only the rates of endless chains are defined"
     # Exact quantities come first and are quick; an interrupt of what searches or draws keeps them.
-    elif p.n_states == q.n_states:
-        found |= _paired(p, q, on, evidence, undefined)
+    elif reason := _unpaired(pair):
+        undefined |= {name: reason for name in BY_STATES if name != "posterior" or evidence is not None}
+    elif forest is not None:
+        results |= _by_states_on_forest(pair, forest, undefined)
     else:
-        names = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")
-        undefined |= {name: _unpaired(p, q) for name in names if name != "posterior" or evidence is not None}
+        results |= _by_states(pair, evidence, undefined)
     try:
-        with Progress("comparing") as bar:
-            if on is not None:
-                found |= _beside(found.get("joint"), _observed(p, q, on, seed, max_seconds, undefined), undefined)
-            bar.show(0.5, "the observed divergence")
-            found["rates"] = _rates(p, q, seed, max_seconds, undefined)
-            bar.show(1.0, "the rates")
+        with Progress("comparing") as progress:
+            if pair.tree is not None:
+                observed = _observed(pair, forest, seed, max_seconds, undefined)
+                results |= {"observed": observed}
+                results |= _expected_posterior(results.get("joint"), observed, undefined)
+            progress.show(0.5, "the observed divergence")
+            results["rates"] = _rates(pair, seed, max_seconds, undefined)
+            progress.show(1.0, "the rates")
     except KeyboardInterrupt:
         for name in ("observed", "expected_posterior", "rates"):
-            if name not in found and (on is not None or name == "rates"):
+            if name not in results and (pair.tree is not None or name == "rates"):
                 undefined.setdefault(name, INTERRUPTED)
-    return Comparison(about, p.name, q.name, undefined=undefined, **found)
+    about = pair.subject if forest is None else f"{Pair.models(pair.p, pair.q).subject} {forest}"
+    return Comparison(about, pair.p.name, pair.q.name, undefined=undefined, **results)
 
 
 def _tree(p: Model, q: Model, tree: Any, evidence: Any) -> Tree | Forest | UntilEnd | None:
-    """The tree or trees asked for, or that of the evidence, or until the end for models that have one."""
+    """The tree or trees asked for, or that of the evidence, or UNTIL_END for models with end probabilities."""
     if isinstance(tree, UntilEnd):
         return tree
     if is_forest(tree):
@@ -113,64 +165,74 @@ def _tree(p: Model, q: Model, tree: Any, evidence: Any) -> Tree | Forest | Until
     return None
 
 
-def _beside(joint: Divergence | None, observed: Divergence | None, undefined: dict[str, str]) -> dict[str, Any]:
-    """The observed divergence and what it leaves of the joint one."""
-    if joint is not None and observed is not None:
-        return {
-            "observed": observed,
-            "expected_posterior": _remainder(joint, observed, undefined, "expected_posterior"),
-        }
-    undefined.setdefault("expected_posterior", "it is joint - observed, and one of them is not there")
-    return {"observed": observed}
+def _unpaired(pair: Pair) -> str | None:
+    """Why quantities that pair states by their labels are not defined; None where they are."""
+    if not pair.same_states:
+        counts = f"{pair.p.n_states} and {pair.q.n_states}"
+        return f"the models have {counts} states, and states are paired by their labels"
+    return None if closed(pair.p, pair.q) else OPEN
 
 
-def _paired(
-    p: Model, q: Model, tree: Tree | Forest | UntilEnd, evidence: Any, undefined: dict[str, str]
-) -> dict[str, Any]:
-    """What needs states paired by their labels."""
-    if not closed(p, q):
-        names = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")
-        undefined |= {name: OPEN for name in names if name != "posterior" or evidence is not None}
-        return {}
-    found: dict[str, Any] = {"joint_per_node": joint_kl(p, q, tree, per_node=True)}
+def _by_states(pair: Pair, evidence: Any, undefined: dict[str, str]) -> dict[str, Any]:
+    """The quantities that pair states by their labels."""
+    results: dict[str, Any] = {"joint_per_node": pair.once(joint_per_node)}
     try:
-        found["joint"] = joint_kl(p, q, tree)
-        if isinstance(tree, Forest):
-            undefined["joint_aligned"] = "states are aligned on one tree at a time"
-            found["do_bound"] = over_forest(tree, lambda one: do_bound(p, q, one))
-            return found
-        alignment = align(p, q, tree)
-        found |= {"alignment": alignment, "joint_aligned": joint_kl(p, q.relabel(alignment.permutation), tree)}
-        if isinstance(tree, Tree):
-            found["do_bound"] = do_bound(p, q, tree)
+        results["joint"] = pair.once(joint)
+        results["alignment"] = pair.once(alignment)
+        results["joint_aligned"] = pair.relabelled(results["alignment"].permutation).once(joint)
+        if isinstance(pair.tree, Tree):
+            results["do_bound"] = pair.once(bound)
         else:
             undefined["do_bound"] = "Do's formulas need a tree of known size"
     except OutOfRange as error:
-        undefined |= {name: str(error) for name in ("joint", "joint_aligned", "do_bound") if name not in found}
+        undefined |= {name: str(error) for name in ("joint", "joint_aligned", "do_bound") if name not in results}
     if evidence is not None:
-        found["posterior"] = posterior_kl(p, q, evidence, tree if isinstance(tree, Tree) else None)
-    return found
+        results["posterior"] = posterior_of(pair, evidence, pair.tree if isinstance(pair.tree, Tree) else None)
+    return results
+
+
+def _by_states_on_forest(pair: Pair, forest: Forest, undefined: dict[str, str]) -> dict[str, Any]:
+    """The same summed over independent trees."""
+
+    def summed(work: Callable[[Pair], Divergence], per_node: bool = False) -> Divergence:
+        return over_forest(forest, lambda tree: pair.on(tree).once(work), per_node=per_node)
+
+    undefined["joint_aligned"] = "states are aligned on one tree at a time"
+    results = {"joint_per_node": summed(joint, per_node=True)}
+    try:
+        return results | {"joint": summed(joint), "do_bound": summed(bound)}
+    except OutOfRange as error:
+        undefined |= dict.fromkeys(("joint", "do_bound"), str(error))
+        return results
+
+
+def _expected_posterior(
+    joint: Divergence | None, observed: Divergence | None, undefined: dict[str, str]
+) -> dict[str, Any]:
+    """What the observed divergence leaves of the joint one."""
+    if joint is None or observed is None:
+        undefined.setdefault("expected_posterior", "it is joint - observed, and one of them is not there")
+        return {}
+    return {"expected_posterior": _remainder(joint, observed, undefined, "expected_posterior")}
 
 
 def _observed(
-    p: Model, q: Model, tree: Tree | Forest | UntilEnd, seed: Seed, seconds: float | None, undefined: dict[str, str]
+    pair: Pair, forest: Forest | None, seed: Seed, seconds: float | None, undefined: dict[str, str]
 ) -> Divergence | None:
-    if isinstance(tree, UntilEnd):
-        try:
-            return observed_kl(p, q, tree, seed=seed, max_seconds=seconds)
-        except OutOfRange as error:
-            undefined["observed"] = str(error)
-            return None
-    size = tree.n_nodes if isinstance(tree, Forest) else tree_size(tree)
-    if isinstance(tree, Forest) and seconds is not None:
-        seconds /= len(set(tree))
+    """The observed divergence: certified where that is quick, estimated on trees that are not too large."""
+    tree: Any = pair.tree if forest is None else forest
+    options: dict[str, Any] = {"max_seconds": seconds}
+    size = 0.0 if isinstance(tree, UntilEnd) else forest.n_nodes if forest is not None else tree_size(tree)
+    if forest is not None and seconds is not None:
+        options["max_seconds"] = seconds / len(set(forest))
+    if size > LARGE:
+        options["method"] = "certified"
+    else:
+        options |= {"seed": seed, "max_samples": max(200, min(DRAWN // int(size), 20_000)) if size else None}
     try:
         if isinf(size):
             too_large()
-        if size <= LARGE:
-            draws = max(200, min(DRAWN // int(size), 20_000))
-            return observed_kl(p, q, tree, seed=seed, max_samples=draws, max_seconds=seconds)
-        return observed_kl(p, q, tree, method="certified", max_seconds=seconds)
+        return observed_kl(pair.p, pair.q, tree, **options)
     except OutOfRange as error:
         undefined["observed"] = str(error)
     except IncompatibleModels as error:
@@ -180,29 +242,27 @@ def _observed(
     return None
 
 
-def _rates(p: Model, q: Model, seed: Seed, seconds: float | None, undefined: dict[str, str]) -> Rates:
-    if p.end is not None or q.end is not None:
+def _rates(pair: Pair, seed: Seed, seconds: float | None, undefined: dict[str, str]) -> Rates:
+    """The rates along an endless chain, for models that have them."""
+    if pair.p.end is not None or pair.q.end is not None:
         undefined["rates"] = "models with end probabilities stop by themselves"
         return Rates()
-    if max(p.n_groups, q.n_groups) > 1:
+    if max(pair.p.n_groups, pair.q.n_groups) > 1:
         undefined["rates"] = "a rate needs one group, the same at every step"
         return Rates()
-    joint = joint_kl_rate(p, q) if p.n_states == q.n_states and closed(p, q) else None
+    endless = pair.on(None)
+    reason = _unpaired(pair)
+    joint_rate = endless.once(joint) if reason is None else None
     draws = DRAWN // 1000  # an estimate of a rate draws paths of 1000 nodes
-    observed = observed_kl_rate(p, q, seed=seed, max_samples=draws, max_seconds=seconds)
-    if joint is None:
-        undefined |= dict.fromkeys(("joint rate", "expected posterior rate"), _unpaired(p, q))
+    observed = observed_kl_rate(pair.p, pair.q, seed=seed, max_samples=draws, max_seconds=seconds)
+    if joint_rate is None or reason is not None:
+        undefined |= dict.fromkeys(("joint rate", "expected posterior rate"), reason or OPEN)
         return Rates(observed=observed)
-    return Rates(joint, observed, _remainder(joint, observed, undefined, "expected posterior rate"))
-
-
-def _unpaired(p: Model, q: Model) -> str:
-    if p.n_states == q.n_states:
-        return OPEN
-    return f"the models have {p.n_states} and {q.n_states} states, and states are paired by their labels"
+    return Rates(joint_rate, observed, _remainder(joint_rate, observed, undefined, "expected posterior rate"))
 
 
 def _remainder(joint: Divergence, observed: Divergence, undefined: dict[str, str], name: str) -> Divergence | None:
+    """joint - observed; None, with the reason in `undefined`, where both are infinite."""
     if isinf(observed.value):
         undefined[name] = "joint and observed are both infinite, and their difference says nothing"
         return None

@@ -7,33 +7,24 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from hidiv.divergences.alignment.align import Alignment
-from hidiv.divergences.result import UNITS, Divergence, number, plain
+from hidiv.divergences.quantities import COMPARED, MEANINGS, UNITS, header, in_words
+from hidiv.divergences.result import Divergence, number, plain
 from hidiv.divergences.saved import check_saved_comparison
 from hidiv.errors import InvalidFile
 from hidiv.values import Value
 
-# The quantities in the order they are told, and what each compares.
-MEANINGS = {
-    "joint": "states and observations together, states paired by their labels",
-    "joint_aligned": "the same after q's states were put in the order that fits p best",
-    "observed": "what a user sees, states summed out: no labels",
-    "expected_posterior": "the hidden states given the observations, on average over observations of p",
-    "posterior": "the hidden states given the evidence",
-    "do_bound": "an upper bound on the observed divergence, which equals the joint one",
-}
-
 
 @dataclass(frozen=True)
 class Rates:
-    """The divergences a step along an endless chain; None where one is not defined."""
+    """The divergences per step along an endless chain; None where one is not defined."""
 
     joint: Divergence | None = None
     observed: Divergence | None = None
     expected_posterior: Divergence | None = None
 
     def __getitem__(self, key: str) -> Divergence | None:
-        found: Divergence | None = getattr(self, key)
-        return found
+        rate: Divergence | None = getattr(self, key)
+        return rate
 
     def __iter__(self) -> Iterator[str]:
         return (f.name for f in fields(self))
@@ -41,10 +32,37 @@ class Rates:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Value):
-    """What `compare` found; joint = observed + expected_posterior is the chain rule (definitions (5.1)).
+    """The divergences of two models side by side, as `compare` returns them.
 
-    A quantity that is not defined is None and `undefined` says why, by name; `absent` says so in sentences, and
-    `infinite` why infinite quantities are so.
+    Parameters
+    ----------
+    subject : str
+        The models and the tree, in words.
+    p, q : str or None
+        The names of the models.
+    joint, joint_per_node, joint_aligned : Divergence, optional
+        Of states and observations: as labelled, divided by the number of nodes, and with q's states in the order of
+        `alignment`.
+    observed : Divergence, optional
+        Of the observations, states summed out.
+    expected_posterior : Divergence, optional
+        joint - observed.
+    posterior : Divergence, optional
+        Of the states given the evidence.
+    alignment : Alignment, optional
+        The order of q's states that fits p best.
+    do_bound : Divergence, optional
+        Do's upper bound on the observed divergence.
+    rates : Rates
+        The divergences per step along an endless chain.
+    undefined : dict of str
+        Why a quantity is None, by its name.
+    unit : {"nats", "bits"}, default "nats"
+        The unit of all numbers.
+
+    Notes
+    -----
+    joint = observed + expected_posterior is the chain rule, definitions (5.1).
     """
 
     subject: str
@@ -68,11 +86,11 @@ class Comparison(Value):
     @property
     def infinite(self) -> list[str]:
         """Which quantities are infinite and why, the first place first; those of one reason together."""
-        named = {spoken(name): getattr(self, name) for name in MEANINGS}
-        named |= {f"{spoken(name)} rate": self.rates[name] for name in self.rates}
+        named = {in_words(name): getattr(self, name) for name in MEANINGS}
+        named |= {f"{in_words(name)} rate": self.rates[name] for name in self.rates}
         reasons: dict[str, list[str]] = {}
-        for name, found in named.items():
-            for reason in () if found is None else found.infinite:
+        for name, result in named.items():
+            for reason in () if result is None else result.infinite:
                 reasons.setdefault(reason, []).append(name)
         return [f"{listed(names)}: infinite because {reason}" for reason, names in reasons.items()]
 
@@ -81,7 +99,7 @@ class Comparison(Value):
         """Which quantities are not defined and why; those of one reason together."""
         reasons: dict[str, list[str]] = {}
         for name, reason in self.undefined.items():
-            reasons.setdefault(reason, []).append(spoken(name))
+            reasons.setdefault(reason, []).append(in_words(name))
         return [f"{listed(names)}: none, because {reason}" for reason, names in reasons.items()]
 
     @property
@@ -105,10 +123,9 @@ class Comparison(Value):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and texts, ready for JSON; infinities as "inf", None where not defined."""
-        described: dict[str, Any] = {"format": "hidiv.comparison", "version": 1}
+        described = header("comparison")
         described |= {key: getattr(self, key) for key in ("subject", "p", "q", "unit")}
-        for name in ("joint", "joint_per_node", *list(MEANINGS)[1:]):
-            described[name] = _described(getattr(self, name))
+        described |= {name: _described(getattr(self, name)) for name in COMPARED}
         described["alignment"] = None if self.alignment is None else plain(vars(self.alignment))
         described["rates"] = {name: _described(self.rates[name]) for name in self.rates}
         return described | {"infinite": self.infinite, "undefined": dict(self.undefined)}
@@ -117,31 +134,22 @@ class Comparison(Value):
     def from_dict(cls, described: Mapping[str, Any]) -> Comparison:
         """A comparison as it was saved; what `to_dict` cannot have written is refused."""
         check_saved_comparison(described)
-        found: dict[str, Any] = {
-            name: _read(name, described[name]) for name in ("joint", "joint_per_node", *list(MEANINGS)[1:])
-        }
-        rates = Rates(**{name: _read(f"rates.{name}", described["rates"][name]) for name in Rates()})
-        order = described["alignment"]
-        if order is not None:
-            numbers = {key: number(order[key]) for key in ("value", "gain", "finite")}
-            order = Alignment(**order | numbers | {"permutation": tuple(order["permutation"])})
-        told = {key: described[key] for key in ("subject", "p", "q", "unit")}
-        return cls(**told, **found, alignment=order, rates=rates, undefined=dict(described["undefined"]))
+        results: dict[str, Any] = {name: _read(name, described[name]) for name in COMPARED}
+        results["rates"] = Rates(**{name: _read(f"rates.{name}", described["rates"][name]) for name in Rates()})
+        alignment = described["alignment"]
+        if alignment is not None:
+            numbers = {key: number(alignment[key]) for key in ("value", "gain", "finite")}
+            alignment = Alignment(**alignment | numbers | {"permutation": tuple(alignment["permutation"])})
+        texts = {key: described[key] for key in ("subject", "p", "q", "unit")}
+        return cls(**texts, **results, alignment=alignment, undefined=dict(described["undefined"]))
 
     def __repr__(self) -> str:
         lines = [f"comparison {self.subject}"]
-        for name in MEANINGS:
-            found = getattr(self, name)
-            if found is not None:
-                lines.append(f"  {spoken(name)}: {short(found)}")
-        lines += [f"  {spoken(name)} rate: {short(found)}" for name in self.rates if (found := self.rates[name])]
-        lines += [f"  {said}" for said in (self.chain_rule, *self.infinite, *self.absent) if said is not None]
+        named = [(in_words(name), getattr(self, name)) for name in MEANINGS]
+        named += [(f"{in_words(name)} rate", self.rates[name]) for name in self.rates]
+        lines += [f"  {name}: {short(result)}" for name, result in named if result is not None]
+        lines += [f"  {line}" for line in (self.chain_rule, *self.infinite, *self.absent) if line is not None]
         return "\n".join(lines)
-
-
-def spoken(name: str) -> str:
-    """The name of a quantity in words."""
-    return {"joint_aligned": "joint aligned", "do_bound": "Do's bound"}.get(name, name.replace("_", " "))
 
 
 def listed(names: list[str]) -> str:
@@ -149,24 +157,29 @@ def listed(names: list[str]) -> str:
     return "; ".join(names)
 
 
-def short(found: Divergence) -> str:
-    """Number, unit and standing of a result."""
-    said = f"{found.value:.10g} {found.measure}, {found.status}"
-    return said if found.std_error is None else f"{said} (standard error {found.std_error:.2g})"
+def short(result: Divergence) -> str:
+    """Number, unit, status and error of a result."""
+    words = f"{result.value:.10g} {result.measure}, {result.status}"
+    if result.std_error is not None:
+        return f"{words} (standard error {result.std_error:.2g})"
+    return words if result.error is None else f"{words} (error about {result.error:.2g})"
 
 
 def _in(value: Any, unit: str) -> Any:
+    """A divergence or rates in another unit; anything else as it is."""
     if isinstance(value, Rates):
         return Rates(**{name: _in(value[name], unit) for name in value})
     return value.to(unit) if isinstance(value, Divergence) else value
 
 
 def _read(place: str, described: Any) -> Divergence | None:
+    """A saved divergence; a refusal starts with its place."""
     try:
         return None if described is None else Divergence.from_dict(described)
     except InvalidFile as error:
         raise InvalidFile(f"{place}.{error}") from None
 
 
-def _described(found: Divergence | None) -> dict[str, Any] | None:
-    return None if found is None else found.to_dict()
+def _described(result: Divergence | None) -> dict[str, Any] | None:
+    """A divergence as JSON holds it."""
+    return None if result is None else result.to_dict()

@@ -1,4 +1,4 @@
-"""Results that are used as the number they are: formatted, rounded, compared, calculated with."""
+"""Results that can be formatted, rounded, compared and calculated with as the number they hold."""
 
 from __future__ import annotations
 
@@ -46,53 +46,53 @@ class Numeric:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Numeric) and other.unit != self.unit:
             return False
-        return NotImplemented if (number := self._beside(other)) is None else float(self) == number
+        return NotImplemented if (number := self._other(other)) is None else float(self) == number
 
     def __hash__(self) -> int:
         return hash(float(self))
 
     def __lt__(self, other: Any) -> bool:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) < number
+        return NotImplemented if (number := self._other(other)) is None else float(self) < number
 
     def __le__(self, other: Any) -> bool:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) <= number
+        return NotImplemented if (number := self._other(other)) is None else float(self) <= number
 
     def __gt__(self, other: Any) -> bool:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) > number
+        return NotImplemented if (number := self._other(other)) is None else float(self) > number
 
     def __ge__(self, other: Any) -> bool:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) >= number
+        return NotImplemented if (number := self._other(other)) is None else float(self) >= number
 
     def __add__(self, other: Any) -> float:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) + number
+        return NotImplemented if (number := self._other(other)) is None else float(self) + number
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> float:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) - number
+        return NotImplemented if (number := self._other(other)) is None else float(self) - number
 
     def __rsub__(self, other: Any) -> float:
-        return NotImplemented if (number := self._beside(other)) is None else number - float(self)
+        return NotImplemented if (number := self._other(other)) is None else number - float(self)
 
     def __mul__(self, other: Any) -> float:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) * number
+        return NotImplemented if (number := self._other(other)) is None else float(self) * number
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> float:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) / number
+        return NotImplemented if (number := self._other(other)) is None else float(self) / number
 
     def __rtruediv__(self, other: Any) -> float:
-        return NotImplemented if (number := self._beside(other)) is None else number / float(self)
+        return NotImplemented if (number := self._other(other)) is None else number / float(self)
 
     def __pow__(self, other: Any) -> Any:
-        return NotImplemented if (number := self._beside(other)) is None else float(self) ** number
+        return NotImplemented if (number := self._other(other)) is None else float(self) ** number
 
     def __rpow__(self, other: Any) -> Any:
-        return NotImplemented if (number := self._beside(other)) is None else number ** float(self)
+        return NotImplemented if (number := self._other(other)) is None else number ** float(self)
 
-    def _beside(self, other: object) -> float | None:
-        """The other number, in the same unit; None for what is no number (numpy takes arrays from there)."""
+    def _other(self, other: object) -> float | None:
+        """The other operand as a float, refused in another unit; None for what is no number, such as arrays."""
         if isinstance(other, Numeric):
             if other.unit != self.unit:
                 remedy = 'bring both into one unit, as in d.to("bits")'

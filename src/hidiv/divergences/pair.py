@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hidiv.adapters.as_model import as_models
-from hidiv.divergences.comparable import check_length
-from hidiv.divergences.subject import subject
+from hidiv.divergences.comparable import check_length, check_observations, check_same_states
+from hidiv.errors import IncompatibleModels, counted, refuse
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 
+if TYPE_CHECKING:
+    from hidiv.emissions.family import Family
+    from hidiv.types import IntArray
+
 Result = TypeVar("Result")
+Work = Callable[["Pair"], Result]  # a function of a pair, whose result `Pair.once` keeps
+
+_OF_MODELS: set[Any] = set()
+
+
+def of_models(work: Work[Result]) -> Work[Result]:
+    """Mark work that depends on the models alone: pairs of the same models on other trees share its result."""
+    _OF_MODELS.add(work)
+    return work
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,18 +37,59 @@ class Pair:
     p: Model
     q: Model
     tree: Tree | UntilEnd | None
-    _kept: dict[Callable[[Pair], Any], Any] = field(default_factory=dict, repr=False)
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _kept_by_models: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, p: Any, q: Any, tree: Any) -> Pair:
-        """The pair a caller asked about; refuses models that do not belong on the tree or not together."""
-        p, q = as_models(p, q)
+    def of(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None) -> Pair:
+        """The pair a caller asked about; refuses models that do not belong on the tree or not together.
+
+        `by_states` names a quantity that pairs states by their labels: the models need equal numbers of them.
+        """
+        return cls.models(p, q, by_states=by_states)._moved(tree)
+
+    @classmethod
+    def on_tree(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None) -> Pair:
+        """The same for a quantity that is no rate: a tree, a length or UNTIL_END is needed."""
+        return cls.models(p, q, by_states=by_states)._moved(tree if isinstance(tree, UntilEnd) else as_tree(tree))
+
+    @classmethod
+    def models(cls, p: Any, q: Any, *, by_states: str | None = None) -> Pair:
+        """The models alone, where there are several trees; `on` checks them against each tree."""
+        adapted = as_models(p, q)
+        if by_states is not None:
+            check_same_states(*adapted, by_states)
+        return cls(*adapted, None)
+
+    def on(self, tree: Tree | UntilEnd | None) -> Pair:
+        """The same models on another tree, sharing what depends on the models alone."""
+        if tree is self.tree:
+            return self
+        if tree not in self._kept:
+            self._kept[tree] = self._moved(tree)
+        return cast(Pair, self._kept[tree])
+
+    def relabelled(self, order: Sequence[int] | IntArray) -> Pair:
+        """The pair in which new state i of q is its old state order[i]."""
+        order = tuple(int(i) for i in order)
+        if order == tuple(range(len(order))):
+            return self
+        if order not in self._kept_by_models:
+            self._kept_by_models[order] = Pair(self.p, self.q.relabel(order), self.tree)
+        return cast(Pair, self._kept_by_models[order]).on(self.tree)
+
+    def _moved(self, tree: Any) -> Pair:
+        """The same models on another tree, which they are checked against."""
         place = tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree)
-        check_length(p, q, until_end=isinstance(place, UntilEnd))
+        check_length(self.p, self.q, until_end=isinstance(place, UntilEnd))
         if isinstance(place, Tree):
-            check_groups(p, place, "p")
-            check_groups(q, place, "q")
-        return cls(p, q, place)
+            check_groups(self.p, place, "p")
+            check_groups(self.q, place, "q")
+        groups = max(self.p.n_groups, self.q.n_groups)
+        if place is None and groups > 1:
+            rule = "needs models with one group, the same at every step"
+            refuse(IncompatibleModels, "rate", rule, f"{groups} groups", "compare them on a tree")
+        return Pair(self.p, self.q, place, _kept_by_models=self._kept_by_models)
 
     @property
     def subject(self) -> str:
@@ -47,8 +101,49 @@ class Pair:
         """Whether states can be paired by their labels."""
         return self.p.n_states == self.q.n_states
 
-    def once(self, work: Callable[[Pair], Result]) -> Result:
+    def families(self) -> list[tuple[Family, Family]]:
+        """The emissions of p and q by group; one pair where neither has groups."""
+        return families(self.p, self.q)
+
+    def known_tree(self, what: str) -> Tree:
+        """The tree; refuses chains of random length for `what`, which needs a known size."""
+        if not isinstance(self.tree, Tree):
+            refuse(IncompatibleModels, "tree", f"{what} a tree of known size", "UNTIL_END")
+        return self.tree
+
+    def once(self, work: Work[Result]) -> Result:
         """work(self), computed at the first call and kept: an alignment, local divergences, finite alphabets."""
-        if work not in self._kept:
-            self._kept[work] = work(self)
-        return cast(Result, self._kept[work])
+        kept = self._kept_by_models if work in _OF_MODELS else self._kept
+        if work not in kept:
+            kept[work] = work(self)
+        return cast(Result, kept[work])
+
+
+@of_models
+def same_observations(pair: Pair) -> bool:
+    """True; refuses models of different observations (symbols, counts, numbers, angles)."""
+    check_observations(pair.p, pair.q)
+    return True
+
+
+def families(p: Model, q: Model) -> list[tuple[Family, Family]]:
+    """The emissions of two models by group; a model with one emission uses it in every group."""
+    count = max(len(p.emissions), len(q.emissions))
+    return [
+        (p.emissions[min(g, len(p.emissions) - 1)], q.emissions[min(g, len(q.emissions) - 1)]) for g in range(count)
+    ]
+
+
+def subject(p: Model, q: Model, tree: Tree | UntilEnd | None = None) -> str:
+    """D(p || q) with the models' own names, and the tree when there is one."""
+    return f"D({p.name or 'p'} || {q.name or 'q'})" + ("" if tree is None else f" {tree_in_words(tree)}")
+
+
+def tree_in_words(tree: Tree | UntilEnd) -> str:
+    """'on a chain of 100 nodes', 'on a regular tree of 3 levels with 2 children a node', 'until the end'."""
+    if isinstance(tree, UntilEnd):
+        return "until the end"
+    if tree.kind == "regular":
+        each = counted(tree.children or 1, "child", "children")
+        return f"on a regular tree of {counted(tree.depth, 'level')} with {each} a node"
+    return f"on a {'chain' if tree.is_chain else 'tree'} of {counted(tree.n_nodes, 'node')}"

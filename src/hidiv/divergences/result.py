@@ -1,32 +1,30 @@
-"""A divergence with its name, its standing and its parts."""
+"""A divergence: its value, which quantity it is, how far it can be trusted, and its parts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
-from math import inf, isinf, log
-from typing import Any, Literal, TypeVar
+from math import inf, isinf
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hidiv.divergences.numeric import Numeric
+from hidiv.divergences.quantities import UNITS, Quantity, Status, header
 from hidiv.divergences.saved import check_saved
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.types import Array
 from hidiv.values import Sentences, Value, restore
 
-Quantity = Literal["joint", "posterior", "observed"]
-Status = Literal["exact", "certified", "estimate", "approximation"]
 Known = TypeVar("Known")
-UNITS = {"nats": 1.0, "bits": 1.0 / log(2.0)}
 
 
 @dataclass(frozen=True, eq=False)
 class Parts(Value):
     """Where a joint divergence comes from; initial + transition + emission is the value.
 
-    `rows` (K,) or (G, K): by transition row; `states` (K,) or (G, K): by emission state.
+    `rows` splits the transition part by row, `states` the emission part by state: (K,) each, (G, K) with groups.
     """
 
     initial: float
@@ -61,17 +59,17 @@ class Parts(Value):
 
 
 def nothing() -> None:
-    """Of what a quantity does not have."""
+    """None, the parts of a quantity that has none."""
 
 
 def given(value: Known) -> Known:
-    """What is known already."""
+    """The value itself, where it was computed before."""
     return value
 
 
 @dataclass(frozen=True)
 class Detail:
-    """What a result can still tell when asked; computed then, and once."""
+    """Parts and profile of a result as functions, which are called when first asked for."""
 
     parts: Callable[[], Parts | None] = nothing
     by_node: Callable[[], Array | None] = nothing
@@ -81,9 +79,46 @@ class Detail:
 class Divergence(Numeric):
     """D(p || q): a number that says which divergence it is and how far it can be trusted.
 
-    `infinite` lists, first place first, why the value is +inf. `lower` and `upper` hold for an exact or certified
-    value; of an estimate they are the 95 % interval. In formats, comparisons and arithmetic it is its value.
+    In formats, comparisons and arithmetic it is its value.
 
+    Parameters
+    ----------
+    value : float
+        The divergence, in `unit`.
+    quantity : {"joint", "posterior", "observed"}
+        What is compared: states and observations, states given evidence, or observations alone.
+    status : {"exact", "certified", "estimate", "approximation"}, default "exact"
+        Exact up to rounding; inside an interval that is proven to hold; the mean of random draws; or a deterministic
+        number without a proven bound.
+    lower, upper : float, optional
+        Bounds. They hold for an exact or certified value; of an estimate they are the 95 % interval.
+    std_error : float, optional
+        The standard error of an estimate.
+    n_samples : int, optional
+        How many draws an estimate is made of.
+    unit : {"nats", "bits"}, default "nats"
+        The unit of all these numbers.
+    per : {"node", "tree", "step"}, optional
+        What the value was divided by.
+    infinite : sequence of str, default ()
+        Why the value is +inf, the first place first.
+    certificate : dict, optional
+        What a certified interval rests on.
+    notes : sequence of str, default ()
+        What else there is to say, in sentences.
+    subject : str, default "D(p || q)"
+        The models and the tree, in words.
+    error : float, optional
+        The error of an approximation as refining it suggests; no bound. None where nothing was refined.
+    detail : Detail
+        How `parts` and `by_node` are computed when they are asked for.
+
+    Notes
+    -----
+    The statuses are those of definitions, section 5.
+
+    Examples
+    --------
     >>> d = Divergence(0.5, "joint")
     >>> f"{d:.3f}", d < 1, d + d, max(d, 2.0), round(d, 1)
     ('0.500', True, 1.0, 2.0, 0.5)
@@ -102,6 +137,7 @@ class Divergence(Numeric):
     certificate: dict[str, Any] | None = None
     notes: Sequence[str] = ()
     subject: str = "D(p || q)"
+    error: float | None = None
     detail: Detail = field(default_factory=Detail)
 
     def __post_init__(self) -> None:
@@ -114,24 +150,24 @@ class Divergence(Numeric):
 
     @cached_property
     def parts(self) -> Parts | None:
-        """Initial law, transition rows and emission states; None where the quantity has no such parts."""
+        """The value by initial law, transition rows and emission states; None where the quantity has no such parts."""
         return self.detail.parts()
 
     @cached_property
     def by_node(self) -> Array | None:
         """(n,): the share of each node, summing to the value; None where nodes are not listed."""
-        found = self.detail.by_node()
-        return None if found is None else _read_only(found)
+        shares = self.detail.by_node()
+        return None if shares is None else _read_only(shares)
 
     def __float__(self) -> float:
         return self.value
 
     def noted(self, *sentences: str) -> Divergence:
-        """The same result with more to say in its notes."""
+        """The same result with further sentences in its notes."""
         return replace(self, notes=(*self.notes, *sentences)) if sentences else self
 
     def __getstate__(self) -> dict[str, Any]:
-        # What would be computed when asked cannot be pickled, what was computed can.
+        # Functions cannot be pickled: parts and profile are computed and kept instead.
         known = Detail(partial(given, self.parts), partial(given, self.by_node))
         return {f.name: getattr(self, f.name) for f in fields(self)} | {"detail": known}
 
@@ -153,6 +189,7 @@ class Divergence(Numeric):
             lower=scaled(self.lower),
             upper=scaled(self.upper),
             std_error=scaled(self.std_error),
+            error=scaled(self.error),
             unit=unit,
             detail=Detail(
                 lambda: None if self.parts is None else self.parts.scaled(factor),
@@ -162,8 +199,9 @@ class Divergence(Numeric):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, lists and texts, ready for JSON; infinities as "inf"; by_node is left out."""
-        described: dict[str, Any] = {"format": "hidiv.divergence", "version": 1}
-        keys = ("subject", "quantity", "status", "value", "lower", "upper", "std_error", "n_samples", "unit", "per")
+        described = header("divergence")
+        keys = ("subject", "quantity", "status", "value", "lower", "upper", "std_error", "n_samples", "error", "unit",
+                "per")  # fmt: skip
         described |= {key: plain(getattr(self, key)) for key in keys}
         described |= {"infinite": list(self.infinite), "certificate": plain(self.certificate)}
         described["notes"] = list(self.notes)
@@ -177,7 +215,7 @@ class Divergence(Numeric):
         parts, known = described["parts"], None
         if parts is not None:
             known = Parts(number(parts["initial"]), _array(parts["rows"]), _array(parts["states"]))
-        numbers = {key: described[key] for key in ("value", "lower", "upper", "std_error")}
+        numbers = {key: described.get(key) for key in ("value", "lower", "upper", "std_error", "error")}
         return cls(
             **{key: None if value is None else number(value) for key, value in numbers.items()},  # type: ignore[arg-type]
             **{key: described[key] for key in ("quantity", "status", "n_samples", "unit", "per")},
@@ -193,15 +231,18 @@ class Divergence(Numeric):
         return self.unit if self.per is None else f"{self.unit} per {self.per}"
 
     def __repr__(self) -> str:
-        said = f"{self.quantity} divergence {self.subject} = {self.value:.12g} {self.measure}, {self.status}"
+        sentence = f"{self.quantity} divergence {self.subject} = {self.value:.12g} {self.measure}, {self.status}"
         if self.std_error is not None:
-            said += f" (standard error {self.std_error:.2g}, {counted(self.n_samples or 0, 'sample')})"
+            sentence += f" (standard error {self.std_error:.2g}, {counted(self.n_samples or 0, 'sample')})"
+        elif self.error is not None:
+            sentence += f" (error about {self.error:.2g})"
         elif self.status == "certified":
-            said += f" (between {self.lower:.12g} and {self.upper:.12g})"
-        return said + ("; infinite because " + "; ".join([self.infinite[0], *self.notes]) if self.infinite else "")
+            sentence += f" (between {self.lower:.12g} and {self.upper:.12g})"
+        return sentence + ("; infinite because " + "; ".join([self.infinite[0], *self.notes]) if self.infinite else "")
 
 
 def _read_only(array: Array) -> Array:
+    """A view that cannot be written to."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,31 +1,26 @@
-"""A saved result is checked before it is believed: every refusal names the key."""
+"""Checks of saved results: what `to_dict` cannot have written is refused, and the refusal names the key."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from hidiv.divergences.quantities import COMPARED, QUANTITIES, RATES, STATUSES, UNITS
 from hidiv.errors import InvalidFile, refuse
 from hidiv.models.checks import check_format, check_keys
 
 KEYS = ("subject", "quantity", "status", "value", "lower", "upper", "std_error", "n_samples", "unit", "per", "infinite",
         "certificate", "notes", "parts")  # fmt: skip
+OPTIONAL = ("format", "version", "error")  # files of before do not have `error`
 PARTS = ("initial", "transition", "emission", "rows", "states")
-FORM = ("format", "version")
-TOLD = ("subject", "p", "q", "unit")
-COMPARED = ("joint", "joint_per_node", "joint_aligned", "observed", "expected_posterior", "posterior", "do_bound")
-RATES = ("joint", "observed", "expected_posterior")
-ORDER = ("permutation", "value", "gain", "optimal", "ties", "infinite", "labelled_infinite", "finite")
-WORDS = {
-    "quantity": ("joint", "posterior", "observed"),
-    "status": ("exact", "certified", "estimate", "approximation"),
-    "unit": ("nats", "bits"),
-}
+TEXTS = ("subject", "p", "q", "unit")  # of a comparison
+ALIGNMENT = ("permutation", "value", "gain", "optimal", "ties", "infinite", "labelled_infinite", "finite")
+WORDS = {"quantity": QUANTITIES, "status": STATUSES, "unit": tuple(UNITS)}
 
 
 def check_saved(described: Any) -> None:
     """Refuse what `Divergence.to_dict` cannot have written."""
-    check_keys(InvalidFile, described, KEYS, FORM)
+    check_keys(InvalidFile, described, KEYS, OPTIONAL)
     check_format(InvalidFile, described, "hidiv.divergence")
     for key, words in WORDS.items():
         if described[key] not in words:
@@ -35,8 +30,8 @@ def check_saved(described: Any) -> None:
         _check_text("per", described["per"])
     _check_number("value", described["value"])
     certified, estimated = described["status"] == "certified", described["std_error"] is not None
-    for key, needed in (("lower", certified), ("upper", certified), ("std_error", False)):
-        if needed or described[key] is not None:
+    for key, needed in (("lower", certified), ("upper", certified), ("std_error", False), ("error", False)):
+        if needed or described.get(key) is not None:
             _check_number(key, described[key])
     samples = described["n_samples"]
     if (estimated or samples is not None) and (type(samples) is not int or samples < 0):
@@ -54,14 +49,14 @@ def check_saved(described: Any) -> None:
 
 def check_saved_comparison(described: Any) -> None:
     """Refuse what `Comparison.to_dict` cannot have written; its divergences are checked as they are read."""
-    check_keys(InvalidFile, described, (*TOLD, *COMPARED, "alignment", "rates", "infinite", "undefined"), FORM)
+    check_keys(InvalidFile, described, (*TEXTS, *COMPARED, "alignment", "rates", "infinite", "undefined"), OPTIONAL[:2])
     check_format(InvalidFile, described, "hidiv.comparison")
-    for key in TOLD:
+    for key in TEXTS:
         if key not in ("p", "q") or described[key] is not None:
             _check_text(key, described[key])
     if described["unit"] not in WORDS["unit"]:
         refuse(InvalidFile, "unit", "must be nats or bits", repr(described["unit"]))
-    for key, inside in (("rates", RATES), ("undefined", None), ("alignment", ORDER)):
+    for key, inside in (("rates", RATES), ("undefined", None), ("alignment", ALIGNMENT)):
         _check_object(key, described[key], inside, optional=key == "alignment")
     for key, reason in described["undefined"].items():
         _check_text(f"undefined.{key}", reason)
@@ -84,7 +79,7 @@ def check_saved_comparison(described: Any) -> None:
 
 
 def _check_parts(parts: Any) -> None:
-    """Numbers, and rows and states (K,) or (G, K)."""
+    """Refuse parts that are not three numbers and two tables (K,) or (G, K)."""
     if not isinstance(parts, Mapping) or set(parts) != set(PARTS):
         refuse(InvalidFile, "parts", f"must be an object with {', '.join(PARTS)}", parts)
     for key in PARTS[:3]:
@@ -100,7 +95,7 @@ def _check_parts(parts: Any) -> None:
 
 
 def _check_object(place: str, value: Any, keys: tuple[str, ...] | None, optional: bool) -> None:
-    """A mapping with these keys; with any, where none are named."""
+    """Refuse what is no mapping with these keys; `keys` of None allow any."""
     if optional and value is None:
         return
     if not isinstance(value, Mapping) or (keys is not None and set(value) != set(keys)):
@@ -109,10 +104,12 @@ def _check_object(place: str, value: Any, keys: tuple[str, ...] | None, optional
 
 
 def _check_number(place: str, value: Any) -> None:
+    """Refuse what is neither a number nor an infinity written as text."""
     if isinstance(value, bool) or not (isinstance(value, int | float) or value in ("inf", "-inf")):
         refuse(InvalidFile, place, 'must be a number, "inf" or "-inf"', repr(value))
 
 
 def _check_text(place: str, value: Any) -> None:
+    """Refuse what is no text."""
     if not isinstance(value, str):
         refuse(InvalidFile, place, "must be text", repr(value))

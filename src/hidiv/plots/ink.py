@@ -62,8 +62,9 @@ def standing(result: Divergence) -> str:
 def heading(result: Divergence, width: int = 64) -> str:
     """Subject, value and standing of a result, in lines of about `width` letters."""
     about = f"{said(result.value)} {result.measure} ({result.status})"
-    if result.std_error is not None:
-        about = f"{said(result.value)} ± {said(result.std_error, 2)} {result.measure} ({result.status})"
+    error = result.std_error if result.std_error is not None else result.error
+    if error is not None:
+        about = f"{said(result.value)} ± {said(error, 2)} {result.measure} ({result.status})"
     subject = "\n".join(wrap(text(result.subject), width))
     return f"{subject}\n{result.quantity} divergence: {about}"
 

@@ -11,8 +11,8 @@ from hidiv.comparison.clustering.cluster import Clusters, cluster
 from hidiv.comparison.clustering.embed import embed
 from hidiv.comparison.pairwise.kl import pairwise_kl
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix
+from hidiv.divergences.pair import tree_in_words
 from hidiv.divergences.result import plain
-from hidiv.divergences.subject import on as on_tree
 from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
@@ -80,7 +80,7 @@ def collection_page(
         {
             "title": f"{len(called)} models",
             "names": called,
-            "about": on_tree(where),
+            "about": tree_in_words(where),
             "matrix": matrix,
             "missing": missing,
             "about_labels": next((note for note in matrix.notes if "separate fits" in note), None),

@@ -10,10 +10,11 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.compare import INTERRUPTED, compare
-from hidiv.divergences.comparison import MEANINGS, Comparison, spoken
+from hidiv.divergences.comparison import Comparison
 from hidiv.divergences.joint.local_terms import local_divergences
+from hidiv.divergences.pair import tree_in_words
+from hidiv.divergences.quantities import MEANINGS, in_words
 from hidiv.divergences.result import Divergence, plain
-from hidiv.divergences.subject import on as on_tree
 from hidiv.inference.influence import influence
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
@@ -45,7 +46,7 @@ def pair_page(
     tables, left_out = (
         ([], "") if found.joint is None or found.joint.parts is None else heat_tables(p, q, found.joint.parts)
     )
-    missing = [spoken(name) for name, why in found.undefined.items() if why == INTERRUPTED]
+    missing = [in_words(name) for name, why in found.undefined.items() if why == INTERRUPTED]
     charts: dict[str, Any] = {"profile": None, "profiled": None, "influence": []}
     apart = None
     try:
@@ -63,7 +64,7 @@ def pair_page(
         {
             "title": f"{names[0]} against {names[1]}",
             "names": names,
-            "about": "" if where is None else on_tree(where),
+            "about": "" if where is None else tree_in_words(where),
             "found": found,
             "cards": cards(found),
             "answer": answer(found),
@@ -93,7 +94,7 @@ def cards(found: Comparison) -> list[dict[str, Any]]:
         result: Divergence | None = getattr(found, name)
         made.append(
             {
-                "name": spoken(name), "meaning": MEANINGS[name], "result": result,
+                "name": in_words(name), "meaning": MEANINGS[name], "result": result,
                 "why": found.undefined.get(name, "it is not defined here"),
                 "per": None if result is None else result.per,
             }
@@ -123,8 +124,8 @@ def alignment_rows(p: Model, q: Model, found: Comparison) -> list[tuple[str, str
 
 def methods(found: Comparison) -> list[dict[str, Any]]:
     """Every quantity with how it was computed."""
-    named = [(spoken(name), getattr(found, name)) for name in MEANINGS]
-    named += [(f"{spoken(name)} rate", found.rates[name]) for name in found.rates]
+    named = [(in_words(name), getattr(found, name)) for name in MEANINGS]
+    named += [(f"{in_words(name)} rate", found.rates[name]) for name in found.rates]
     return [
         {"name": name, "result": result, "how": [*result.notes, *_certificate(result)]}
         for name, result in named

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.adapters.as_model import as_models
 from hidiv.divergences.alignment.relabelling_costs import Costs
 from hidiv.divergences.alignment.relabelling_search import best_found, every_order
-from hidiv.divergences.joint.kl import check_joint, joint_of
-from hidiv.divergences.result import Divergence
+from hidiv.divergences.joint.kl import joint_parts, joint_value
+from hidiv.divergences.joint.places import reached_terms
+from hidiv.divergences.pair import Pair
 from hidiv.errors import OutOfRange
-from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.types import IntArray
@@ -22,16 +21,31 @@ from hidiv.types import IntArray
 EXHAUSTIVE = 8  # states; beyond it 9! orders and more are searched, not listed
 COMPARED = 100  # orders alike up to rounding whose divergences are computed to choose among them
 TIE = 1e-12  # relative difference of two divergences that count as equal
+LONG = 1000  # nodes of the chain on which states are matched for a rate
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """`permutation`: new state i of q is its old state permutation[i]; `value` is the joint divergence then.
+    """The order of q's states that fits p best, as `align` returns it.
 
-    `gain`: how much smaller that is than as labelled, 0 where both are infinite; `optimal`: whether every order was
-    tried; `ties`: how many other orders do as well (None where not every order was tried). `infinite` counts the terms
-    (the initial law, transition rows, emission states) that are infinite all the same, `labelled_infinite` those that
-    are as labelled, and `finite` is what the other terms add up to: `value` where no term is infinite.
+    Parameters
+    ----------
+    permutation : tuple of int
+        New state i of q is its old state permutation[i].
+    value : float
+        The joint divergence with q's states in that order.
+    gain : float
+        How much smaller that is than as labelled; 0 where both are infinite.
+    optimal : bool
+        Whether every order was tried.
+    ties : int or None
+        How many other orders do as well; None where not every order was tried.
+    infinite : int
+        How many terms (initial law, transition rows, emission states) are infinite all the same.
+    labelled_infinite : int
+        How many are infinite as labelled.
+    finite : float
+        The sum of the other terms: `value` where no term is infinite.
     """
 
     permutation: tuple[int, ...]
@@ -50,53 +64,83 @@ class Alignment:
 
 
 def align(p: Any, q: Any, tree: Tree | int | UntilEnd) -> Alignment:
-    """The order of q's states that minimises the joint divergence; value == joint_kl(p, q.relabel(permutation), tree).
+    """Order of q's states that makes the joint divergence smallest.
 
-    The joint divergence is linear in q's logarithms (definitions (3.6)), so an order is an assignment of states. Where
-    no order makes it finite, the order with the fewest infinite terms is the best, and among those the one whose other
-    terms add up to least. Every order up to 8 states; beyond, quadratic assignment and pairwise exchanges, which may
-    stop at a local minimum and says so in `optimal`. Among orders that do equally well the labels as they are come
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models, with equal numbers of states.
+    tree : Tree, int or UNTIL_END
+        The tree, or the length of a chain; `hd.UNTIL_END` for models with end probabilities.
+
+    Returns
+    -------
+    Alignment
+        Its `value` is that of `joint_kl(p, q.relabel(permutation), tree)`.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the models have different numbers of states, or do not belong on the tree.
+
+    Notes
+    -----
+    The joint divergence is linear in q's logarithms (definitions (3.6)), so that an order is an assignment of states.
+    Up to 8 states every order is tried. Beyond, quadratic assignment and pairwise exchanges may stop at a local
+    minimum, and `optimal` is False. Where no order makes the divergence finite, the best has the fewest infinite terms
+    and, among those, the smallest sum of the others. Among orders that do equally well the labels as they are come
     first.
 
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
     >>> found = hd.align(p, p.relabel([1, 0]), 10)
     >>> found.permutation, found.value, round(found.gain, 4), found.optimal, found.ties, found.infinite
     ((1, 0), 0.0, 6.6388, True, 0, 0)
     """
-    p, q = as_models(p, q)
-    on = check_joint(p, q, tree)
-    costs = Costs.of(p, q, on)
-    optimal = p.n_states <= EXHAUSTIVE
-    orders = every_order(costs) if optimal else best_found(costs)
-    order, alike = _best(p, q, on, orders)
-    labelled, found = joint_of(p, q, on), joint_of(p, q.relabel(order), on)
-    gain = 0.0 if labelled.value == found.value else labelled.value - found.value
+    return alignment(Pair.on_tree(p, q, tree, by_states="joint"))
+
+
+def alignment(pair: Pair) -> Alignment:
+    """The best order of q's states; on an endless chain the best on a long one, with the values of the rate."""
+    optimal = pair.p.n_states <= EXHAUSTIVE
+    place = pair.on(Tree.chain(LONG)) if pair.tree is None else pair
+    costs = Costs.of(place)
+    order, alike = _best(place, every_order(costs) if optimal else best_found(costs))
+    aligned = pair.relabelled(order)
+    value, labelled = joint_value(aligned, per_node=False), joint_value(pair, per_node=False)
     return Alignment(
-        tuple(int(i) for i in order), found.value, gain, optimal, alike - 1 if optimal else None,
-        len(found.infinite), len(labelled.infinite), _finite(found),
+        tuple(int(i) for i in order), value, 0.0 if labelled == value else labelled - value, optimal,
+        alike - 1 if optimal else None,
+        _infinite_terms(aligned), _infinite_terms(pair), _finite_terms(aligned, per_node=False),
     )  # fmt: skip
 
 
-def _best(p: Model, q: Model, tree: Tree | UntilEnd, orders: IntArray) -> tuple[IntArray, int]:
-    """The first of the best, and how many there are as good."""
+def _best(pair: Pair, orders: IntArray) -> tuple[IntArray, int]:
+    """The first of the best orders, and how many are as good."""
     if len(orders) > COMPARED:  # nothing tells them apart
         return orders[0], len(orders)
-    found = [joint_of(p, q.relabel(order), tree, per_node=True) for order in orders]
-    infinite, finite = np.array([len(one.infinite) for one in found]), np.array([_finite(one) for one in found])
+    relabelled = [pair.relabelled(order) for order in orders]
+    infinite = np.array([_infinite_terms(one) for one in relabelled])
+    finite = np.array([_finite_terms(one, per_node=True) for one in relabelled])
     fewest = infinite == infinite.min()
     equal = fewest & (finite <= finite[fewest].min() * (1.0 + TIE))
     return orders[int(np.argmax(equal))], int(equal.sum())
 
 
-def _finite(found: Divergence) -> float:
-    """The terms of a joint divergence that are finite, together; +inf where no double holds them."""
-    if not found.infinite:
-        return found.value
+def _infinite_terms(pair: Pair) -> int:
+    """How many terms of the joint divergence are infinite."""
+    return len(pair.once(reached_terms).reasons)
+
+
+def _finite_terms(pair: Pair, per_node: bool) -> float:
+    """The sum of the finite terms of the joint divergence; +inf where no double holds it."""
+    if not _infinite_terms(pair):
+        return joint_value(pair, per_node)
     try:
-        parts = found.parts
+        parts = joint_parts(pair, per_node)
     except OutOfRange:
         return inf
-    assert parts is not None
     terms = np.concatenate([[parts.initial], parts.rows.ravel(), parts.states.ravel()])
     return float(terms[np.isfinite(terms)].sum())

@@ -9,24 +9,24 @@ import numpy as np
 from hidiv.divergences.alignment.relabelling_costs import Costs
 from hidiv.types import IntArray
 
-CLOSE = 1e-9  # relative difference of costs below which rounding might have turned two orders round
+CLOSE = 1e-9  # relative difference of costs below which rounding may have exchanged two orders
 STEP = 1e-12  # relative gain an exchange must bring
 STARTS = 4  # randomized starts of the quadratic assignment
-REFINED = 64  # states up to which every exchange is weighed term by term
-SHUFFLES = 20_000  # divided by the square of the number of states: how often the best order is shaken up
+REFINED = 64  # states up to which the cost of every exchange is computed term by term
+SHUFFLES = 20_000  # divided by the square of the number of states: how often the best order is shuffled
 
 
 def every_order(costs: Costs) -> IntArray:
-    """(n, K): the orders with the fewest infinite terms that cost least else, as far as rounding lets costs tell.
+    """(n, K): the cheapest of the orders with the fewest infinite terms, all that rounding cannot tell apart.
 
-    In their natural order.
+    In lexicographic order.
     """
     orders = np.array(list(permutations(range(len(costs.finite.linear)))), dtype=np.int64)
-    weighed = costs.of_orders(orders)
-    fewest = weighed.infinite == weighed.infinite.min()
-    room = CLOSE * weighed.rounding
-    least = (weighed.finite + room)[fewest].min()
-    return np.asarray(orders[fewest & (weighed.finite - room <= least)])
+    each = costs.of_orders(orders)
+    fewest = each.infinite == each.infinite.min()
+    room = CLOSE * each.rounding
+    least = (each.finite + room)[fewest].min()
+    return np.asarray(orders[fewest & (each.finite - room <= least)])
 
 
 def best_found(costs: Costs) -> IntArray:
@@ -42,19 +42,19 @@ def best_found(costs: Costs) -> IntArray:
     for seed in range(STARTS):
         options = {"rng": np.random.default_rng(seed), "P0": "randomized"}
         starts.append(quadratic_assignment(weights, square, options=options)["col_ind"])
-    best = min((_exchanged(costs, np.asarray(start, dtype=np.int64)) for start in starts), key=lambda found: found[1])
+    best = min((_exchanged(costs, np.asarray(start, dtype=np.int64)) for start in starts), key=lambda result: result[1])
     # Local minima are common: a few states shuffled, and improved again.
     rng = np.random.default_rng(STARTS)
     for _ in range(int(np.clip(SHUFFLES // len(linear) ** 2, 8, 200))):
         order, some = best[0].copy(), rng.choice(len(linear), size=min(5, len(linear)), replace=False)
         order[some] = order[rng.permutation(some)]
-        best = min(best, _exchanged(costs, order), key=lambda found: found[1])
+        best = min(best, _exchanged(costs, order), key=lambda result: result[1])
     order = best[0] if best[1][0] == 0 or len(linear) > REFINED else _refined(costs, *best)
     return np.stack([np.arange(len(linear)), order])
 
 
 def _refined(costs: Costs, order: IntArray, key: tuple[float, float]) -> IntArray:
-    """Exchanges judged by infinite terms themselves, where the probabilities that q lacks only stood for them."""
+    """The order improved by exchanges that count infinite terms themselves, not the probabilities that q lacks."""
     i, j = np.triu_indices(len(order), 1)
     while True:
         exchanged = np.repeat(order[None, :], len(i), axis=0)

@@ -1,4 +1,4 @@
-"""What a joint divergence of models with mixtures compares, and what is left when components are summed out."""
+"""Mixtures in a joint divergence: the component is part of the hidden state; bounds for when it is summed out."""
 
 from __future__ import annotations
 
@@ -6,30 +6,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hidiv.divergences.joint.local_terms import Local
-from hidiv.divergences.joint.visits import Visits
+from hidiv.divergences.joint.places import reached_terms
+from hidiv.divergences.joint.visits import visits_of
 from hidiv.emissions.registry import as_mixture
 from hidiv.types import Array
 
 if TYPE_CHECKING:
-    from hidiv.models.model import Model
+    from hidiv.divergences.pair import Pair
 
 
-COMPARED = "states, components and observations"
+def component_notes(pair: Pair, per_node: bool) -> list[str]:
+    """Notes of a finite joint divergence: what is compared, and bounds without components; none without mixtures."""
+    if not any(family.complete() is not family for model in (pair.p, pair.q) for family in model.emissions):
+        return []
+    lower, upper = _without_components(pair, per_node)
+    return [
+        "divergence of states, components and observations: the component of a mixture is part of the hidden state, "
+        "paired by place",
+        f"of states and observations alone it is between {lower:.12g} and {upper:.12g} nats, certified",
+    ]
 
 
-def has_components(*models: Model) -> bool:
-    """Whether an emission hides a component besides the state."""
-    return any(family.complete() is not family for model in models for family in model.emissions)
-
-
-def without_components(p: Model, q: Model, local: Local, visits: Visits, scale: float) -> tuple[float, float]:
+def _without_components(pair: Pair, per_node: bool) -> tuple[float, float]:
     """Bounds on the divergence of states and observations alone, that of the mixtures themselves."""
+    local, visits = pair.once(reached_terms).local, pair.once(visits_of)
     lower, upper = np.zeros((2, *local.states.shape))
-    for g in range(len(local.states)):
-        a, b = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
-        lower[g], upper[g] = emission_bounds(a, b)
+    for g, (a, b) in enumerate(pair.families()):
+        lower[g], upper[g] = _emission_bounds(a, b)
     rest = visits.root * local.initial + float((visits.rows * local.rows).sum())
+    scale = 1.0 if per_node else visits.n_nodes
     with np.errstate(invalid="ignore"):
         below, above = (
             scale * (rest + float(np.where(visits.states > 0, visits.states * e, 0.0).sum())) for e in (lower, upper)
@@ -37,23 +42,12 @@ def without_components(p: Model, q: Model, local: Local, visits: Visits, scale: 
     return below, above
 
 
-def emission_bounds(p: Any, q: Any) -> tuple[Array, Array]:
+def _emission_bounds(p: Any, q: Any) -> tuple[Array, Array]:
     """(K,) twice: bounds on the KL of two families; equal where it has a closed form."""
     if "mixture" in (p.name, q.name):
-        found = as_mixture(p).bounds(as_mixture(q))
-        return found.lower, found.upper
+        bounds = as_mixture(p).bounds(as_mixture(q))
+        return bounds.lower, bounds.upper
     if p.complete() is p:
         return (exact := p.kl(q)), exact
-    each = [emission_bounds(a, b) for a, b in zip(p.families, q.families, strict=True)]
+    each = [_emission_bounds(a, b) for a, b in zip(p.families, q.families, strict=True)]
     return sum(lower for lower, _ in each), sum(upper for _, upper in each)  # type: ignore[return-value]
-
-
-def component_notes(p: Model, q: Model, local: Local, visits: Visits, scale: float) -> list[str]:
-    """Sentences for the notes of a finite joint divergence; none for models without mixtures."""
-    if not has_components(p, q):
-        return []
-    lower, upper = without_components(p, q, local, visits, scale)
-    return [
-        f"divergence of {COMPARED}: the component of a mixture is part of the hidden state, paired by place",
-        f"of states and observations alone it is between {lower:.12g} and {upper:.12g} nats, certified",
-    ]

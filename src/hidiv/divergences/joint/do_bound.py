@@ -1,24 +1,22 @@
 """Do's upper bound on the observed divergence (2003), by his own formulas (definitions (5.2) and (5.3)).
 
-Term by term it is the joint divergence; it is written apart so that the paper's proposition can be tested.
+Term by term it is the joint divergence. It has its own code so that the paper's proposition can be tested.
 """
 
 from __future__ import annotations
 
-from math import inf, isinf
+from math import isinf
 from typing import Any
 
 import numpy as np
 
-from hidiv.adapters.as_model import as_models
-from hidiv.divergences.joint.kl import check_joint, too_large
-from hidiv.divergences.joint.local_terms import Local, local_divergences
-from hidiv.divergences.joint.places import first_places, infinite_places
+from hidiv.divergences.infinite import infinite
+from hidiv.divergences.joint.kl import too_large
+from hidiv.divergences.joint.local_terms import Local
+from hidiv.divergences.joint.places import reached_terms
 from hidiv.divergences.joint.visits import tree_size
-from hidiv.divergences.remedy import advised
+from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
-from hidiv.divergences.subject import subject
-from hidiv.errors import IncompatibleModels, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
@@ -26,33 +24,56 @@ from hidiv.recursions.powers import power, summed_powers
 from hidiv.types import Array
 
 
-@advised
 def do_bound(p: Any, q: Any, tree: Tree | int) -> Divergence:
-    """Do's bound: an upper bound on the observed divergence that equals the joint one.
+    """Do's upper bound on the observed divergence, which equals the joint one.
 
-    Chain: KL(initial) + initial_p (sum_{t<N} T^(t-1) (d + e) + T^(N-1) e); tree: bounds flow from the leaves
-    (definitions (5.2) and (5.3)). +inf where p reaches what q lacks.
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models, with equal numbers of states.
+    tree : Tree or int
+        The tree, or the length of a chain.
 
+    Returns
+    -------
+    Divergence
+        The bound, exact; its quantity is "joint". +inf where p reaches a place to which q gives no mass.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the models have different numbers of states, or do not belong on the tree.
+
+    Notes
+    -----
+    Definitions (5.2) for a chain, KL(initial) + initial_p (sum_{t<N} T^(t-1) (d + e) + T^(N-1) e), and (5.3) for a
+    tree, from the leaves up.
+
+    References
+    ----------
+    M. N. Do, Fast approximation of Kullback-Leibler distance for dependence trees and hidden Markov models, IEEE Signal
+    Processing Letters 10 (2003).
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
     >>> hd.do_bound(p, q, 10)
     joint divergence D(p || q) on a chain of 10 nodes = 5.6628668946 nats, exact
     """
-    p, q = as_models(p, q)
-    checked = check_joint(p, q, tree)
-    if not isinstance(checked, Tree):
-        refuse(IncompatibleModels, "tree", "Do's bound needs a tree of known size", "UNTIL_END")
-    local = local_divergences(p, q)
-    reasons: list[str] = []
-    if not local.is_finite:
-        places = first_places(p, checked, len(local.rows), len(local.states))
-        reasons, local = infinite_places(p, q, local, places), places.reached(local)
-    value = inf if reasons else local.initial + float(p.initial @ _at_root(p, checked, local))
-    return Divergence(
-        value, "joint", infinite=reasons, subject=subject(p, q, checked),
-        notes=["Do's bound: an upper bound on the observed divergence, equal to the joint one"],
-    )  # fmt: skip
+    return bound(Pair.on_tree(p, q, tree, by_states="joint"))
+
+
+def bound(pair: Pair) -> Divergence:
+    """Do's bound of a pair."""
+    tree = pair.known_tree("Do's bound needs")
+    notes = ["Do's bound: an upper bound on the observed divergence, equal to the joint one"]
+    local, reasons = pair.once(reached_terms)
+    if reasons:
+        return infinite(pair, "joint", reasons, notes=notes)
+    value = local.initial + float(pair.p.initial @ _at_root(pair.p, tree, local))
+    return Divergence(value, "joint", subject=pair.subject, notes=notes)
 
 
 def _at_root(p: Model, tree: Tree, local: Local) -> Array:

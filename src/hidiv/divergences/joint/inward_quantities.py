@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_models
-from hidiv.divergences.joint.kl import check_joint, inward_terms, root_states, too_large
-from hidiv.divergences.joint.local_terms import Local, local_divergences
+from hidiv.divergences.joint.kl import inward_terms, root_states, too_large
+from hidiv.divergences.joint.local_terms import Local, local_terms
+from hidiv.divergences.pair import Pair
 from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
-from hidiv.errors import IncompatibleModels, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.inward import inward as inward_recursion
@@ -22,12 +22,37 @@ from hidiv.types import Array
 
 
 def inward(p: Any, q: Any, tree: Tree | int, evidence: Any = None) -> Array:
-    """(n, K): row u > 0 is K_u as a function of the parent's state, row 0 is r_0(s) + sum_c K_c(s).
+    """Inward quantities K_u of the paper: the divergence of each subtree given the state of its parent.
 
-    One row a level on a regular tree without evidence. +inf where, from that state on, p reaches a place without mass
-    under q. The joint divergence is KL(initial) + initial_p . row 0 (definitions (2.2)). With evidence the
-    quantities are those of all that is not known, and 0 for states that the evidence below rules out under p.
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models, with equal numbers of states.
+    tree : Tree or int
+        The tree, or the length of a chain.
+    evidence : Evidence or array, optional
+        What is known. The quantities are then those of everything that is not, and 0 for states that the evidence
+        below rules out under p.
 
+    Returns
+    -------
+    array of shape (n, K)
+        Row u > 0 is K_u as a function of the parent's state; row 0 is r_0(s) + sum_c K_c(s). One row a level on a
+        regular tree without evidence. +inf where, from that state on, p reaches a place without mass under q.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the models have different numbers of states, or do not belong on the tree.
+    ImpossibleEvidence
+        Where either model cannot produce the evidence.
+
+    Notes
+    -----
+    Definitions (2.2). The joint divergence is KL(initial) + initial_p . row 0.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
@@ -36,29 +61,27 @@ def inward(p: Any, q: Any, tree: Tree | int, evidence: Any = None) -> Array:
            [1.0741, 1.2602],
            [0.5316, 0.641 ]])
     """
-    p, q = as_models(p, q)
     if evidence is not None:
-        return _given(p, q, tree, evidence)
-    checked = check_joint(p, q, tree)
-    if not isinstance(checked, Tree):
-        refuse(IncompatibleModels, "tree", "inward quantities need a tree of known size", "UNTIL_END")
-    local = local_divergences(p, q)
+        return _given(*as_models(p, q), tree, evidence)
+    pair = Pair.on_tree(p, q, tree, by_states="joint")
+    place = pair.known_tree("inward quantities need")
+    local = pair.once(local_terms)
     finite = Local(0.0, *(np.where(np.isinf(table), 0.0, table) for table in (local.rows, local.states)))
-    if checked.kind == "regular":
-        quantities = _regular(p, checked, finite)
+    if place.kind == "regular":
+        quantities = _regular(pair.p, place, finite)
     else:
-        quantities = inward_recursion(checked.parent, *inward_terms(p, checked, finite), root_states(checked, finite))
+        quantities = inward_recursion(place.parent, *inward_terms(pair.p, place, finite), root_states(place, finite))
     if not local.is_finite:
-        quantities = np.where(_infinite(p, checked, local), np.inf, quantities)
+        quantities = np.where(_infinite(pair.p, place, local), np.inf, quantities)
     return quantities
 
 
 def _given(p: Model, q: Model, tree: Tree | int, evidence: Any) -> Array:
-    """(n, K): the same with evidence, node by node on any tree."""
+    """(n, K): the quantities given evidence, node by node on any tree."""
     check_posterior(p, q, "unobserved", None)
-    pair, layout, _ = pair_tables(p, q, evidence, tree, "unobserved", None)
-    refuse_if_impossible(p, q, posterior(pair, layout))
-    return inward_given(pair, layout)
+    tables, layout, _ = pair_tables(p, q, evidence, tree, "unobserved", None)
+    refuse_if_impossible(p, q, posterior(tables, layout))
+    return inward_given(tables, layout)
 
 
 def _regular(p: Model, tree: Tree, local: Local) -> Array:
@@ -92,10 +115,10 @@ def _infinite(p: Model, tree: Tree, local: Local) -> NDArray[np.bool_]:
         table[group if len(table) > 1 else np.zeros_like(group)]
         for table in (np.isinf(local.rows), np.isinf(local.states), p.transitions > 0)
     )
-    found = np.zeros((len(parent), p.n_states), dtype=np.bool_)
+    infinite = np.zeros((len(parent), p.n_states), dtype=np.bool_)
     below = np.array(e)
     for nodes in reversed(by_level(np.arange(tree.depth) if regular else tree.level)[1:]):
-        found[nodes] = d[nodes] | (allowed[nodes] & below[nodes][:, None, :]).any(axis=2)
-        np.logical_or.at(below, parent[nodes], found[nodes])
-    found[0] = below[0]
-    return found
+        infinite[nodes] = d[nodes] | (allowed[nodes] & below[nodes][:, None, :]).any(axis=2)
+        np.logical_or.at(below, parent[nodes], infinite[nodes])
+    infinite[0] = below[0]
+    return infinite

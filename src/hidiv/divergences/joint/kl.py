@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from math import inf, isinf
 from typing import Any
@@ -10,22 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.adapters.as_model import as_models
-from hidiv.divergences.comparable import check_length, check_same_states
 from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
-from hidiv.divergences.joint.components import component_notes, has_components
-from hidiv.divergences.joint.local_terms import Local, local_divergences
-from hidiv.divergences.joint.places import first_levels, first_places, infinite_places
-from hidiv.divergences.joint.visits import Visits, by_group, expected_visits, tree_size
-from hidiv.divergences.remedy import advised
+from hidiv.divergences.infinite import infinite
+from hidiv.divergences.joint.components import component_notes
+from hidiv.divergences.joint.local_terms import Local
+from hidiv.divergences.joint.places import reached_terms
+from hidiv.divergences.joint.visits import Visits, by_group, expected_visits, tree_size, visits_of
+from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Detail, Divergence, Parts
-from hidiv.divergences.subject import subject
-from hidiv.errors import IncompatibleModels, OutOfRange, refuse
-from hidiv.models.groups import check_groups
+from hidiv.errors import OutOfRange, refuse
 from hidiv.models.model import Model
-from hidiv.models.tree import Tree, as_tree
+from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
-from hidiv.recursions.gth import cesaro_law
 from hidiv.recursions.inward import inward
 from hidiv.recursions.state_laws import downward
 from hidiv.types import Array
@@ -33,7 +28,6 @@ from hidiv.types import Array
 BY_NODE_LIMIT = 10**6  # nodes of a chain or regular tree that are listed for a profile
 
 
-@advised
 def joint_kl(
     p: Any,
     q: Any,
@@ -42,13 +36,42 @@ def joint_kl(
     per_node: bool = False,
     per_tree: bool = False,
 ) -> Divergence:
-    """D of the joint law of states and observations, exact (definitions (2.2), (3.1) and (3.2)).
+    """Joint divergence of states and observations, exact on any tree.
 
-    A chain or a regular tree costs O(log N) whatever its size; `per_node` divides by the number of nodes (by the
-    expected length with UNTIL_END). A list of trees or lengths is a forest of independent trees, whose divergences add
-    up; `per_tree` divides by their number, and `by_node` has their nodes one tree after the other. +inf where p reaches
-    a place q gives no mass; `infinite` names it.
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models, with equal numbers of states; states are paired by their labels.
+    tree : Tree, int, UNTIL_END or list
+        The tree, or the length of a chain; `hd.UNTIL_END` for models with end probabilities. A list of trees or
+        lengths is a forest of independent trees, whose divergences add up.
+    per_node : bool, default False
+        Divide by the number of nodes; with UNTIL_END by the expected length.
+    per_tree : bool, default False
+        Divide by the number of trees of a forest.
 
+    Returns
+    -------
+    Divergence
+        Exact. `.parts` splits it into initial law, transition rows and emission states; `.by_node` has the share of
+        each node, those of a forest one tree after the other. +inf where p reaches a place to which q gives no mass;
+        `.infinite` names it.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the models have different numbers of states, or do not belong on the tree.
+    OutOfRange
+        Where the value is finite and no double can hold it.
+
+    Notes
+    -----
+    Definitions (2.2), (3.1), (3.2) and (3.3), and (3.5) with UNTIL_END. A chain or a regular tree costs O(log N)
+    whatever its size. Where emissions are mixtures, the component is part of the hidden state; `.notes` then bounds
+    the divergence without it.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
@@ -57,105 +80,99 @@ def joint_kl(
     >>> hd.joint_kl(p, q, [100, 50, 50], per_tree=True)
     joint divergence D(p || q) on 3 independent trees with 200 nodes together = 12.1869482207 nats per tree, exact
     """
-    p, q = as_models(p, q)
     if is_forest(tree):
-        return over_forest(tree, lambda one: joint_kl(p, q, one), per_node=per_node, per_tree=per_tree)
+        models = Pair.models(p, q, by_states="joint")
+        return over_forest(tree, lambda one: joint(models.on(one)), per_node=per_node, per_tree=per_tree)
     if per_tree:
         tree_alone()
-    on = check_joint(p, q, tree)
-    found = joint_of(p, q, on, per_node)
-    return replace(found, notes=_notes(p, q, on, per_node)) if has_components(p, q) and not found.infinite else found
+    pair = Pair.on_tree(p, q, tree, by_states="joint")
+    return joint_per_node(pair) if per_node else joint(pair)
 
 
-def joint_of(p: Model, q: Model, tree: Tree | UntilEnd, per_node: bool = False) -> Divergence:
-    """The same for models and a tree that were checked, and without the notes on mixtures."""
-    local = local_divergences(p, q)
-    groups = len(local.rows), len(local.states)
-    reasons: list[str] = []
-    if not local.is_finite:
-        places = first_places(p, tree, *groups)
-        reasons, local = infinite_places(p, q, local, places), places.reached(local)
-    parts = partial(joint_parts, p, tree, local, per_node)
-    if reasons:
-        value = inf
-    elif max(groups) > 1 and isinstance(tree, Tree) and tree.kind != "regular":
-        value = upward_value(p, tree, local) / (tree_size(tree) if per_node else 1.0)
-    else:
-        value = total(parts())
-    return Divergence(
-        value, "joint", infinite=reasons, per="node" if per_node else None, subject=subject(p, q, tree),
-        detail=Detail(parts, partial(by_node, p, tree, local, per_node)),
-    )  # fmt: skip
-
-
-def _notes(p: Model, q: Model, tree: Tree | UntilEnd, per_node: bool) -> list[str]:
-    """What a joint divergence of mixtures compares, and what is left without components."""
-    local = local_divergences(p, q)
-    if not local.is_finite:
-        local = first_places(p, tree, len(local.rows), len(local.states)).reached(local)
-    visits = expected_visits(p, tree, len(local.rows), len(local.states))
-    return component_notes(p, q, local, visits, 1.0 if per_node else visits.n_nodes)
-
-
-@advised
 def joint_kl_rate(p: Any, q: Any) -> Divergence:
-    """lim D_N / N of the joint divergence along a chain, exact for any chain (definitions (3.4)).
+    """Joint divergence per step along an endless chain, exact.
 
-    Weighted by the long-run law of p's states; +inf if any place p reaches, on the way too, has no mass under q.
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models, with equal numbers of states, one group and no end probabilities.
 
+    Returns
+    -------
+    Divergence
+        The limit of D_N / N, in nats per step. +inf if any place that p reaches, on the way too, has no mass under q.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the models have different numbers of states, several groups or end probabilities.
+
+    Notes
+    -----
+    Definitions (3.4): the local terms weighted by the long-run law of p's states. The chain may be periodic or
+    reducible.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
     >>> hd.joint_kl_rate(p, q)
     joint divergence D(p || q) rate = 0.568057850529 nats per step, exact
     """
-    p, q = as_models(p, q)
-    check_same_states(p, q, "joint")
-    check_length(p, q, until_end=False)
-    if p.n_groups > 1 or q.n_groups > 1:
-        refuse(
-            IncompatibleModels,
-            "rate",
-            "needs models with one group, the same at every step",
-            f"{max(p.n_groups, q.n_groups)} groups",
-            "use hd.joint_kl on a tree",
-        )
-    local = local_divergences(p, q)
-    reasons: list[str] = []
-    if not local.is_finite:
-        places = first_levels(p, None)
-        reasons, local = infinite_places(p, q, local, places), places.reached(local)
-    law = cesaro_law(p.initial, p.transitions[0])[None, :]
-    local, visits = Local(inf if isinf(local.initial) else 0.0, local.rows, local.states), Visits(1.0, 1.0, law, law)
-    parts = weighted(local, visits, 1.0)
-    return Divergence(
-        inf if reasons else total(parts), "joint", infinite=reasons, per="step", subject=f"{subject(p, q)} rate",
-        notes=[] if reasons else component_notes(p, q, local, visits, 1.0),
-        detail=Detail(lambda: parts),
-    )  # fmt: skip
+    return joint(Pair.of(p, q, None, by_states="joint"))
 
 
-def check_joint(p: Model, q: Model, tree: Any) -> Tree | UntilEnd:
-    """Refuse what has no joint divergence; the tree as a Tree or UNTIL_END."""
-    check_same_states(p, q, "joint")
-    until_end = isinstance(tree, UntilEnd)
-    check_length(p, q, until_end)
-    if isinstance(tree, UntilEnd):
-        return tree
-    on = as_tree(tree)
-    check_groups(p, on, "p")
-    check_groups(q, on, "q")
-    return on
+def joint(pair: Pair) -> Divergence:
+    """The joint divergence of a pair; its rate on an endless chain."""
+    return _joint(pair, per_node=False)
 
 
-def joint_parts(p: Model, tree: Tree | UntilEnd, local: Local, per_node: bool) -> Parts:
+def joint_per_node(pair: Pair) -> Divergence:
+    """The joint divergence of a pair divided by the number of nodes."""
+    return _joint(pair, per_node=True)
+
+
+def _joint(pair: Pair, per_node: bool) -> Divergence:
+    """With its parts and profile, computed when they are asked for."""
+    local, reasons = pair.once(reached_terms)
+    fields: dict[str, Any] = {
+        "per": "step" if pair.tree is None else "node" if per_node else None,
+        "subject": f"{pair.subject} rate" if pair.tree is None else pair.subject,
+        "detail": Detail(
+            partial(_parts, pair.p, pair.tree, local, per_node), partial(_by_node, pair.p, pair.tree, local, per_node)
+        ),
+    }
+    if reasons:
+        return infinite(pair, "joint", reasons, **fields)
+    return Divergence(joint_value(pair, per_node), "joint", notes=component_notes(pair, per_node), **fields)
+
+
+def joint_value(pair: Pair, per_node: bool) -> float:
+    """The number alone, without reasons and notes; +inf where p reaches a place without mass under q."""
+    local, reasons = pair.once(reached_terms)
+    if reasons:
+        return inf
+    if max(len(local.rows), len(local.states)) > 1 and isinstance(pair.tree, Tree) and pair.tree.kind != "regular":
+        return _upward_value(pair.p, pair.tree, local) / (tree_size(pair.tree) if per_node else 1.0)
+    parts = joint_parts(pair, per_node)
+    value = parts.initial + parts.transition + parts.emission
+    return value if np.isfinite(value) else too_large()
+
+
+def joint_parts(pair: Pair, per_node: bool) -> Parts:
     """The divergence by initial law, transition rows and emission states."""
-    visits = expected_visits(p, tree, len(local.rows), len(local.states))
-    return weighted(local, visits, 1.0 if per_node else visits.n_nodes)
+    return weighted(pair.once(reached_terms).local, pair.once(visits_of), per_node)
 
 
-def weighted(local: Local, visits: Visits, scale: float) -> Parts:
+def _parts(p: Model, tree: Tree | UntilEnd | None, local: Local, per_node: bool) -> Parts:
+    """The same from what a result keeps of its pair: one that kept all of it would hold on to every alignment."""
+    return weighted(local, expected_visits(p, tree, len(local.rows), len(local.states)), per_node)
+
+
+def weighted(local: Local, visits: Visits, per_node: bool) -> Parts:
     """Local divergences times expected visits; an infinite one stays so however rarely it is met."""
+    scale = 1.0 if per_node else visits.n_nodes
     if isinf(scale):
         too_large()
     with np.errstate(over="ignore", invalid="ignore"):
@@ -167,19 +184,13 @@ def weighted(local: Local, visits: Visits, scale: float) -> Parts:
     return Parts(initial, *(table[0] if len(table) == 1 else table for table in (rows, states)))
 
 
-def total(parts: Parts) -> float:
-    """The parts together; finite parts whose sum no double holds are refused."""
-    value = parts.initial + parts.transition + parts.emission
-    return value if np.isfinite(value) else too_large()
-
-
 def too_large() -> float:
     """Refuse a finite divergence that no double can hold."""
     refuse(OutOfRange, "value", "is beyond the range of doubles on a tree this large", remedy="ask for per_node=True")
 
 
-def upward_value(p: Model, tree: Tree, local: Local) -> float:
-    """Theorem 1 on a listed tree with groups: the inward quantities flow to the root."""
+def _upward_value(p: Model, tree: Tree, local: Local) -> float:
+    """The value on a listed tree with groups, by the inward quantities of Theorem 1."""
     quantities = inward(tree.parent, *inward_terms(p, tree, local), root_states(tree, local))
     return float(local.initial + p.initial @ quantities[0])
 
@@ -200,9 +211,13 @@ def inward_terms(p: Model, tree: Tree, local: Local) -> tuple[NDArray[np.int64],
     return group, transitions, np.ascontiguousarray(own)
 
 
-def by_node(p: Model, tree: Tree | UntilEnd, local: Local, per_node: bool) -> Array | None:
-    """(n,): root term and, below, the parent's law times the row divergence plus the own law times the state's."""
-    if isinstance(tree, UntilEnd) or (tree.kind != "listed" and tree_size(tree) > BY_NODE_LIMIT):
+def _by_node(p: Model, tree: Tree | UntilEnd | None, local: Local, per_node: bool) -> Array | None:
+    """(n,): the share of each node, or None where nodes are not listed.
+
+    The root's is the initial term; any other node has the parent's law times the row terms. Both have the node's own
+    law times the state terms besides.
+    """
+    if tree is None or isinstance(tree, UntilEnd) or (tree.kind != "listed" and tree_size(tree) > BY_NODE_LIMIT):
         return None
     group = tree.group if tree.group is not None else np.zeros(tree.n_nodes, dtype=np.int64)
     laws = downward(p.initial, tree.parent, group if len(p.transitions) > 1 else np.zeros_like(group), p.transitions)

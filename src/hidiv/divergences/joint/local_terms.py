@@ -1,4 +1,7 @@
-"""The divergences of single rows and states, from which every joint divergence is summed."""
+"""The divergences of the initial laws, of single transition rows and of single emission states.
+
+Every joint divergence is a sum of these local terms, weighted by how often p visits each of them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.emissions.registry import pair
+from hidiv.divergences.pair import Pair, families, of_models
+from hidiv.emissions.registry import pair as check_comparable
 from hidiv.errors import HidivError, OutOfRange, refuse
 from hidiv.recursions.terms import row_divergence
 from hidiv.types import Array
@@ -33,12 +37,23 @@ class Local:
         return bool(np.isfinite(self.initial) and np.isfinite(self.rows).all() and np.isfinite(self.states).all())
 
 
-def local_divergences(p: Model, q: Model) -> Local:
+@of_models
+def local_terms(pair: Pair) -> Local:
     """KL of the initial laws, of every transition row (end included) and of every emission state."""
+    return local_divergences(pair.p, pair.q)
+
+
+def local_divergences(p: Model, q: Model) -> Local:
+    """The same for models that no pair was made of."""
     rows = row_divergence(with_end(p), with_end(q))
-    # A group without a matrix in either model is never used; its row counts nothing.
-    rows = np.where((p.has_transition & q.has_transition)[:, None], rows, 0.0)
-    return Local(float(row_divergence(p.initial, q.initial)), rows, by_family(p, q, _emission_divergence))
+    return Local(
+        float(row_divergence(p.initial, q.initial)), used_rows(p, q, rows), by_family(p, q, _emission_divergence)
+    )
+
+
+def used_rows(p: Model, q: Model, rows: Array) -> Array:
+    """Row terms (G or 1, K) with 0 for a group that lacks a matrix in either model: such a group is never used."""
+    return np.where((p.has_transition & q.has_transition)[:, None], rows, 0.0)
 
 
 def _emission_divergence(p: Family, q: Family) -> Array:
@@ -66,19 +81,18 @@ def with_end(model: Model) -> Array:
 
 
 def by_family(p: Model, q: Model, compare: Callable[[Family, Family], Array]) -> Array:
-    """(G or 1, K): one comparison for each pair of families, the group in front of any refusal.
+    """(G or 1, K): one comparison for each pair of families; a refusal starts with the group.
 
     The component of a mixture is compared as part of the hidden state.
     """
-    count = max(len(p.emissions), len(q.emissions))
+    pairs = families(p, q)
     compared = []
-    for g in range(count):
-        a, b = p.emissions[min(g, len(p.emissions) - 1)], q.emissions[min(g, len(q.emissions) - 1)]
+    for g, (a, b) in enumerate(pairs):
         try:
             whole_a, whole_b = a.complete(), b.complete()
             if whole_a is not a or whole_b is not b:
-                pair(a, b)  # a refusal names the families as the user knows them
+                check_comparable(a, b)  # a refusal names the families as the user knows them
             compared.append(compare(whole_a, whole_b))
         except HidivError as error:
-            raise type(error)(f"group {g}, {error}" if count > 1 else str(error)) from None
+            raise type(error)(f"group {g}, {error}" if len(pairs) > 1 else str(error)) from None
     return np.stack(compared)

@@ -1,4 +1,4 @@
-"""Which rows and states p can reach, and the words for the places where q cannot follow."""
+"""Which rows and states p reaches, and sentences for the places it reaches where q has no mass."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.joint.local_terms import Local, with_end
+from hidiv.divergences.joint.local_terms import Local, local_terms, with_end
+from hidiv.divergences.pair import Pair, families
 from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.reach import reach
 from hidiv.types import IntArray
@@ -20,14 +21,14 @@ NEVER = int(np.iinfo(np.int64).max)
 
 
 class Places(NamedTuple):
-    """When p first comes by: (G or 1, K) for a row (as the parent's state) and for a state; NEVER if it never does."""
+    """The first node or level at which p is there: (G or 1, K) by row (the parent's state) and by state, or NEVER."""
 
     rows: IntArray
     states: IntArray
     by: str  # what is counted: "node" or "level"
 
     def reached(self, local: Local) -> Local:
-        """Local divergences in which a place p never comes to counts nothing."""
+        """Local divergences with 0 in place of the infinite ones that p never reaches."""
         rows, states = (
             np.where(np.isinf(table) & (when == NEVER), 0.0, table)
             for table, when in ((local.rows, self.rows), (local.states, self.states))
@@ -35,9 +36,29 @@ class Places(NamedTuple):
         return Local(local.initial, rows, states)
 
 
-def first_places(p: Model, tree: Tree | UntilEnd, row_groups: int, state_groups: int) -> Places:
-    """When p first reaches each row and state; None for the tree of a chain that goes on for ever."""
-    if isinstance(tree, UntilEnd):
+class Reached(NamedTuple):
+    """Local terms as far as p reaches them, and the reasons why the divergence is infinite, if it is."""
+
+    local: Local
+    reasons: list[str]
+
+
+def reached_terms(pair: Pair) -> Reached:
+    """The local terms of a pair that p reaches on its tree."""
+    return reached(pair, pair.once(local_terms))
+
+
+def reached(pair: Pair, local: Local) -> Reached:
+    """The same for other local terms, those of a Renyi divergence."""
+    if local.is_finite:
+        return Reached(local, [])
+    places = first_places(pair.p, pair.tree, len(local.rows), len(local.states))
+    return Reached(places.reached(local), infinite_places(pair.p, pair.q, local, places))
+
+
+def first_places(p: Model, tree: Tree | UntilEnd | None, row_groups: int, state_groups: int) -> Places:
+    """When p first reaches each row and state; None stands for an endless chain."""
+    if tree is None or isinstance(tree, UntilEnd):
         return first_levels(p, None)
     if row_groups == state_groups == 1:
         return first_levels(p, tree.depth)
@@ -47,10 +68,10 @@ def first_places(p: Model, tree: Tree | UntilEnd, row_groups: int, state_groups:
         assert tree.group is not None
         parent, group, by = tree.parent, tree.group, "node"
     own = group if len(p.transitions) > 1 else np.zeros_like(group)
-    reached = reach(p.initial > 0, parent, own, p.transitions > 0)
+    possible = reach(p.initial > 0, parent, own, p.transitions > 0)
     order = np.arange(len(parent))[:, None]
-    rows = _earliest(np.where(reached[parent[1:]], order[1:], NEVER), group[1:], row_groups)
-    return Places(rows, _earliest(np.where(reached, order, NEVER), group, state_groups), by)
+    rows = _earliest(np.where(possible[parent[1:]], order[1:], NEVER), group[1:], row_groups)
+    return Places(rows, _earliest(np.where(possible, order, NEVER), group, state_groups), by)
 
 
 def first_levels(p: Model, depth: int | None) -> Places:
@@ -75,29 +96,32 @@ def _earliest(when: IntArray, group: IntArray, groups: int) -> IntArray:
 
 def infinite_places(p: Model, q: Model, local: Local, places: Places) -> list[str]:
     """Sentences for the places p reaches where q has no mass, in the order p comes to them."""
-    found: list[tuple[int, int, str]] = []
+    sentences: list[tuple[int, int, str]] = []
     if np.isinf(local.initial):
         state = int(np.argmax((p.initial > 0) & (q.initial == 0)))
-        found.append((0, 0, f"initial: {said(p, state)} has probability {p.initial[state]:g} under p and 0 under q"))
+        text = f"initial: {state_in_words(p, state)} has probability {p.initial[state]:g} under p and 0 under q"
+        sentences.append((0, 0, text))
     for g, r in np.argwhere(np.isinf(local.rows) & (places.rows < NEVER)):
         a, b = (with_end(model)[min(g, len(model.transitions) - 1), r] for model in (p, q))
         s = int(np.argmax((a > 0) & (b == 0)))
-        where = f"from {said(p, int(r))} to {said(p, s) if s < p.n_states else 'the end'}"
-        text = f"transition: {_group(g, local.rows)}{where} has probability {a[s]:g} under p and 0 under q"
-        found.append((int(places.rows[g, r]), 1, f"{text} (first at {places.by} {places.rows[g, r]})"))
+        step = f"from {state_in_words(p, int(r))} to {state_in_words(p, s) if s < p.n_states else 'the end'}"
+        text = f"transition: {_group(g, local.rows)}{step} has probability {a[s]:g} under p and 0 under q"
+        sentences.append((int(places.rows[g, r]), 1, f"{text} (first at {places.by} {places.rows[g, r]})"))
+    by_group = families(p, q)
     for g, s in np.argwhere(np.isinf(local.states) & (places.states < NEVER)):
-        a_family, b_family = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
-        gap = a_family.complete().gaps(b_family.complete())[s]
+        family_p, family_q = by_group[g]
+        gap = family_p.complete().gaps(family_q.complete())[s]
         what = "has a Renyi integral that diverges" if gap is None else f"emits {gap} under p and never under q"
-        text = f"emission: {_group(g, local.states)}{said(p, int(s))} {what}"
-        found.append((int(places.states[g, s]), 2, f"{text} (first at {places.by} {places.states[g, s]})"))
-    return [text for _, _, text in sorted(found)]
+        text = f"emission: {_group(g, local.states)}{state_in_words(p, int(s))} {what}"
+        sentences.append((int(places.states[g, s]), 2, f"{text} (first at {places.by} {places.states[g, s]})"))
+    return [text for _, _, text in sorted(sentences)]
 
 
 def _group(g: int, table: NDArray[np.float64]) -> str:
+    """The group in front of a sentence, where a table has groups."""
     return f"group {g}, " if len(table) > 1 else ""
 
 
-def said(model: Model, state: int) -> str:
-    """A state as sentences name it."""
+def state_in_words(model: Model, state: int) -> str:
+    """A state as sentences name it: "state 2", or "state 2 ('rain')"."""
     return f"state {state}" if model.state_names is None else f"state {state} ({model.state_names[state]!r})"

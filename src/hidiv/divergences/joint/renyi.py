@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.adapters.as_model import as_models
-from hidiv.divergences.joint.kl import check_joint, too_large
-from hidiv.divergences.joint.local_terms import Local, by_family
-from hidiv.divergences.joint.places import first_places, infinite_places
+from hidiv.divergences.infinite import infinite, smoothing_helps
+from hidiv.divergences.joint.kl import too_large
+from hidiv.divergences.joint.local_terms import Local, by_family, used_rows
+from hidiv.divergences.joint.places import Reached, reached
 from hidiv.divergences.joint.visits import by_group, tree_size
-from hidiv.divergences.remedy import SMOOTHED, smoothing_helps
+from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
-from hidiv.divergences.subject import subject
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.zero_filling import with_weight
@@ -27,47 +26,72 @@ from hidiv.types import Array
 
 
 def joint_renyi(p: Any, q: Any, tree: Tree | int, alpha: float) -> Divergence:
-    """Renyi divergence of order alpha, in (0, 1) or above 1, of the joint law, exact (definitions (4.1)).
+    """Renyi divergence of the joint law of states and observations, exact.
 
-    alpha < 1: +inf only if the supports are disjoint; alpha > 1: +inf where p reaches a place without mass under q,
-    or where the integral of an emission diverges. Bhattacharyya distance: half the value at 1/2.
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models, with equal numbers of states.
+    tree : Tree or int
+        The tree, or the length of a chain.
+    alpha : float
+        The order, in (0, 1) or above 1.
 
+    Returns
+    -------
+    Divergence
+        For alpha < 1 it is +inf only if the supports are disjoint; for alpha > 1 where p reaches a place without mass
+        under q, or where the integral of an emission diverges.
+
+    Raises
+    ------
+    HidivError
+        Where alpha is 1 or not positive.
+    IncompatibleModels
+        Where the models have different numbers of states, or do not belong on the tree.
+
+    Notes
+    -----
+    Definitions (4.1). The Bhattacharyya distance is half the value at 1/2.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p, q = (hd.Model([1.0], [[1.0]], hd.Gaussian([m], std=[1.0])) for m in (0.0, 1.0))
     >>> round(hd.joint_renyi(p, q, 3, 0.5).value, 12)
     0.75
     """
-    p, q = as_models(p, q)
     if not (alpha > 0 and alpha != 1 and np.isfinite(alpha)):
         refuse(HidivError, "alpha", "must lie in (0, 1) or above 1", alpha, "at 1 the limit is hd.joint_kl")
-    checked = check_joint(p, q, tree)
-    if not isinstance(checked, Tree):
-        refuse(IncompatibleModels, "tree", "a Renyi divergence needs a tree of known size", "UNTIL_END")
-    tree = checked
-    alpha = float(alpha)
-    local = Local(
-        float(row_renyi(p.initial, q.initial, alpha)),
-        np.where((p.has_transition & q.has_transition)[:, None], row_renyi(p.transitions, q.transitions, alpha), 0.0),
-        by_family(p, q, lambda a, b: a.renyi(b, alpha)),
-    )
-    reasons: list[str] = []
-    if alpha > 1 and not local.is_finite:
-        places = first_places(p, tree, len(local.rows), len(local.states))
-        reasons, local = infinite_places(p, q, local, places), places.reached(local)
-    log_z = inf if reasons else _log_z(p, q, tree, local, alpha)
+    pair = Pair.on_tree(p, q, tree, by_states="joint")
+    place, alpha = pair.known_tree("a Renyi divergence needs"), float(alpha)
+    local = _local_terms(pair, alpha)
+    local, reasons = reached(pair, local) if alpha > 1 else Reached(local, [])
+    log_z = inf if reasons else _log_z(pair.p, pair.q, place, local, alpha)
     if isinf(log_z) and not reasons:
         reasons = ["p and q have disjoint supports on this tree"]
-    value = inf if reasons else log_z / (alpha - 1.0) + 0.0
-    about = f"{subject(p, q, tree)}, Renyi order {alpha:g},"
-    return Divergence(value, "joint", infinite=reasons, subject=about, notes=_advice(p, q, alpha) if reasons else ())
+    about = f"{pair.subject}, Renyi order {alpha:g},"
+    if reasons:
+        return infinite(pair, "joint", reasons, helps=_smoothing_helps(pair, alpha), subject=about)
+    return Divergence(log_z / (alpha - 1.0) + 0.0, "joint", subject=about)
 
 
-def _advice(p: Model, q: Model, alpha: float) -> list[str]:
-    """Smoothing fills zeros; integrals that diverge go on doing so."""
-    helps = smoothing_helps(p, q)
-    if helps and alpha > 1:
-        helps = bool(np.isfinite(by_family(p, with_weight(q, 0.5), lambda a, b: a.renyi(b, alpha))).all())
-    return [SMOOTHED] if helps else []
+def _local_terms(pair: Pair, alpha: float) -> Local:
+    """Renyi divergences of the initial laws, transition rows and emission states."""
+    p, q = pair.p, pair.q
+    return Local(
+        float(row_renyi(p.initial, q.initial, alpha)),
+        used_rows(p, q, row_renyi(p.transitions, q.transitions, alpha)),
+        by_family(p, q, lambda a, b: a.renyi(b, alpha)),
+    )
+
+
+def _smoothing_helps(pair: Pair, alpha: float) -> bool:
+    """Whether smoothing makes it finite: that fills zeros, but integrals that diverge go on doing so."""
+    if not pair.once(smoothing_helps) or alpha < 1:
+        return pair.once(smoothing_helps)
+    filled = with_weight(pair.q, 0.5)
+    return bool(np.isfinite(by_family(pair.p, filled, lambda a, b: a.renyi(b, alpha))).all())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""How often p is expected to be where: the weights that turn row and state divergences into a joint one."""
+"""How often p is expected to use each transition row and each state: the weights of the local terms."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.until_end import UntilEnd
-from hidiv.recursions.gth import reaches, visits_until_end
+from hidiv.recursions.gth import cesaro_law, reaches, visits_until_end
 from hidiv.recursions.levels import level_visits
 from hidiv.recursions.powers import mean_law
 from hidiv.recursions.state_laws import visits
 from hidiv.types import Array
 
 if TYPE_CHECKING:
+    from hidiv.divergences.pair import Pair
     from hidiv.models.model import Model
     from hidiv.models.tree import Tree
 
@@ -24,13 +25,27 @@ class Visits(NamedTuple):
     """Expected numbers divided by the number of nodes n, so that no tree is too large (definitions (3.1) and (3.3))."""
 
     n_nodes: float  # +inf beyond the range of doubles; the expected length of a chain that ends
-    root: float  # 1 / n
+    root: float  # 1 / n; 0 on an endless chain
     rows: Array  # (G or 1, K): the parent's state, over the nodes of a group that have a parent
     states: Array  # (G or 1, K): the node's own state
 
 
-def expected_visits(p: Model, tree: Tree | UntilEnd, row_groups: int, state_groups: int) -> Visits:
-    """The cheapest way to the expected visits of p, by group where a part has more than one."""
+def visits_of(pair: Pair) -> Visits:
+    """The visits of p on the tree of a pair, by group where either model has groups."""
+    p, q = pair.p, pair.q
+    return expected_visits(
+        p, pair.tree, max(len(p.transitions), len(q.transitions)), max(len(p.emissions), len(q.emissions))
+    )
+
+
+def expected_visits(p: Model, tree: Tree | UntilEnd | None, row_groups: int, state_groups: int) -> Visits:
+    """The expected visits of p, by group where a part has more than one; by the cheapest route for this tree.
+
+    None stands for an endless chain, whose visits are the long-run law of the states.
+    """
+    if tree is None:
+        law = cesaro_law(p.initial, p.transitions[0])[None, :]
+        return Visits(1.0, 0.0, law, law)
     if isinstance(tree, UntilEnd):
         return _until_end(p)
     n = tree_size(tree)

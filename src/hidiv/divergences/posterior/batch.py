@@ -18,11 +18,37 @@ from hidiv.types import Array, IntArray
 def posterior_kl_batch(
     p: Any, q: Any, x: Any, lengths: ArrayLike | None = None, *, threads: int | None = None
 ) -> Array:
-    """(n_sequences,): posterior_kl of each sequence, states given its observations (definitions (2.2)).
+    """Posterior divergence along each of many sequences.
 
-    `x` is a list of sequences, or all of them stacked with their `lengths`. Works on all cores (or `threads` of them)
-    and gives the same bits whatever their number. +inf where p's posterior reaches what q excludes.
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models, with equal numbers of states and one group.
+    x : list of arrays, or array
+        The observed sequences, or all of them stacked with their `lengths`.
+    lengths : sequence of int, optional
+        The lengths of stacked sequences.
+    threads : int, optional
+        How many threads to use; all cores when left out. The results are the same bits whatever their number.
 
+    Returns
+    -------
+    array of shape (n_sequences,)
+        `posterior_kl` of each sequence in nats; +inf where p's posterior reaches what q excludes.
+
+    Raises
+    ------
+    IncompatibleModels
+        Where the models have different numbers of states, or several groups.
+    ImpossibleEvidence
+        Where either model cannot produce a sequence.
+
+    Notes
+    -----
+    Definitions (2.2), the states given the observations.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.7], [0.6, 0.4]]))
@@ -34,17 +60,17 @@ def posterior_kl_batch(
     if max(p.n_groups, q.n_groups) > 1:
         refuse(IncompatibleModels, "groups", "sequences of different lengths need models with one group")
     values, start = stacked(x, lengths)
-    # Laid out as one chain, which `start` cuts.
-    pair, layout, _ = pair_tables(p, q, values, None, "states", None, start[1:] - 1)
-    found = posterior_batch(pair, layout, start, 0 if threads is None else whole("threads", threads))
-    if found.impossible.any():
-        first = int(np.argmax(found.impossible))
-        refuse_if_impossible(p, q, found.one(first), f"sequence {first}")
-    return found.values
+    # The tables are those of one long chain; `start` cuts it into sequences.
+    tables, layout, _ = pair_tables(p, q, values, None, "states", None, start[1:] - 1)
+    results = posterior_batch(tables, layout, start, 0 if threads is None else whole("threads", threads))
+    if results.impossible.any():
+        first = int(np.argmax(results.impossible))
+        refuse_if_impossible(p, q, results.one(first), f"sequence {first}")
+    return results.values
 
 
 def stacked(x: Any, lengths: ArrayLike | None) -> tuple[Any, IntArray]:
-    """All observations after each other, and (n_sequences + 1,) where each sequence starts and the last one ends."""
+    """All sequences stacked, and (n_sequences + 1,) the row at which each starts and the last one ends."""
     if lengths is None:
         if not isinstance(x, list | tuple) or not x:
             refuse(

@@ -1,4 +1,4 @@
-"""What the joint divergence holds beyond the observed one: the chain rule, solved for its last term."""
+"""The expected posterior divergence, joint - observed by the chain rule (definitions (5.1))."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ ROUNDING = 1e-12  # relative, allowed for the joint divergence where the differe
 
 
 def expected_posterior(joint: Divergence, observed: Divergence) -> Divergence:
-    """E_{X ~ p} D( p(S | X) || q(S | X) ) = joint - observed, with the standing of the observed one.
+    """E_{X ~ p} D( p(S | X) || q(S | X) ) = joint - observed, with the status of the observed divergence.
 
-    Bounds and standard error of the observed divergence carry over; +inf where the joint one alone is infinite.
+    Bounds and errors of the observed divergence carry over; +inf where the joint one alone is infinite.
 
     >>> import hidiv as hd
     >>> from hidiv.divergences.posterior.expected import expected_posterior
     >>> joint, observed = hd.Divergence(3.0, "joint"), hd.Divergence(1.0, "observed", "certified", 0.5, 1.5)
-    >>> left = expected_posterior(joint, observed)
-    >>> left.value, round(left.lower, 9), round(left.upper, 9)
+    >>> expected = expected_posterior(joint, observed)
+    >>> expected.value, round(expected.lower, 9), round(expected.upper, 9)
     (2.0, 1.5, 2.5)
     """
     notes = ["joint - observed, by the chain rule", *joint.notes[:1]]
@@ -29,7 +29,7 @@ def expected_posterior(joint: Divergence, observed: Divergence) -> Divergence:
         bounds = (inf, inf) if observed.status == "certified" else (None, None)
         return replace(
             observed, value=inf, quantity="posterior", lower=bounds[0], upper=bounds[1], std_error=None,
-            infinite=[because], notes=notes, certificate=None,
+            error=None, infinite=[because], notes=notes, certificate=None,
         )  # fmt: skip
     room = ROUNDING * joint.value
     value = joint.value - observed.value

@@ -1,4 +1,4 @@
-"""Wald's sequential test between two models, run on draws: how long it takes until one of them is believed."""
+"""Wald's sequential test between two models, simulated: how many observations it takes until it decides."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from hidiv.models.tree import Tree
 from hidiv.types import Array, IntArray
 
 BLOCK = 32  # steps drawn at once
-TINY = 1e-200  # of a sum of weights below 1, where underflow comes into sight
-LONGEST = 100_000  # steps after which a test is given up
+TINY = 1e-200  # sums of weights below it may have lost terms to underflow
+LONGEST = 100_000  # steps after which a simulation is given up
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """Mean number of observations of a test with its standard error, over `paths` tests; `wrong`: share that erred."""
+    """Mean number of observations of `paths` tests, its standard error, and the share of them that decided `wrong`."""
 
     mean: float
     std_error: float
@@ -34,13 +34,13 @@ class Simulated:
 
 
 class Walks(NamedTuple):
-    """Tests that have ended: (paths,) each."""
+    """Tests that have decided: (paths,) each."""
 
-    taken: Array  # observations until the log-ratio left the limits
-    ratio: Array  # log true/other then
+    taken: Array  # number of observations until the log-ratio left the limits
+    ratio: Array  # log true/other at that time
 
     def simulated(self) -> Simulated:
-        """The mean number of observations."""
+        """Their mean number of observations."""
         paths = len(self.taken)
         error = float(self.taken.std(ddof=1)) / paths**0.5
         return Simulated(float(self.taken.mean()), error, float((self.ratio < 0).mean()), paths)
@@ -53,7 +53,7 @@ class Source(Protocol):
         """(steps, paths still going): what each observation adds to log true/other."""
 
     def keep(self, going: NDArray[np.bool_]) -> None:
-        """Go on with these sequences alone."""
+        """Drop the sequences whose test has decided; `going` (paths,) marks the others."""
 
 
 def run_tests(true: Model, other: Model, error: float, paths: int, seed: Seed, max_seconds: float) -> Simulated | None:
@@ -90,7 +90,7 @@ class Chains:
 
     def __init__(self, true: Model, other: Model, paths: int, rng: np.random.Generator) -> None:
         self.true, self.rng = true, rng
-        self.laws = [_Filter(true, paths), _Filter(other, paths)]
+        self.laws = [_ChainFilters(true, paths), _ChainFilters(other, paths)]
         self.states = _chosen(np.broadcast_to(np.cumsum(true.initial), (paths, true.n_states)), rng)
 
     def gains(self) -> Array:
@@ -101,7 +101,7 @@ class Chains:
         return np.asarray(one - two)
 
     def keep(self, going: NDArray[np.bool_]) -> None:
-        """Go on with these chains alone."""
+        """Drop the chains whose test has decided."""
         self.states = self.states[going]
         for law in self.laws:
             law.keep(going)
@@ -126,12 +126,12 @@ class Forests:
         return total.reshape(self.block, self.going)
 
     def keep(self, going: NDArray[np.bool_]) -> None:
-        """Go on with these alone."""
+        """Drop the draws whose test has decided."""
         self.going = int(going.sum())
 
 
-class _Filter:
-    """The laws of the hidden state of many chains given what each has shown."""
+class _ChainFilters:
+    """Filters of many chains: the law of each hidden state given the observations so far."""
 
     def __init__(self, model: Model, paths: int) -> None:
         self.model = model
@@ -148,23 +148,24 @@ class _Filter:
             self.started = True
             weighted = predicted * now
             total = weighted.sum(axis=1)
-            if total.min() < TINY:  # the states it can be in have next to no weight beside those it cannot
+            if total.min() < TINY:  # the largest weight may be that of a state the chain cannot be in
                 gains[t], self.law = _carefully(predicted, log_weights[t])
             else:
                 gains[t], self.law = np.log(total) + shift[t, :, 0], weighted / total[:, None]
         return gains
 
     def keep(self, which: NDArray[np.bool_]) -> None:
+        """Drop the chains whose test has decided."""
         self.law = self.law[which]
 
 
 def _carefully(predicted: Array, log_weights: Array) -> tuple[Array, Array]:
-    """The same step with weights relative to the largest a chain can meet; -inf where it can meet none."""
-    met = np.where(predicted > 0, log_weights, -np.inf)
-    top = met.max(axis=1, keepdims=True)
-    weighted = predicted * np.exp(met - np.where(np.isfinite(top), top, 0.0))
+    """The same step with weights relative to the largest among possible states; -inf where none has any."""
+    possible = np.where(predicted > 0, log_weights, -np.inf)
+    top = possible.max(axis=1, keepdims=True)
+    weighted = predicted * np.exp(possible - np.where(np.isfinite(top), top, 0.0))
     total = weighted.sum(axis=1, keepdims=True)
-    # What cannot be shown ends the test; the law after it is never used.
+    # An impossible observation ends the test; the law after it is never used.
     law = np.where(total > 0, weighted / np.where(total > 0, total, 1.0), predicted)
     with np.errstate(divide="ignore"):
         return np.log(total[:, 0]) + np.where(np.isfinite(top), top, 0.0)[:, 0], law

@@ -14,8 +14,9 @@ from hidiv.arguments import Seed, generator, number
 from hidiv.divergences.forest import as_forest, is_forest
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
+from hidiv.divergences.pair import tree_in_words
+from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence, plain
-from hidiv.divergences.subject import on as on_tree
 from hidiv.divergences.telling_apart.sequential_test import Chains, Forests, Simulated, Source, Walks, walks
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model
@@ -25,22 +26,22 @@ from hidiv.progress import Progress, Wanted, reported
 
 FEWEST, PATHS = 200, 4000  # tests run on draws
 STEPS = 1_000_000  # nodes drawn for all of them together
-SHORTER = 500  # observations of a test that stands in for one too long to run
+SHORTER = 500  # observations of the shorter tests that are extrapolated where others are too long to run
 BLOCK = 32  # draws of a small tree at once
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
-ROUNDING = 1e-13  # a rate below it, whose interval reaches 0, is one no certificate tells from 0
+ROUNDING = 1e-13  # a smaller rate whose interval reaches 0 cannot be told from 0
 
 
 @dataclass(frozen=True)
 class Needed:
-    """Expected number of observations when one of the models is true.
+    """Expected number of observations of a sequential test when one of the models is true.
 
-    `value` is the mean of `simulated` tests with its 95 % interval, `lower` to `upper`. Tests too long to run are
-    simulated up to a smaller limit, from which the rest is extrapolated (`extrapolated`), with the bounds of the rate
-    in the interval. `wald` is Wald's approximation, information needed over observed rate: it leaves out by how much a
-    test overshoots its limit, and what the first states have to do with it. Where nothing could be simulated it is the
-    value, and `upper` is +inf. `reason` names a rate that is 0 (`value` is +inf) or infinite (`wald` is 0: the first
-    observation the other model cannot show decides).
+    `value` is the mean of the `simulated` tests, `lower` to `upper` its 95 % interval. Tests too long to run are
+    simulated up to a smaller limit and extrapolated (`extrapolated`); their interval covers the bounds of the rate too.
+    `wald` is Wald's approximation, the information needed over the observed rate, which ignores the overshoot of the
+    test over its limit and the first states. Where nothing could be simulated it is the value, and `upper` is +inf.
+    `reason` explains a rate of 0 (`value` is +inf) or an infinite one (`wald` is 0: the first observation that the
+    other model cannot show decides).
     """
 
     value: float
@@ -63,9 +64,18 @@ class Needed:
 
 @dataclass(frozen=True, repr=False)
 class SamplesNeeded:
-    """Observations a sequential test with these error rates needs, when p is true and when q is true.
+    """Observations that a sequential test needs, as `samples_to_tell_apart` returns them.
 
-    `counted` says what is counted: observations of a chain, or independent draws of a tree or of several.
+    Parameters
+    ----------
+    error : float
+        Both error rates of the test.
+    under_p, under_q : Needed
+        The numbers when p is true and when q is true.
+    names : tuple of str, default ("p", "q")
+        The names of the models.
+    counted : str, default "observations"
+        What is counted: observations of a chain, or independent draws of a tree or of several.
     """
 
     error: float
@@ -79,8 +89,7 @@ class SamplesNeeded:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and texts, ready for JSON."""
-        described: dict[str, Any] = {"format": "hidiv.samples_needed", "version": 1, "error": self.error}
-        described["counted"] = self.counted
+        described = header("samples_needed") | {"error": self.error, "counted": self.counted}
         for key, side in (("under_p", self.under_p), ("under_q", self.under_q)):
             simulated = None if side.simulated is None else vars(side.simulated)
             numbers = {
@@ -93,7 +102,7 @@ class SamplesNeeded:
     def __repr__(self) -> str:
         sides = zip(self.names, (self.under_p, self.under_q), strict=True)
         return f"{self.counted} to tell {' from '.join(self.names)} with error {self.error:g}: " + "; ".join(
-            f"{_said(side)} when {name} is true" for name, side in sides
+            f"{_in_words(side)} when {name} is true" for name, side in sides
         )
 
 
@@ -108,15 +117,44 @@ def samples_to_tell_apart(
     max_seconds: float = 10.0,
     progress: Wanted = None,
 ) -> SamplesNeeded:
-    """How many observations a sequential test takes to tell p from q, both error rates `error`.
+    """Number of observations that a sequential test needs to tell p from q.
 
-    Without a tree they are observations along a chain. With `tree` they are independent draws of that whole tree (or
-    chain, by its length), or of all trees of a list together, or whole sequences with hd.UNTIL_END (not simulated);
-    models with groups need one. The value is the mean of
-    tests run on draws, with its 95 % interval. Beside it stands Wald's approximation, definitions (7.1):
-    E_p[n] ~ [(1 - e) log((1 - e)/e) + e log(e/(1 - e))] / D, D the observed rate of p from q, or the observed
-    divergence on the tree, and the mirror image under q. A rate of 0 makes it +inf.
+    Parameters
+    ----------
+    p, q : Model or fitted model of a supported library
+        The two models; models with groups need a tree.
+    error : float, default 0.001
+        Both error rates of the test.
+    tree : Tree, int, UNTIL_END or list, optional
+        Count independent draws of this whole tree (or chain, by its length), or of all trees of a list together, or
+        whole sequences with `hd.UNTIL_END`, which are not simulated. When left out, observations along a chain.
+    seed : int or Generator, default 0
+        The seed of the simulated tests.
+    max_seconds : float, default 10.0
+        How long each observed divergence and each simulation may take.
+    progress : bool or callable, optional
+        Whether to show progress, or a function that is called with it.
 
+    Returns
+    -------
+    SamplesNeeded
+        For either true model the mean of simulated tests with its 95 % interval, and Wald's approximation. Divergences
+        of 0 make it +inf.
+
+    Raises
+    ------
+    HidivError
+        Where `error` is not between 0 and 0.5.
+    IncompatibleModels
+        Where the models have groups and there is no tree.
+
+    Notes
+    -----
+    Definitions (7.1): E_p[n] ~ [(1 - e) log((1 - e)/e) + e log(e/(1 - e))] / D, D the observed rate of p from q, or the
+    observed divergence on the tree, and the mirror image under q.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
@@ -131,68 +169,69 @@ def samples_to_tell_apart(
     p, q = as_models(p, q)
     if isinstance(error, bool) or not isinstance(error, float | int) or not 0 < error < 0.5:
         refuse(HidivError, "error", "must be a number between 0 and 0.5", error)
-    setting, what = _setting(p, q, tree)
+    setting, unit = _setting(p, q, tree)
     with Progress("telling apart") as bar:
         under_p = setting(p, q, seed, max_seconds).needed(float(error))
         bar.show(0.5, "p from q")
         under_q = setting(q, p, seed, max_seconds).needed(float(error))
         bar.show(1.0, "q from p")
     names = ("p", "q") if p.name == q.name else (p.name or "p", q.name or "q")
-    return SamplesNeeded(float(error), under_p, under_q, names, what)
+    return SamplesNeeded(float(error), under_p, under_q, names, unit)
 
 
 @dataclass(frozen=True, eq=False)
-class _Observed:
-    """What one observation after the other says for `true` against `other`."""
+class _Setting:
+    """The observations that tell `true` from `other`: their divergence, and how to draw them."""
 
     rate: Divergence  # of one observation
-    draws: Callable[[int, int], Source]  # of so many sequences, so many observations at once
+    draws: Callable[[int, int], Source]  # from the number of sequences and of observations drawn at once
     size: float  # nodes of one observation
-    seconds: float
+    seconds: float  # for the simulation
 
     def needed(self, error: float) -> Needed:
-        """How many of them a test takes."""
+        """How many of them a test with this error rate needs."""
         rate, limit = self.rate, log((1.0 - error) / error)
         if isinf(rate.value):
             tests = self._tests(1.0, limit)
             reason = f"the rate is infinite, {rate.infinite[0]}"
             return _simulated(tests, rate, 0.0, reason) if tests else Needed(1.0, 1.0, inf, rate, None, reason, 0.0)
         information = (1.0 - 2.0 * error) * limit
-        low = rate.value if rate.lower is None else max(rate.lower, 0.0)
-        high = rate.value if rate.upper is None else rate.upper
+        margin = rate.error or 0.0
+        low = max(rate.value - margin if rate.lower is None else rate.lower, 0.0)
+        high = rate.value + margin if rate.upper is None else rate.upper
         if rate.value <= 0 or (low <= 0 and rate.value < ROUNDING):
             least = information / high if high > 0 else inf
             return Needed(inf, least, inf, rate, None, "the rate is 0: nothing tells them apart")
         wald = information / rate.value
         if tests := self._tests(wald, limit):
             return _simulated(tests, rate, wald)
-        # Up to a smaller limit: what the first states and the overshoot add is measured there.
+        # Tests up to a smaller limit measure what the first states and the overshoot add.
         shorter = _limit(SHORTER * rate.value)
         tests = self._tests(SHORTER, shorter) if shorter < limit else None
         if tests is None:
             return Needed(max(wald, 1.0), max(information / high, 1.0), inf, rate, None, wald=wald)
-        over = float((np.abs(tests.ratio) - shorter).mean())
+        overshoot = float((np.abs(tests.ratio) - shorter).mean())
         start = tests.ratio - rate.value * tests.taken
-        about = (1.0 - 2.0 * error) * (limit + over) - float(start.mean())
-        off = over + Z95 * float(start.std(ddof=1)) / len(start) ** 0.5
-        upper = (about + off) / low if low > 0 else inf
+        gathered = (1.0 - 2.0 * error) * (limit + overshoot) - float(start.mean())
+        margin = overshoot + Z95 * float(start.std(ddof=1)) / len(start) ** 0.5
+        upper = (gathered + margin) / low if low > 0 else inf
         return Needed(
-            about / rate.value, max((about - off) / high, 1.0), upper, rate, tests.simulated(), wald=wald,
+            gathered / rate.value, max((gathered - margin) / high, 1.0), upper, rate, tests.simulated(), wald=wald,
             extrapolated=True,
         )  # fmt: skip
 
     def _tests(self, length: float, limit: float) -> Walks | None:
-        """Tests of about this length, where that is not too much."""
+        """Simulated tests of about this length; None where that takes too many draws or too long."""
         nodes = max(length, 1.0) * self.size
         if FEWEST * nodes > STEPS:
             return None
-        # Long tests have small relative errors: fewer of them do.
+        # Long tests have small relative errors, so that fewer of them suffice.
         paths = int(min(PATHS, max(FEWEST, STEPS / nodes)))
         return walks(self.draws(paths, min(BLOCK, ceil(length))), paths, limit, self.seconds)
 
 
-def _setting(p: Model, q: Model, tree: Any) -> tuple[Callable[[Model, Model, Seed, float], _Observed], str]:
-    """Observations of a chain or whole trees, and the words for them."""
+def _setting(p: Model, q: Model, tree: Any) -> tuple[Callable[[Model, Model, Seed, float], _Setting], str]:
+    """What is observed (a chain, whole trees or sequences) as a function of the models, and the words for its unit."""
     if tree is None:
         for name, model in (("p", p), ("q", q)):
             if model.n_groups > 1:
@@ -204,40 +243,41 @@ def _setting(p: Model, q: Model, tree: Any) -> tuple[Callable[[Model, Model, See
     if isinstance(tree, UntilEnd):
         return _until_end, "independent sequences"
     trees = as_forest(tree) if is_forest(tree) else as_forest([as_tree(tree)])
-    words = (str(trees) if len(trees) > 1 else on_tree(trees.trees[0])).removeprefix("on ")
+    words = (str(trees) if len(trees) > 1 else tree_in_words(trees.trees[0])).removeprefix("on ")
 
-    def whole(true: Model, other: Model, seed: Seed, seconds: float) -> _Observed:
-        on: Any = list(trees) if len(trees) > 1 else trees.trees[0]
-        rate = observed_kl(true, other, on, seed=seed, max_seconds=seconds)
+    def whole(true: Model, other: Model, seed: Seed, seconds: float) -> _Setting:
+        rate = observed_kl(true, other, trees if len(trees) > 1 else trees.trees[0], seed=seed, max_seconds=seconds)
 
         def draws(paths: int, block: int) -> Source:
             return Forests(true, other, trees.trees, paths, generator(seed), block)
 
-        return _Observed(rate, draws, trees.n_nodes, seconds)
+        return _Setting(rate, draws, trees.n_nodes, seconds)
 
     return whole, f"independent draws of {words}"
 
 
-def _until_end(true: Model, other: Model, seed: Seed, seconds: float) -> _Observed:
-    """Whole sequences; nothing here draws them, so that Wald's approximation stands alone."""
+def _until_end(true: Model, other: Model, seed: Seed, seconds: float) -> _Setting:
+    """Whole sequences; nothing draws them here, so that there is only Wald's approximation."""
     rate = observed_kl(true, other, UNTIL_END, seed=seed, max_seconds=seconds)
-    return _Observed(rate, lambda paths, block: Chains(true, other, paths, generator(seed)), inf, seconds)
+    return _Setting(rate, lambda paths, block: Chains(true, other, paths, generator(seed)), inf, seconds)
 
 
-def _along_a_chain(true: Model, other: Model, seed: Seed, seconds: float) -> _Observed:
+def _along_a_chain(true: Model, other: Model, seed: Seed, seconds: float) -> _Setting:
+    """Observations along an endless chain."""
     rate = observed_kl_rate(true, other, seed=seed, max_seconds=seconds)
-    return _Observed(rate, lambda paths, block: Chains(true, other, paths, generator(seed)), 1.0, seconds)
+    return _Setting(rate, lambda paths, block: Chains(true, other, paths, generator(seed)), 1.0, seconds)
 
 
 def _simulated(tests: Walks, rate: Divergence, wald: float, reason: str | None = None) -> Needed:
-    """The mean of tests that were run."""
-    found = tests.simulated()
-    off = Z95 * found.std_error
-    return Needed(found.mean, max(found.mean - off, 1.0), found.mean + off, rate, found, reason, wald)
+    """The mean of tests that were run, with its 95 % interval."""
+    simulated = tests.simulated()
+    margin = Z95 * simulated.std_error
+    lower, upper = max(simulated.mean - margin, 1.0), simulated.mean + margin
+    return Needed(simulated.mean, lower, upper, rate, simulated, reason, wald)
 
 
 def _limit(information: float) -> float:
-    """The limit b of a test that gathers this much: b tanh(b/2) = information."""
+    """The limit b of a test that gathers this much information: b tanh(b/2) = information."""
     low, high = 0.0, information + 2.0
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -245,7 +285,8 @@ def _limit(information: float) -> float:
     return high
 
 
-def _said(side: Needed) -> str:
+def _in_words(side: Needed) -> str:
+    """The number with its interval and how it was found."""
     if isinf(side.value):
         return side.reason or "no number"
     value = f"{side.value:.4g} ({side.lower:.4g} to {side.upper:.4g})"
