@@ -134,7 +134,9 @@ def _between(name: str) -> str:
 def rewritten(page: str, texts: dict[str, str]) -> str:
     """The page with its blocks replaced."""
     for name, text in texts.items():
-        page = re.sub(_between(name), lambda found, text=text: found[1] + text + "\n<!-- end -->", page, flags=re.DOTALL)
+        page = re.sub(
+            _between(name), lambda found, text=text: found[1] + text + "\n<!-- end -->", page, flags=re.DOTALL
+        )
     return page
 
 
