@@ -67,6 +67,6 @@ def gallery() -> dict[str, Axes]:
             [hd.montecarlo(p, q, 10, samples=n, seed=n) for n in (100, 1000)], [joint, hd.observed_kl(p, q, 10)]
         ),
         "influence": plots.influence(hd.influence(p, X), name="theta_1"),
-        "matrix": plots.pairwise(MATRIX, names=["a", "b", "c", "d"]),
-        "dendrogram": plots.pairwise(MATRIX, names=["a", "b", "c", "d"], linkage=LINKAGE),
+        "matrix": plots.pairwise(MATRIX, names=list("abcd"), quantity="joint", status="exact"),
+        "dendrogram": plots.pairwise(MATRIX, names=list("abcd"), linkage=LINKAGE, quantity="joint", status="exact"),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hidiv.cli.collections import quantity_option, read_models, seed_option
+from hidiv.cli.many_models import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
 from hidiv.cli.text_tables import print_json, table
 

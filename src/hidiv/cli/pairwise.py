@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hidiv.cli.collections import quantity_option, read_models, seed_option
+from hidiv.cli.many_models import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
 from hidiv.cli.pictures import check_picture, save_picture
 from hidiv.cli.text_tables import print_json

@@ -40,7 +40,7 @@ def paper(folder: Path, seed: int, trials: int, as_json: bool) -> None:
     from hidiv.errors import MissingExtra, refuse
     from hidiv.report.paper.summary import terminal
     from hidiv.report.paper.verdicts import verdicts
-    from hidiv.report.paper.writing import make, to_json
+    from hidiv.report.paper.paper_files import make, to_json
 
     try:
         import matplotlib  # noqa: F401
@@ -64,7 +64,7 @@ def regenerate(folder: Path, seed: int, trials: int) -> tuple[Experiments, list[
     from hidiv import __version__
     from hidiv.report.paper.experiments import Experiments, steps
     from hidiv.report.paper.verdicts import verdicts
-    from hidiv.report.paper.writing import draw, write
+    from hidiv.report.paper.paper_files import draw, write
 
     found, drawn = Experiments(), None
     files: dict[str, None] = {}  # in the order of writing, each once

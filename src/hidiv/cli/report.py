@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hidiv.cli.collections import quantity_option, read_models
+from hidiv.cli.many_models import quantity_option, read_models
 from hidiv.cli.inputs import FILE, json_option, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
 from hidiv.cli.interrupts import was_interrupted
 from hidiv.cli.text_tables import print_json

@@ -25,7 +25,7 @@ from hidiv.report.heat_tables import HeatTable, heat_tables, share
 from hidiv.report.page import Page, render
 from hidiv.report.part_rows import part_rows
 from hidiv.report.provenance import versions
-from hidiv.report.told_apart import told_apart
+from hidiv.report.samples_needed import told_apart
 
 STRONGEST = 10  # observations named
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.plots.ink import DARK, LIGHT, MIDDLE, axes
-from hidiv.plots.lengths import over_length
+from hidiv.plots.style import DARK, LIGHT, MIDDLE, axes
+from hidiv.plots.over_length_plot import over_length
 from hidiv.plots.tree_drawing import edges, places
-from hidiv.plots.trials import convergence
+from hidiv.plots.convergence_plot import convergence
 from hidiv.report.paper import printed
 from hidiv.report.paper.experiments import Experiments, Given, Lengths, Trees
 
