@@ -20,7 +20,8 @@ version = release = installed("hidiv")
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "plain_docstrings",
+    "plain_docstrings",  # before napoleon, which turns the sections of docstrings into fields
+    "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx-mathjax-offline",  # equations without a request to anywhere
@@ -29,6 +30,8 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
+napoleon_google_docstring = False
+napoleon_use_rtype = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autoclass_content = "class"

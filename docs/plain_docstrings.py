@@ -8,23 +8,42 @@ from collections.abc import Iterator
 CODE = re.compile(r"`+([^`]+)`+")
 MARKS = re.compile(r"([*|_\\])")
 CITED = re.compile(r"definitions(?:, sections? \d| \(\d+\.\d+\))")
+SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n(-{3,})$", re.MULTILINE)
+LISTS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns")
 
 
 def process(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Sphinx calls this with the lines of one docstring, to be changed in place."""
-    lines[:] = list(paragraphs("\n".join(lines)))
+    lines[:] = list(sections("\n".join(lines)))
+
+
+def sections(text: str) -> Iterator[str]:
+    """The summary, then every section under its heading; napoleon reads the headings and the lists of names."""
+    summary, *rest = SECTION.split(text.strip("\n"))
+    yield from paragraphs(summary)
+    for title, line, body in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+        yield from (title, line)
+        yield from names(body) if title in LISTS else paragraphs(body)
+
+
+def names(body: str) -> Iterator[str]:
+    """Names with their types at the margin, what they mean indented below them."""
+    for line in body.strip("\n").splitlines():
+        name, colon, kind = line.partition(" : ")
+        yield f"{name} : {escaped(kind)}" if colon and not line.startswith(" ") else escaped(line)
+    yield ""
 
 
 def paragraphs(text: str) -> Iterator[str]:
     """Examples stay, indented formulas become literal blocks, words lose their special characters."""
     for block in re.split(r"\n\s*\n", text.strip("\n")):
-        if block.lstrip().startswith(">>>"):
-            yield block
+        if block.lstrip().startswith((">>>", ".. ")):
+            yield from block.splitlines()
         elif block.startswith("    "):
-            yield from ("::", "", block)
+            yield from ("::", "", *block.splitlines())
         else:
             words, *formula = re.split(r"\n(?= {2,})", block, maxsplit=1)
-            yield escaped(words)
+            yield from escaped(words).splitlines()
             if formula:
                 yield from ("", "::", "", *("    " + line for line in formula[0].splitlines()))
         yield ""

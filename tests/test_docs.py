@@ -1,4 +1,4 @@
-"""The pages name everything there is, and the citations lead somewhere."""
+"""The pages and docstrings name everything there is, and the citations lead somewhere."""
 
 from __future__ import annotations
 
@@ -38,9 +38,36 @@ NO_FORMULA = {"as_model", "smoothed", "load", "save", "to_hmmlearn", "faiss_inde
 
 @pytest.mark.parametrize("name", [name for name in hidiv.__all__ if inspect.isfunction(getattr(hidiv, name))])
 def test_what_computes_a_formula_cites_its_equation(name: str) -> None:
-    told = " ".join((getattr(hidiv, name).__doc__ or "").split())
-    assert (re.search(r"[Dd]efinitions \(\d+\.\d+\)", told) is None) == (name in NO_FORMULA)
-    assert name in NO_FORMULA or ">>> " in told, f"{name} has no example"
+    text = " ".join((getattr(hidiv, name).__doc__ or "").split())
+    assert (re.search(r"[Dd]efinitions \(\d+\.\d+\)", text) is None) == (name in NO_FORMULA)
+    assert name in NO_FORMULA or ">>> " in text, f"{name} has no example"
+
+
+PUBLIC = {f"hd.{name}": getattr(hidiv, name) for name in hidiv.__all__ if inspect.isfunction(getattr(hidiv, name))}
+PUBLIC |= {f"hd.plots.{name}": getattr(hidiv.plots, name) for name in hidiv.plots.__all__}
+PUBLIC |= {
+    f"hd.wavelets.{name}": getattr(hidiv.wavelets, name)
+    for name in hidiv.wavelets.__all__
+    if inspect.isfunction(getattr(hidiv.wavelets, name))
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_docstring_explains_the_parameters_one_by_one(name: str) -> None:
+    text = inspect.getdoc(PUBLIC[name]) or ""
+    sections = dict(re.findall(r"^([A-Z][a-z]+)\n-{3,}\n(.*?)(?=^[A-Z][a-z]+\n-{3,}\n|\Z)", text, re.M | re.S))
+    needed = {"Parameters", "Returns", "Examples"}
+    if inspect.signature(PUBLIC[name]).return_annotation in (None, "None"):
+        needed -= {"Returns"}
+    if name.removeprefix("hd.") in NO_FORMULA:
+        needed -= {"Examples"}
+    assert needed <= sections.keys()
+    explained = [
+        each.strip().lstrip("*")
+        for names in re.findall(r"^(\S.*?) : \S", sections["Parameters"], re.M)
+        for each in names.split(",")
+    ]
+    assert explained == list(inspect.signature(PUBLIC[name]).parameters)
 
 
 def test_a_section_is_cited_only_where_it_has_no_equation() -> None:

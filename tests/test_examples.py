@@ -12,7 +12,11 @@ import pytest
 import hidiv
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+# The code of docs/developer is run by tests/developer and by the tests of families and adapters.
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").glob("**/*.md") if page.parent.name != "developer"),
+]
 MODULES = [info.name for info in pkgutil.walk_packages(hidiv.__path__, "hidiv.") if not info.name.endswith("_kernels")]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -15,7 +15,7 @@ from hidiv.adapters import as_model
 from hidiv.errors import InvalidModel
 from tests.peers.drawn import laws
 
-GUIDE = Path(__file__).parents[2] / "docs" / "adding_an_adapter.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "developer" / "adding_an_adapter.md"
 
 
 class CoinChain:

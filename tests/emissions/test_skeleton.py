@@ -13,7 +13,7 @@ from hidiv.emissions import registry
 from tests.emissions import entries, plain_points
 from tests.emissions.contract import CHECKS
 
-GUIDE = Path(__file__).parents[2] / "docs" / "adding_a_family.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "developer" / "adding_a_family.md"
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import hidiv as hd
-from hidiv.plots.bars import LOOKS
-from hidiv.plots.ink import QUANTITY
+from hidiv.plots.parts_plot import LOOKS
+from hidiv.plots.style import QUANTITY
 from tests.plots.examples import MATRIX, TREE, X, gallery, pair
 from tests.plots.pixels import at, cut_off, grey, rendered, words
 

@@ -116,7 +116,7 @@ def test_a_matrix_that_is_too_long_for_the_page_lies_beside_it(browser: Browser,
     assert path.stat().st_size < 1_000_000
     matrix = np.asarray(hd.pairwise_kl(models(400), 20))
     with opened(browser, path) as page:
-        assert "which belongs beside this file" in page.locator("footer").inner_text()
+        assert "which should be kept next to this file" in page.locator("footer").inner_text()
         link = page.get_by_role("link", name="Download JSON")
         held = Path(link.evaluate("(node) => decodeURIComponent(node.href)").removeprefix("file://")).read_text()
         assert json.loads(held)["matrix"] == matrix.tolist()
@@ -218,7 +218,7 @@ def test_an_interrupt_leaves_the_models_whose_pairs_are_there(monkeypatch: pytes
     after = 4  # five blocks of 20 rows: the first row of blocks and one more
     found = collection_page(models, 10)
     assert found.data["missing"] == ["the pairs of 60 more models"]
-    assert "interrupted before it had the pairs of 60 more models." in found.html
+    assert "interrupted before it had computed the pairs of 60 more models." in found.html
     assert found.data["names"] == whole.data["names"][:20]
     assert found.data["matrix"] == [row[:20] for row in whole.data["matrix"][:20]]
     made, after = [], -1

@@ -37,7 +37,7 @@ def test_the_answer_comes_first(browser: Browser, page_file: Path) -> None:
     with opened(browser, page_file) as page:
         assert page.title() == "theta_1 against theta_0"
         assert (
-            page.locator(".words").inner_text().startswith("Who watches theta_1 on a chain of 100 nodes gathers 46.66")
+            page.locator(".words").inner_text().startswith("Observations of theta_1 on a chain of 100 nodes give 46.66")
         )
         cards = page.locator(".card")
         assert [cards.nth(i).locator("h3").inner_text() for i in range(3)] == ["observed", "joint", "posterior"]
@@ -251,7 +251,7 @@ def test_infinite_and_undefined_are_said(browser: Browser, tmp_path: Path) -> No
     p = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], hd.Categorical([[0.5, 0.5], [0.1, 0.9]]), name="p")
     q = hd.Model([0.5, 0.5], [[1.0, 0.0], [0.5, 0.5]], hd.Categorical([[0.5, 0.5], [0.0, 1.0]]), name="q")
     one = hd.Model([1.0], [[1.0]], hd.Categorical([[0.5, 0.5]]), name="one")
-    for other, said in ((q, "p can do what q cannot."), (one, "not defined")):
+    for other, said in ((q, "p allows what q excludes."), (one, "not defined")):
         path = tmp_path / "page.html"
         path.write_text(pair_page(p, other, 5).html, encoding="utf-8")
         with opened(browser, path) as page:
@@ -306,10 +306,10 @@ def test_an_interrupt_leaves_the_page_of_what_is_finished(monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("hidiv.report.pair_page.told_apart", stop)
+        patch.setattr("hidiv.report.pair_page.samples_needed", stop)
         made = pair_page(*pair("chain"), evidence=X[:10])
         assert made.data["missing"] == ["how many observations would tell them apart"]
-        assert "interrupted before it had how many observations would tell them apart." in made.html
+        assert "interrupted before it had computed how many observations would tell them apart." in made.html
         assert len(made.data["influence"]) == 2
         patch.setattr("hidiv.report.pair_page.influence", stop)
         made = pair_page(*pair("chain"), evidence=X[:10])

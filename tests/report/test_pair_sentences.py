@@ -16,7 +16,7 @@ P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.05, 0.9, 0
 
 def said(q: Any) -> str:
     page = pair_page(P, q, 5).html
-    found = re.search(r"Do the labels of the states fit\?</h2>\s*<p>(.*?)</p>", page, re.DOTALL)
+    found = re.search(r"Do the state labels match\?</h2>\s*<p>(.*?)</p>", page, re.DOTALL)
     assert found is not None
     return " ".join(found.group(1).split())
 

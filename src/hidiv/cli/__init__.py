@@ -1,1 +1,14 @@
-"""The command line: one command a file, imported when it is run."""
+"""The command line: one file for each command, imported when it is run.
+
+main: the `hidiv` command, its list of commands and its exit codes.
+compare, posterior, influence: two models, or one, on a tree or given data.
+pairwise, nearest, cluster: many models.
+fit, sample: models from data, and data from models.
+report, paper, demo: pages, the paper regenerated, and a first look.
+inputs: common options, and how models, trees and data are read.
+many_models: options and reading for commands that take many models.
+comparison_text: a comparison as text.
+text_tables: numbers aligned for reading, and JSON.
+pictures: plots saved as files.
+interrupts: what happens at Ctrl-C.
+"""

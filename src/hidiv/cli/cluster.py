@@ -15,7 +15,12 @@ from hidiv.errors import InvalidFile, refuse
 
 @click.command()
 @click.argument("matrix", metavar="D.csv")
-@click.option("--clusters", type=click.IntRange(min=1), metavar="N", help="How many; by the silhouette if not given.")
+@click.option(
+    "--clusters",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of clusters; chosen by the silhouette if not given.",
+)
 @click.option(
     "--method",
     type=click.Choice(["average", "complete", "single", "medoids"]),
@@ -23,8 +28,10 @@ from hidiv.errors import InvalidFile, refuse
     show_default=True,
     help="Linkage, or k-medoids.",
 )
-@click.option("--out", metavar="C.csv", help="Cluster, medoid and place on a map of every model, as CSV.")
-@click.option("--plot", metavar="D.png", help="A picture of the matrix with its dendrogram.")
+@click.option(
+    "--out", metavar="C.csv", help="Write the cluster, medoid and place on a map of every model to this CSV file."
+)
+@click.option("--plot", metavar="D.png", help="Save a plot of the matrix with its dendrogram.")
 @json_option
 def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plot: str | None, as_json: bool) -> None:
     """Cluster models by a matrix of divergences that `hidiv pairwise` wrote (.csv or .npz).
@@ -47,24 +54,27 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     values, names, columns = table
     if names != columns:
         refuse(InvalidFile, matrix, "must have the same models in its rows and columns")
-    found = group(values, clusters, method=method)  # type: ignore[arg-type]
+    clustering = group(values, clusters, method=method)  # type: ignore[arg-type]
     points = None
-    with suppress(KeyboardInterrupt):  # the clusters are there already
+    with suppress(KeyboardInterrupt):  # the clusters are finished and worth printing
         points = embed(values, min(2, len(names)))
     if out is not None:
-        write_text(out, _csv(names, found, points))
+        write_text(out, _csv(names, clustering, points))
     if plot is not None:
         from hidiv.plots import pairwise as picture
 
-        linkage = found.linkage if found.linkage is not None else group(values, 1).linkage
+        linkage = clustering.linkage if clustering.linkage is not None else group(values, 1).linkage
         axes: Any = picture(jeffreys(values), names=names, linkage=linkage)
         save_picture(axes, plot)
-    members = [[names[i] for i, label in enumerate(found.labels) if label == c] for c in range(found.n_clusters)]
+    members = [
+        [names[i] for i, label in enumerate(clustering.labels) if label == c] for c in range(clustering.n_clusters)
+    ]
     if as_json:
         described = {
-            "format": "hidiv.clusters", "version": 1, "method": method, "silhouette": found.silhouette,
+            "format": "hidiv.clusters", "version": 1, "method": method, "silhouette": clustering.silhouette,
             "clusters": [
-                {"medoid": names[int(i)], "models": inside} for i, inside in zip(found.medoids, members, strict=True)
+                {"medoid": names[int(i)], "models": inside}
+                for i, inside in zip(clustering.medoids, members, strict=True)
             ],
             "map": None
             if points is None
@@ -72,21 +82,22 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
         }  # fmt: skip
         print_json(described)
         return
-    click.echo(repr(found))
-    for c, (i, inside) in enumerate(zip(found.medoids, members, strict=True)):
+    click.echo(repr(clustering))
+    for c, (i, inside) in enumerate(zip(clustering.medoids, members, strict=True)):
         click.echo(f"\ncluster {c}, medoid {names[int(i)]}")
         for name in inside:
             click.echo(f"  {name}")
 
 
-def _csv(names, found, points) -> str:  # type: ignore[no-untyped-def]
+def _csv(names, clustering, points) -> str:  # type: ignore[no-untyped-def]
+    """One row for each model: its cluster, medoid, silhouette and place on the map."""
     import csv
     import io
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["model", "cluster", "medoid", "silhouette", "x", "y"])
-    for i, (name, label, share) in enumerate(zip(names, found.labels, found.silhouettes, strict=True)):
+    for i, (name, label, share) in enumerate(zip(names, clustering.labels, clustering.silhouettes, strict=True)):
         place = ("", "") if points is None else (*map(repr, points[i].tolist()), "0.0")[:2]
-        writer.writerow([name, int(label), names[int(found.medoids[label])], repr(float(share)), *place])
+        writer.writerow([name, int(label), names[int(clustering.medoids[label])], repr(float(share)), *place])
     return text.getvalue()

@@ -71,40 +71,44 @@ def compare(
     tree = read_tree_or_none(tree_text) if data is not None else read_trees_for(tree_text, first, second)
     if isinstance(tree, list) and montecarlo is not None:
         refuse(HidivError, "--montecarlo", "needs one tree", tree_text, "leave it out for several")
-    found = compare_models(first, second, tree, evidence=values).to(unit)
-    beside = (
-        {} if montecarlo is None or was_interrupted() else estimates(first, second, tree, values, found, montecarlo)
+    comparison = compare_models(first, second, tree, evidence=values).to(unit)
+    drawn = (
+        {}
+        if montecarlo is None or was_interrupted()
+        else estimates(first, second, tree, values, comparison, montecarlo)
     )
     if as_json:
-        print_json(found.to_dict() | {f"{name}_montecarlo": result.to_dict() for name, result in beside.items()})
+        print_json(comparison.to_dict() | {f"{name}_montecarlo": result.to_dict() for name, result in drawn.items()})
     else:
-        click.echo(in_words(first, found, beside))
-    if fail_above is not None and is_above(found, fail_above):
+        click.echo(in_words(first, comparison, drawn))
+    if fail_above is not None and is_above(comparison, fail_above):
         sys.exit(1)
 
 
-def estimates(p: Model, q: Model, tree: Any, values: Any, found: Comparison, samples: int) -> dict[str, Divergence]:
-    """The paper's plain Monte Carlo for each quantity there is a value of; at an interrupt, of the draws so far."""
+def estimates(
+    p: Model, q: Model, tree: Any, values: Any, comparison: Comparison, samples: int
+) -> dict[str, Divergence]:
+    """A plain Monte Carlo estimate of each quantity that has a value; after an interrupt, from the draws so far."""
     from hidiv.divergences.montecarlo import montecarlo
     from hidiv.divergences.quantities import Quantity
 
     results: dict[str, Divergence] = {}
-    on = len(values) if tree is None and values is not None else tree
+    place = len(values) if tree is None and values is not None else tree
     quantities: tuple[Quantity, ...] = ("joint", "observed", "posterior")
     with suppress(KeyboardInterrupt):
         for quantity in quantities:
-            if getattr(found, quantity) is not None:
+            if getattr(comparison, quantity) is not None:
                 evidence = values if quantity == "posterior" else None
                 result = montecarlo(
-                    p, q, on, quantity=quantity, evidence=evidence, samples=samples, seed=0, keep_finished=True
+                    p, q, place, quantity=quantity, evidence=evidence, samples=samples, seed=0, keep_finished=True
                 )
-                results[quantity] = result.to(found.unit)
+                results[quantity] = result.to(comparison.unit)
             if was_interrupted():
                 break
     return results
 
 
-def is_above(found: Comparison, limit: float) -> bool:
-    """Whether the joint divergence, or the observed one where there is no joint one, is above; too large counts so."""
-    asked = found.joint if found.joint_per_node is not None else found.observed
-    return asked is None or asked.value > limit
+def is_above(comparison: Comparison, limit: float) -> bool:
+    """Whether the joint divergence, or else the observed one, exceeds the limit; a value beyond doubles does."""
+    decisive = comparison.joint if comparison.joint_per_node is not None else comparison.observed
+    return decisive is None or decisive.value > limit

@@ -1,4 +1,4 @@
-"""A comparison in words: a table of the quantities, what they mean, what is infinite and what is missing."""
+"""A comparison as text: a table of the quantities, their meanings, what is infinite and what is missing."""
 
 from __future__ import annotations
 
@@ -12,98 +12,101 @@ if TYPE_CHECKING:
     from hidiv.divergences.result import Divergence, Parts
     from hidiv.models.model import Model
 
-Beside = dict[str, "Divergence"]  # Monte Carlo estimates by the quantity they estimate
+Estimates = dict[str, "Divergence"]  # Monte Carlo estimates by the quantity they estimate
 
 
-def in_words(p: Model, found: Comparison, beside: Beside | None = None) -> str:
-    """The results as a table, the chain rule below it, then what is infinite, what is missing and what each means."""
+def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = None) -> str:
+    """The results as a table, then the chain rule, what is infinite, what is missing, and what each quantity means."""
     from hidiv.divergences.quantities import MEANINGS
 
-    beside = beside or {}
-    lines = [found.subject, "", table(_rows(p, found, beside))]
+    estimates = estimates or {}
+    lines = [comparison.subject, "", table(_rows(p, comparison, estimates))]
     notes = [
-        said for said in (found.chain_rule, *_joint_notes(found), *found.infinite, *found.absent) if said is not None
+        note
+        for note in (comparison.chain_rule, *_joint_notes(comparison), *comparison.infinite, *comparison.absent)
+        if note is not None
     ]
     lines += ["", *notes] if notes else []
-    told = [name for name in MEANINGS if name != "do_bound" and getattr(found, name) is not None]
-    if found.rates.joint is not None and "joint" not in told:
-        told.insert(0, "joint")
-    lines += ["", *(f"{name.replace('_', ' ')}: {MEANINGS[name]}" for name in told)]
+    explained = [name for name in MEANINGS if name != "do_bound" and getattr(comparison, name) is not None]
+    if comparison.rates.joint is not None and "joint" not in explained:
+        explained.insert(0, "joint")
+    lines += ["", *(f"{name.replace('_', ' ')}: {MEANINGS[name]}" for name in explained)]
     return "\n".join(lines)
 
 
-def _joint_notes(found: Comparison) -> list[str]:
-    """What the joint divergence of mixtures compares."""
-    return [] if found.joint is None else [f"joint: {note}" for note in found.joint.notes]
+def _joint_notes(comparison: Comparison) -> list[str]:
+    """The notes of the joint divergence, for example what it compares in mixtures."""
+    return [] if comparison.joint is None else [f"joint: {note}" for note in comparison.joint.notes]
 
 
-def _rows(p: Model, found: Comparison, beside: Beside) -> list[Row]:
+def _rows(p: Model, comparison: Comparison, estimates: Estimates) -> list[Row]:
     rows: list[Row] = []
-    joint = found.joint if found.joint is not None else found.joint_per_node
+    joint = comparison.joint if comparison.joint is not None else comparison.joint_per_node
     if joint is not None:
         rows.append(divergence_row("joint divergence" if joint.per is None else "joint divergence per node", joint))
-        rows += estimate_rows(beside, "joint")
+        rows += estimate_rows(estimates, "joint")
         if joint.parts is not None:
             rows += part_rows(p, joint.parts)
-    if found.joint is not None and found.joint_per_node is not None:
-        rows.append(("  per node", found.joint_per_node.value, found.unit))
-    if found.alignment is not None and found.joint_aligned is not None:
-        rows.append(("  with q's states aligned", found.joint_aligned.value, _alignment(found)))
-    if found.observed is not None:
-        rows.append(divergence_row("observed divergence", found.observed))
-        rows += estimate_rows(beside, "observed")
-    if found.do_bound is not None:
-        rows.append(("  at most, by Do's bound", found.do_bound.value, "equal to the joint divergence"))
-    if found.expected_posterior is not None:
-        rows.append(divergence_row("expected posterior", found.expected_posterior))
-    if found.posterior is not None:
-        rows.append(divergence_row("posterior divergence", found.posterior))
-        rows += estimate_rows(beside, "posterior")
-    rates = [(name, rate) for name in found.rates if (rate := found.rates[name]) is not None]
+    if comparison.joint is not None and comparison.joint_per_node is not None:
+        rows.append(("  per node", comparison.joint_per_node.value, comparison.unit))
+    if comparison.alignment is not None and comparison.joint_aligned is not None:
+        rows.append(("  with q's states aligned", comparison.joint_aligned.value, _alignment(comparison)))
+    if comparison.observed is not None:
+        rows.append(divergence_row("observed divergence", comparison.observed))
+        rows += estimate_rows(estimates, "observed")
+    if comparison.do_bound is not None:
+        rows.append(("  at most, by Do's bound", comparison.do_bound.value, "equal to the joint divergence"))
+    if comparison.expected_posterior is not None:
+        rows.append(divergence_row("expected posterior", comparison.expected_posterior))
+    if comparison.posterior is not None:
+        rows.append(divergence_row("posterior divergence", comparison.posterior))
+        rows += estimate_rows(estimates, "posterior")
+    rates = [(name, rate) for name in comparison.rates if (rate := comparison.rates[name]) is not None]
     if rates:
         rows.append(("rates of a long chain", None, ""))
         rows += [divergence_row(f"  {name.replace('_', ' ')}", rate) for name, rate in rates]
     return rows
 
 
-def divergence_row(label: str, found: Divergence) -> Row:
-    """A result with its unit and its standing; how wide a certified interval is, the error of an estimate."""
-    said = f"{found.measure}, {found.status}"
-    if found.std_error is not None:
-        said += f", standard error {found.std_error:.2g}"
-    elif found.error is not None:
-        said += f", error about {found.error:.2g}"
-    elif found.status == "certified" and not found.infinite and found.lower is not None and found.upper is not None:
-        said += f" within {(found.upper - found.lower) / 2:.2g}"
-    return label, found.value, said
+def divergence_row(label: str, result: Divergence) -> Row:
+    """A row with value, unit and status, and the width of a certified interval or the error of an estimate."""
+    remark = f"{result.measure}, {result.status}"
+    if result.std_error is not None:
+        remark += f", standard error {result.std_error:.2g}"
+    elif result.error is not None:
+        remark += f", error about {result.error:.2g}"
+    elif result.status == "certified" and not result.infinite and result.lower is not None and result.upper is not None:
+        remark += f" within {(result.upper - result.lower) / 2:.2g}"
+    return label, result.value, remark
 
 
-def _alignment(found: Comparison) -> str:
-    assert found.alignment is not None
-    order, ties = found.alignment.permutation, found.alignment.ties
+def _alignment(comparison: Comparison) -> str:
+    """The order of q's states, and whether it is the best of all."""
+    assert comparison.alignment is not None
+    order, ties = comparison.alignment.permutation, comparison.alignment.ties
     if list(order) == sorted(order):
-        said = "as labelled"
+        order_text = "as labelled"
     else:
-        said = "in the order " + " ".join(str(s) for s in order[:20]) + (" ..." if len(order) > 20 else "")
-    if found.alignment.infinite:
-        said += f", {counted(found.alignment.infinite, 'term')} still infinite"
-    if not found.alignment.optimal:
-        return f"{said}, the best order found"
-    return f"{said}, the best of all orders" + (f", {ties} more as good" if ties else "")
+        order_text = "in the order " + " ".join(str(s) for s in order[:20]) + (" ..." if len(order) > 20 else "")
+    if comparison.alignment.infinite:
+        order_text += f", {counted(comparison.alignment.infinite, 'term')} still infinite"
+    if not comparison.alignment.optimal:
+        return f"{order_text}, the best order found"
+    return f"{order_text}, the best of all orders" + (f", {ties} more as good" if ties else "")
 
 
-def estimate_rows(beside: Beside, name: str) -> list[Row]:
-    """The Monte Carlo estimate that stands beside another value, if there is one."""
-    found = beside.get(name)
-    if found is None:
+def estimate_rows(estimates: Estimates, name: str) -> list[Row]:
+    """The row of the Monte Carlo estimate of a quantity, if there is one."""
+    estimate = estimates.get(name)
+    if estimate is None:
         return []
-    error = "" if found.std_error is None else f"+- {found.std_error:.2g} standard error, "
-    said = [f"{error}{counted(found.n_samples or 0, 'draw')}", found.status, *found.notes]
-    return [("  by Monte Carlo", found.value, ", ".join(said))]
+    error = "" if estimate.std_error is None else f"+- {estimate.std_error:.2g} standard error, "
+    remarks = [f"{error}{counted(estimate.n_samples or 0, 'draw')}", estimate.status, *estimate.notes]
+    return [("  by Monte Carlo", estimate.value, ", ".join(remarks))]
 
 
 def part_rows(p: Model, parts: Parts) -> list[Row]:
-    """Initial law, transition rows and emission states, the largest contributions of many groups first."""
+    """Rows for the initial law, transition rows and emission states; by group if the model has groups."""
     rows: list[Row] = [("  initial law", parts.initial, "")]
     for title, whole, pieces, word in (
         ("  transition rows", parts.transition, parts.rows, "from"),
@@ -118,5 +121,5 @@ def part_rows(p: Model, parts: Parts) -> list[Row]:
 
 
 def state_name(model: Model, state: int) -> str:
-    """A state by its name, or its number."""
+    """The name of a state, or its number."""
     return f"state {state}" if model.state_names is None else model.state_names[state]

@@ -1,4 +1,4 @@
-"""hidiv demo: the paper's two chains and two trees, and what each number means."""
+"""hidiv demo: compare the paper's two chains and two trees, and explain the numbers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def demo(as_json: bool) -> None:
     assert joint.parts is not None
     assert observed is not None
     assert rate is not None
-    named = {
+    contributions = {
         "the initial law": joint.parts.initial,
         "the transitions": joint.parts.transition,
         "the emissions": joint.parts.emission,
@@ -68,7 +68,7 @@ def demo(as_json: bool) -> None:
         CHAINS_MEANING.format(
             joint=joint.value,
             factor=exp(joint.value),
-            largest=max(named, key=lambda n: named[n]),
+            largest=max(contributions, key=lambda name: contributions[name]),
             rate=rate.value,
             observed=observed.value,
             status=observed.status,
@@ -84,7 +84,7 @@ def demo(as_json: bool) -> None:
 
 
 def packaged_model(name: str) -> Model:
-    """A model shipped with the package."""
+    """A model that comes with the package."""
     from hidiv.files.formats import model_from_text
 
     return model_from_text((files("hidiv.cli") / "models" / name).read_text(encoding="utf-8"), name)

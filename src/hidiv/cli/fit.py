@@ -1,4 +1,4 @@
-"""hidiv fit: a model from data."""
+"""hidiv fit: fit a model to data."""
 
 from __future__ import annotations
 
@@ -20,23 +20,29 @@ from hidiv.errors import counted
     help="Emission family, by its name in files; binomial, product and mixture need --start.",
 )
 @tree_option
-@click.option("--lengths", metavar="N,N,...", help="Cuts the rows into chains of these lengths.")
-@click.option("--level", is_flag=True, help="Parameters of their own for every level of the tree.")
-@click.option("--end", is_flag=True, help="Fit the probabilities of stopping too.")
+@click.option("--lengths", metavar="N,N,...", help="Cut the rows into chains of these lengths.")
+@click.option("--level", is_flag=True, help="Give every level of the tree its own parameters.")
+@click.option("--end", is_flag=True, help="Fit the probabilities that a chain ends, too.")
 @click.option("--start", metavar="A.json", help="Start from this model instead of searching.")
-@click.option("--n-init", type=click.IntRange(min=1), default=10, show_default=True, help="Starts to climb from.")
+@click.option("--n-init", type=click.IntRange(min=1), default=10, show_default=True, help="Number of random starts.")
 @click.option(
     "--pseudo-count",
     type=click.FloatRange(min=0),
     default=0.0,
     show_default=True,
-    help="Observations added to every state.",
+    help="Number of observations added to every state.",
 )
 @click.option(
-    "--tol", type=click.FloatRange(min=0), default=1e-6, show_default=True, help="Relative gain that ends a climb."
+    "--tol",
+    type=click.FloatRange(min=0),
+    default=1e-6,
+    show_default=True,
+    help="Stop when the log-likelihood gains less than this share of its size.",
 )
-@click.option("--max-iter", type=click.IntRange(min=0), default=500, show_default=True, help="Iterations at most.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed, for the same starts again.")
+@click.option(
+    "--max-iter", type=click.IntRange(min=0), default=500, show_default=True, help="Largest number of iterations."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random starts.")
 @click.option("-o", "--out", required=True, metavar="A.json", help="Model file to write.")
 @json_option
 def fit(
@@ -77,7 +83,7 @@ def fit(
             refuse(HidivError, f"--lengths {lengths}", "are whole numbers with commas between them")
         cut = [int(part) for part in parts]
     values = read_values_of(data)
-    found = fitted(
+    result = fitted(
         values.evidence,
         None if tree_text is None else read_tree(tree_text),
         states,
@@ -92,15 +98,15 @@ def fit(
         end=end,
         pseudo_count=pseudo_count,
     )
-    save(found.model, out)
+    save(result.model, out)
     if as_json:
-        print_json(found.to_dict() | {"columns": list(values.used)})
+        print_json(result.to_dict() | {"columns": list(values.used)})
         return
     click.echo(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
-    click.echo(f"{found.model!r} -> {out}")
+    click.echo(f"{result.model!r} -> {out}")
     click.echo(
-        f"log-likelihood {found.log_likelihood:.6f}, BIC {found.bic:.3f}, {counted(found.n_parameters, 'parameter')}"
+        f"log-likelihood {result.log_likelihood:.6f}, BIC {result.bic:.3f}, {counted(result.n_parameters, 'parameter')}"
     )
-    click.echo(f"{counted(found.n_iter, 'iteration')}, {'converged' if found.converged else 'not converged'}")
-    for note in found.notes:
+    click.echo(f"{counted(result.n_iter, 'iteration')}, {'converged' if result.converged else 'not converged'}")
+    for note in result.notes:
         click.echo(f"note: {note}")

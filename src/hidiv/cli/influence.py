@@ -25,7 +25,7 @@ from hidiv.errors import counted
 @json_option
 @unit_option
 def influence(model: str, data: str, tree_text: str | None, as_json: bool, unit: str) -> None:
-    """How much each observation changes what is known of the hidden states.
+    """Print how much each observation changes what is known of the hidden states.
 
     \b
     Example:
@@ -35,13 +35,15 @@ def influence(model: str, data: str, tree_text: str | None, as_json: bool, unit:
     from hidiv.inference.influence import influence as influence_of
 
     values = read_data(data)
-    found = influence_of(read_model(model), values, read_tree_or_none(tree_text)) * UNITS[unit]
+    shares = influence_of(read_model(model), values, read_tree_or_none(tree_text)) * UNITS[unit]
     if as_json:
-        print_json({"format": "hidiv.influence", "version": 1, "unit": unit, "by_node": found.tolist()})
+        print_json({"format": "hidiv.influence", "version": 1, "unit": unit, "by_node": shares.tolist()})
         return
-    title = f"influence of each of {counted(len(found), 'observation')}" + (", the largest" if len(found) > 20 else "")
+    title = f"influence of each of {counted(len(shares), 'observation')}" + (
+        ", the largest" if len(shares) > 20 else ""
+    )
     click.echo(
         "\n".join(
-            [title, "", largest(found, unit), "", "D( states given all || states given all but this one ), exact"]
+            [title, "", largest(shares, unit), "", "D( states given all || states given all but this one ), exact"]
         )
     )

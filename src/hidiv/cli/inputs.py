@@ -1,4 +1,4 @@
-"""What the command line reads: models, trees, units."""
+"""Options that commands share, and how models, trees and data are read; `-` is standard input."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hidiv.models.tree import Tree
     from hidiv.models.until_end import UntilEnd
 
-FILE = click.Path(allow_dash=True)  # shells complete it; reading it says what is wrong with it
+FILE = click.Path(allow_dash=True)  # for completion in shells; errors are reported when it is read
 
 
 def _trees(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What --tree may begin with, and files."""
+    """Completions of --tree: its two forms, or files."""
     forms = [CompletionItem(form) for form in ("chain:", "regular:") if incomplete and form.startswith(incomplete)]
     return forms or [CompletionItem(incomplete, type="file")]
 
@@ -43,35 +43,35 @@ data_option = click.option(
     required=True,
     type=FILE,
     metavar="X.csv",
-    help="Observations: one row a node, one column a feature, empty = missing.",
+    help="Observations as CSV: a row for each node, a column for each feature, empty where missing.",
 )
 montecarlo_option = click.option(
     "--montecarlo",
     type=click.IntRange(min=2),
     metavar="N",
-    help="A Monte Carlo estimate of N draws beside the exact value.",
+    help="Add a Monte Carlo estimate from N draws.",
 )
 unit_option = click.option(
     "--unit", type=click.Choice(["nats", "bits"]), default="nats", show_default=True, help="Unit of the divergences."
 )
 
 
-STDIN = "hidiv.standard_input"  # key of the context's notes: what standard input was read for
+STDIN = "hidiv.standard_input"  # key in the metadata of the context: what standard input was read for
 
 
 def standard_input(what: str) -> str:
-    """All of standard input, for the one file given as '-'; it cannot be read twice."""
+    """All of standard input, for the one argument given as '-'; refuses to read it twice."""
     from hidiv.files.loading import decoded
 
-    told = click.get_current_context().find_root().meta
-    if STDIN in told:
-        refuse(InvalidFile, what, f"standard input was read already, for {told[STDIN]}", "-", "give one of them a file")
-    told[STDIN] = what
+    meta = click.get_current_context().find_root().meta
+    if STDIN in meta:
+        refuse(InvalidFile, what, f"standard input was read already, for {meta[STDIN]}", "-", "give one of them a file")
+    meta[STDIN] = what
     return decoded(sys.stdin.buffer.read(), "standard input")
 
 
 def read_model(path: str) -> Model:
-    """A model file, or standard input for '-'."""
+    """The model in a file, or on standard input for '-'."""
     from hidiv.files.formats import model_from_text
     from hidiv.files.loading import load_model
 
@@ -79,7 +79,7 @@ def read_model(path: str) -> Model:
 
 
 def read_tree(text: str) -> Tree:
-    """chain:N, regular:CxN, or a tree file; '-' is standard input."""
+    """The tree of chain:N, regular:CxN, a tree file, or standard input for '-'."""
     from hidiv.files.formats import tree_from_text
     from hidiv.files.loading import load_tree
     from hidiv.models.tree import Tree
@@ -98,14 +98,14 @@ def read_tree(text: str) -> Tree:
 
 
 def read_trees_for(text: str | None, *models: Model) -> Tree | list[Tree] | UntilEnd:
-    """The same, or several trees with commas between them."""
+    """The tree asked for, or several with commas between them."""
     if text is not None and "," in text and not os.path.exists(text):
         return [read_tree(one) for one in text.split(",")]
     return read_tree_for(text, *models)
 
 
 def read_tree_for(text: str | None, *models: Model) -> Tree | UntilEnd:
-    """The tree asked for; without one, models with end probabilities run until they stop."""
+    """The tree asked for; models with end probabilities need none, their chains run until they end."""
     from hidiv.models.until_end import UNTIL_END
 
     if text is not None:
@@ -116,24 +116,25 @@ def read_tree_for(text: str | None, *models: Model) -> Tree | UntilEnd:
 
 
 def read_tree_or_none(text: str | None) -> Tree | None:
-    """The tree asked for; None leaves the choice to what it is asked for."""
+    """The tree asked for, or None if --tree was not given, so that the data imply it."""
     return None if text is None else read_tree(text)
 
 
 def read_data(path: str) -> NDArray[np.float64] | Evidence:
-    """Observations (n, F) from a CSV file, or standard input for '-': numbers, or evidence that names its symbols."""
+    """Observations (n, F) from a CSV file or standard input ('-'): numbers, or evidence if the symbols have names."""
     known = read_values_of(path).evidence
     return known.x if known.symbol_names is None else known
 
 
 def read_values_of(path: str) -> Values:
-    """The same with the names of the columns."""
+    """The same, with the names of the columns."""
     from hidiv.files.csv_values import read_values, values_from_text
 
     return values_from_text(standard_input("the data"), "standard input") if path == "-" else read_values(path)
 
 
 def _whole(text: str, number: str) -> int:
+    """A size in --tree."""
     if not number.isdecimal():
         refuse(InvalidTree, f"--tree {text}", "sizes are whole numbers", number or "nothing")
     if len(number) > 30:

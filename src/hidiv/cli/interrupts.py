@@ -1,4 +1,4 @@
-"""Ctrl-C: a command prints or writes what it has finished, and its exit code still says that it was stopped."""
+"""Ctrl-C: a command prints or writes what is finished, and its exit code still says that it was interrupted."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-EXIT_CODE = 130  # what shells give a command that was stopped by SIGINT
+EXIT_CODE = 130  # the code shells use for a command stopped by SIGINT
 
-_noted: list[int] = []
+_recorded: list[int] = []
 
 
 def was_interrupted() -> bool:
-    """Whether Ctrl-C came, though what was running then may have kept what it had and gone on."""
-    return bool(_noted)
+    """Whether Ctrl-C was pressed, even if the computation then went on with what it had."""
+    return bool(_recorded)
 
 
 @contextmanager
-def noted_interrupts() -> Iterator[list[int]]:
-    """KeyboardInterrupt as usual, and a list that grows by one at each, so that a caller who went on still knows."""
-    noted = _noted
-    noted.clear()
+def recorded_interrupts() -> Iterator[list[int]]:
+    """Raise KeyboardInterrupt as usual and record each one in a list, so that callers who go on still know of it."""
+    recorded = _recorded
+    recorded.clear()
 
-    def note(number: int, frame: FrameType | None) -> None:
-        noted.append(number)
+    def record(number: int, frame: FrameType | None) -> None:
+        recorded.append(number)
         signal.default_int_handler(number, frame)
 
     try:
-        before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not in the main thread: no signals arrive here
-        yield noted
+        before = signal.signal(signal.SIGINT, record)
+    except ValueError:  # not in the main thread, which alone receives signals
+        yield recorded
         return
     try:
-        yield noted
+        yield recorded
     finally:
         signal.signal(signal.SIGINT, before)

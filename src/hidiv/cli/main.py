@@ -1,4 +1,4 @@
-"""The `hidiv` command. Asking for help imports no numpy: commands are looked up by name and imported when run."""
+"""The `hidiv` command: commands are looked up by name and imported when they run, so that help needs no numpy."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import NoReturn
 
 import click
 
-from hidiv.cli.interrupts import EXIT_CODE, noted_interrupts
+from hidiv.cli.interrupts import EXIT_CODE, recorded_interrupts
 from hidiv.errors import HidivError
 
-PIPE_CODE = 141  # what shells give a command whose reader has gone
+PIPE_CODE = 141  # the code shells use for a command whose output is no longer read
 
-# Command -> where it is, and what the list of commands says of it.
+# Command -> where it is, and its line in the list of commands.
 COMMANDS = {
     "compare": ("hidiv.cli.compare:compare", "How different are two models?"),
     "posterior": ("hidiv.cli.posterior:posterior", "How far apart are their hidden states, given data?"),
@@ -35,9 +35,11 @@ class Commands(click.Group):
     """A group whose commands are imported one at a time."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands in the order of the help."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name, imported now."""
         if cmd_name not in COMMANDS:
             return None
         module, name = COMMANDS[cmd_name][0].split(":")
@@ -46,11 +48,13 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
 def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print the version and which kernels run."""
     if not wanted or ctx.resilient_parsing:
         return
     from importlib.metadata import version
@@ -75,24 +79,23 @@ def commands() -> None:
 
 
 def main() -> None:
-    """Run a command; what is wrong with the input is one sentence on stderr and exit code 2.
+    """Run a command; bad input gives one sentence on stderr and exit code 2.
 
-    An interrupted command that kept what it had finished has printed or written it by now; its exit code is 130 all
-    the same.
+    An interrupted command prints or writes what is finished and then exits with 130.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name that the terminal cannot show is no reason to stop
-    with noted_interrupts() as interrupts:
+        sys.stdout.reconfigure(errors="backslashreplace")  # for names that the terminal cannot show
+    with recorded_interrupts() as interrupts:
         try:
             code = commands(prog_name="hidiv", standalone_mode=False)
         except (HidivError, click.ClickException) as error:
-            said = error.format_message() if isinstance(error, click.ClickException) else str(error)
-            fail(" ".join(said.split()), 2)
+            message = error.format_message() if isinstance(error, click.ClickException) else str(error)
+            fail(" ".join(message.split()), 2)
         except (KeyboardInterrupt, click.Abort):
             fail("interrupted", EXIT_CODE)
         except MemoryError as error:
             fail(f"this needs more memory than there is; {' '.join(str(error).split()) or 'try less at once'}", 2)
-        except BrokenPipeError:  # who read from us has gone, as head does: nothing is wrong
+        except BrokenPipeError:  # the reader has stopped, as `head` does: not an error
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(PIPE_CODE)
         except OSError as error:
@@ -102,7 +105,7 @@ def main() -> None:
         sys.exit(code)
 
 
-def fail(said: str, code: int) -> NoReturn:
-    """One sentence on stderr, and an exit code."""
-    click.echo(f"hidiv: {said}", err=True)
+def fail(message: str, code: int) -> NoReturn:
+    """Print one sentence on stderr and exit with a code."""
+    click.echo(f"hidiv: {message}", err=True)
     sys.exit(code)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from hidiv.cli.collections import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
+from hidiv.cli.many_models import quantity_option, read_models, seed_option
 from hidiv.cli.text_tables import print_json, table
 
 
@@ -13,20 +13,24 @@ from hidiv.cli.text_tables import print_json, table
 @click.argument("query", metavar="QUERY.json")
 @click.argument("models", nargs=-1, required=True, metavar="MODELS...")
 @tree_option
-@click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True, help="How many.")
+@click.option("-k", "count", type=click.IntRange(min=1), default=5, show_default=True, help="Number of models to list.")
 @quantity_option("joint", "aligned", "observed")
 @click.option(
-    "--index", type=click.Choice(["exact", "faiss"]), default="exact", show_default=True, help="How to search."
+    "--index",
+    type=click.Choice(["exact", "faiss"]),
+    default="exact",
+    show_default=True,
+    help="How to search: by the divergence itself, or first by a faiss index.",
 )
 @seed_option
-@click.option("--out", metavar="N.csv", help="The list as a CSV file.")
+@click.option("--out", metavar="N.csv", help="Write the list to this CSV file.")
 @json_option
 @unit_option
 def nearest(
     query: str, models: tuple[str, ...], tree_text: str | None, count: int, quantity: str, index: str, seed: int,
     out: str | None, as_json: bool, unit: str,
 ) -> None:  # fmt: skip
-    """The models with the smallest divergence D(QUERY || model); MODELS are model files and collections (.npz).
+    """List the models with the smallest divergence D(QUERY || model); MODELS are model files and collections (.npz).
 
     \b
     Example:
@@ -40,9 +44,9 @@ def nearest(
     if out is not None:
         check_target(out)
     first = read_model(query)
-    found, names = read_models(models)
+    candidates, names = read_models(models)
     tree, k = read_tree_for(tree_text, first), min(count, len(names))
-    result = search(first, found, tree, k, quantity=quantity, index=index, seed=seed, progress=True)  # type: ignore[arg-type]
+    result = search(first, candidates, tree, k, quantity=quantity, index=index, seed=seed, progress=True)  # type: ignore[arg-type]
     scale = 1.0 / log(2.0) if unit == "bits" else 1.0
     listed = [(names[i], float(v) * scale) for i, v in zip(result.indices.tolist(), result.values, strict=True)]
     if out is not None:

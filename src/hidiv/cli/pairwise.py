@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hidiv.cli.collections import quantity_option, read_models, seed_option
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
+from hidiv.cli.many_models import quantity_option, read_models, seed_option
 from hidiv.cli.pictures import check_picture, save_picture
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, counted, refuse
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("models", nargs=-1, required=True, metavar="MODELS...")
 @tree_option
-@click.option("--out", metavar="D.csv", help="Where the matrix goes: .csv, or .npz for programs.")
-@click.option("--plot", metavar="D.png", help="A picture of the matrix with its dendrogram.")
-@click.option("--store", metavar="D.zarr", help="Keep finished blocks here; a second run does what is left.")
+@click.option("--out", metavar="D.csv", help="Write the matrix to this file, .csv or .npz.")
+@click.option("--plot", metavar="D.png", help="Save a plot of the matrix with its dendrogram.")
+@click.option("--store", metavar="D.zarr", help="Keep finished blocks here; another run computes what is left.")
 @quantity_option("joint", "aligned", "observed", "posterior")
 @click.option("--data", metavar="X.csv", help="Observations for the posterior divergence.")
 @click.option(
@@ -31,12 +31,19 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", "variational", "montecarlo"]),
     default="auto",
     show_default=True,
-    help="Of the observed divergence.",
+    help="Method for the observed divergence.",
 )
-@click.option("--samples", type=click.IntRange(min=2), metavar="N", help="Observed divergence by Monte Carlo, N draws.")
-@click.option("--rtol", type=float, metavar="R", help="Observed divergence by draws, standard errors below this share.")
+@click.option(
+    "--samples", type=click.IntRange(min=2), metavar="N", help="Observed divergence by Monte Carlo with N draws."
+)
+@click.option(
+    "--rtol",
+    type=float,
+    metavar="R",
+    help="Observed divergence by Monte Carlo until standard errors are below this share.",
+)
 @seed_option
-@click.option("--symmetric", is_flag=True, help="D(p || q) + D(q || p).")
+@click.option("--symmetric", is_flag=True, help="Compute D(p || q) + D(q || p).")
 @click.option("--processes", is_flag=True, help="Compute blocks in processes instead of threads.")
 @json_option
 @unit_option
@@ -45,9 +52,9 @@ def pairwise(
     data: str | None, method: str, samples: int | None, rtol: float | None, seed: int,
     symmetric: bool, processes: bool, as_json: bool, unit: str,
 ) -> None:  # fmt: skip
-    """D of every model from every other, rows from columns; MODELS are model files and collections (.npz).
+    """Compute the divergences D(row || column) of all pairs; MODELS are model files and collections (.npz).
 
-    Ctrl-C keeps the pairs that are finished: the cells of the others stay empty. With --store a second run goes on.
+    Ctrl-C keeps the pairs that are finished; the cells of the others stay empty. With --store another run continues.
 
     \b
     Example:
@@ -63,14 +70,14 @@ def pairwise(
         check_target(out)
     if plot is not None:
         check_picture(plot)
-    found, names = read_models(models)
+    collection, names = read_models(models)
     if (data is None) == (quantity == "posterior"):
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
     values = None if data is None else read_data(data)
-    tree = None if tree_text is None and values is not None else read_tree_for(tree_text, found[0])
+    tree = None if tree_text is None and values is not None else read_tree_for(tree_text, collection[0])
     with Progress("all pairs") as bar:
         matrix = pairwise_kl(
-            found, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
+            collection, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
             method=method, rtol=rtol, seed=seed,  # type: ignore[arg-type]
             store=store, executor="processes" if processes else None,
             progress=lambda done, total: bar.show(done / total, f"{done} of {total} blocks"), keep_finished=True,
@@ -89,17 +96,17 @@ def pairwise(
 
 
 def described(matrix: PairwiseMatrix) -> dict[str, Any]:
-    """What the numbers are, for the NPZ file."""
+    """What the numbers are, to be kept in an NPZ file."""
     return {"quantity": matrix.quantity, "status": matrix.status, "symmetric": matrix.symmetric, "notes": matrix.notes}
 
 
 def nats_in(unit: str) -> float:
-    """One bit is log 2 nats."""
+    """How many nats a unit has: a bit has log 2."""
     return log(2.0) if unit == "bits" else 1.0
 
 
 def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: str) -> None:
-    """The matrix with the dendrogram of its average linkage."""
+    """Save a plot of the matrix with the dendrogram of its average linkage."""
     from hidiv.comparison.clustering.cluster import cluster
     from hidiv.plots import pairwise as picture
 
@@ -110,7 +117,7 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
 
 
 def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> dict[str, Any]:
-    """Everything but, where it went to a file, the matrix itself; infinity as a text, a missing pair as null."""
+    """The result as JSON, without the matrix if it went to a file; infinity is text and a missing pair null."""
     import numpy as np
 
     error = None if matrix.std_error is None or not whole else np.asarray(matrix.std_error) / nats_in(unit)
@@ -123,11 +130,12 @@ def to_json(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, who
 
 
 def _plain(table: Any) -> list[list[Any]]:
+    """A matrix as lists that JSON can hold."""
     return [[None if isnan(x) else x if x < inf else "inf" for x in row] for row in table.tolist()]
 
 
 def in_words(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> str:
-    """What was computed, the nearest pair, and a small matrix itself."""
+    """What was computed, its notes and, unless it went to a file, the matrix."""
     what = "D(p || q) + D(q || p)" if matrix.symmetric else "D(row || column)"
     lines = [
         f"{counted(len(names), 'model')}, {matrix.quantity} divergence {what} in {unit}, {matrix.status}",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--out", "folder", required=True, metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path),
-    help="Where summary.md, paper.json and the figures go.",
+    help="Folder for summary.md, paper.json and the figures.",
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the Monte Carlo draws.")
 @click.option(
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def paper(folder: Path, seed: int, trials: int, as_json: bool) -> None:
     """Regenerate every number and figure of the paper from its printed parameters, each with a verdict.
 
-    Everything is written as it is finished; Ctrl-C keeps it, and the files say what is missing.
+    Each experiment is written when it is finished. Ctrl-C keeps what is written, and the files say what is missing.
 
     \b
     Example:
@@ -38,57 +38,57 @@ def paper(folder: Path, seed: int, trials: int, as_json: bool) -> None:
     """
     from hidiv import __version__
     from hidiv.errors import MissingExtra, refuse
+    from hidiv.report.paper.paper_files import make, to_json
     from hidiv.report.paper.summary import terminal
     from hidiv.report.paper.verdicts import verdicts
-    from hidiv.report.paper.writing import make, to_json
 
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         refuse(MissingExtra, "paper", "matplotlib is not installed", remedy="pip install 'hidiv[plot]'")
-    make(folder)  # what cannot be written is said before anything is computed
-    found, written = regenerate(folder, seed, trials)
+    make(folder)  # before anything is computed
+    experiments, written = regenerate(folder, seed, trials)
     tick("")
-    judged = verdicts(found)
+    judged = verdicts(experiments)
     if as_json:
-        print_json(to_json(found, judged, seed, __version__))
+        print_json(to_json(experiments, judged, seed, __version__))
     else:
         click.echo(terminal(judged))
         click.echo(f"\nwritten to {folder}: " + ", ".join(written))
-    if found.missing:
-        click.echo(f"not finished: {', '.join(found.missing)}", err=True)
+    if experiments.missing:
+        click.echo(f"not finished: {', '.join(experiments.missing)}", err=True)
 
 
 def regenerate(folder: Path, seed: int, trials: int) -> tuple[Experiments, list[str]]:
-    """The experiments, each written as soon as it is finished, and the names of the files; at Ctrl-C those so far."""
+    """Run the experiments and write each as soon as it is finished; those finished, and the names of the files."""
     from hidiv import __version__
     from hidiv.report.paper.experiments import Experiments, steps
+    from hidiv.report.paper.paper_files import draw, write
     from hidiv.report.paper.verdicts import verdicts
-    from hidiv.report.paper.writing import draw, write
 
-    found, drawn = Experiments(), None
+    experiments, drawn = Experiments(), None
     files: dict[str, None] = {}  # in the order of writing, each once
 
     def keep() -> None:
-        paths = write(folder, found, verdicts(found), seed, __version__) + draw(folder, found, drawn)
+        paths = write(folder, experiments, verdicts(experiments), seed, __version__) + draw(folder, experiments, drawn)
         files.update((path.name, None) for path in paths)
 
     try:
         for now in steps(seed, trials, tick):
-            if was_interrupted():  # while something ran that then made do with less: not what was asked for
+            if was_interrupted():  # the experiment may have fewer draws than asked for
                 raise KeyboardInterrupt
-            found = now
+            experiments = now
             keep()
-            drawn = found
+            drawn = experiments
     except KeyboardInterrupt:
-        if found.supplement is None:
+        if experiments.supplement is None:
             raise
-        if drawn is not found:  # it came while the last one was being written
+        if drawn is not experiments:  # interrupted while the last one was being written
             keep()
-    return found, list(files)
+    return experiments, list(files)
 
 
 def tick(what: str) -> None:
-    """On a terminal say what is being computed; nothing in a pipe."""
+    """Print on a terminal, but not in a pipe, what is being computed."""
     if sys.stderr.isatty():
         click.echo(f"\r\033[K{what + ' ...' if what else ''}", err=True, nl=False)

@@ -1,4 +1,4 @@
-"""Pictures that commands write."""
+"""Plots that commands save as files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS = ("png", "svg", "pdf")
 
 
 def check_picture(path: str) -> str:
-    """The kind of picture its name asks for; what cannot be written is said before anything is computed."""
+    """The format a file name asks for; refuses other names and places that cannot be written, before any work."""
     from hidiv.files.disk import check_target
 
     kind = Path(path).suffix.lower().removeprefix(".")
@@ -23,7 +23,7 @@ def check_picture(path: str) -> str:
 
 
 def save_picture(axes: Any, path: str) -> None:
-    """The figure of these axes as a file."""
+    """Save the figure of these axes as a file."""
     from hidiv.files.disk import replace_file
 
     replace_file(path, partial(axes.figure.savefig, format=check_picture(path), bbox_inches="tight"))

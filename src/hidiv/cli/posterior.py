@@ -31,7 +31,7 @@ from hidiv.cli.text_tables import Row, largest, print_json, table
     type=click.Choice(["states", "unobserved"]),
     default="states",
     show_default=True,
-    help="Compare the hidden states, or all that is not known (missing values too).",
+    help="Compare the hidden states, or everything unknown (missing values too).",
 )
 @montecarlo_option
 @json_option
@@ -52,20 +52,27 @@ def posterior(
     first, second, values = read_model(p), read_model(q), read_data(data)
     tree = read_tree_or_none(tree_text)
     result = posterior_kl(first, second, values, tree, target=target).to(unit)  # type: ignore[arg-type]
-    beside = None
+    drawn = None
     if montecarlo is not None:
-        with suppress(KeyboardInterrupt):  # the exact value is there already
-            on = tree if tree is not None else len(values)
-            beside = estimate(
-                first, second, on, quantity="posterior", evidence=values, samples=montecarlo, seed=0, keep_finished=True
+        with suppress(KeyboardInterrupt):  # the exact value is finished and worth printing
+            place = tree if tree is not None else len(values)
+            drawn = estimate(
+                first,
+                second,
+                place,
+                quantity="posterior",
+                evidence=values,
+                samples=montecarlo,
+                seed=0,
+                keep_finished=True,
             ).to(unit)
     if as_json:
         described = result.to_dict() | {"by_node": None if result.by_node is None else plain(result.by_node)}
-        print_json(described if beside is None else described | {"montecarlo": beside.to_dict()})
+        print_json(described if drawn is None else described | {"montecarlo": drawn.to_dict()})
         return
     rows: list[Row] = [("posterior divergence", result.value, f"{unit}, {result.status}")]
-    if beside is not None:
-        rows += estimate_rows({"posterior": beside}, "posterior")
+    if drawn is not None:
+        rows += estimate_rows({"posterior": drawn}, "posterior")
     lines = [
         result.subject,
         "",

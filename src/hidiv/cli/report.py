@@ -1,4 +1,4 @@
-"""hidiv report: one page about two models, or about many."""
+"""hidiv report: an HTML page about two models, or about many."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hidiv.cli.collections import quantity_option, read_models
 from hidiv.cli.inputs import FILE, json_option, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
 from hidiv.cli.interrupts import was_interrupted
+from hidiv.cli.many_models import quantity_option, read_models
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, refuse
 
@@ -22,18 +22,17 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("models", nargs=-1, required=True, type=FILE, metavar="MODELS...")
 @tree_option
-@click.option("--data", type=FILE, metavar="X.csv", help="Observations: where along them the two models part.")
+@click.option("--data", type=FILE, metavar="X.csv", help="Observations: shows where along them the two models differ.")
 @quantity_option("joint", "aligned", "observed")
 @click.option("-o", "out", required=True, type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page.")
 @json_option
 def report(
     models: tuple[str, ...], tree_text: str | None, data: str | None, quantity: str, out: str, as_json: bool
 ) -> None:
-    """One self-contained HTML page about two models, or all pairs of more.
+    """Write one self-contained HTML page about two models, or about all pairs of more.
 
-    Its JSON can be downloaded from the page. More than a megabyte does not fit: then it is written beside the page,
-    report.json for report.html. The page about two models has every quantity; --quantity is what a page about more
-    compares.
+    Its JSON can be downloaded from the page. If the page would exceed a megabyte, the JSON is written next to it,
+    report.json for report.html. The page about two models has every quantity; --quantity is for a page about more.
 
     \b
     Example:
@@ -59,15 +58,15 @@ def report(
 
 
 def free_name(page: Path) -> str:
-    """report.json for report.html; report-data.json, ... where that is a file that no report wrote."""
+    """report.json for report.html; report-data.json and so on if that file exists and is not a report's."""
     name, i = f"{page.stem}.json", 1
-    while page.with_name(name).exists() and not wrote(page.with_name(name)):
+    while page.with_name(name).exists() and not is_ours(page.with_name(name)):
         name, i = f"{page.stem}-data{i if i > 1 else ''}.json", i + 1
     return name
 
 
-def wrote(path: Path) -> bool:
-    """Whether a report put the file there."""
+def is_ours(path: Path) -> bool:
+    """Whether a report wrote this file."""
     try:
         with path.open("rb") as file:
             return bool(re.match(rb'\{\s*"format":\s*"hidiv\.(collection_)?report"', file.read(100)))
@@ -97,7 +96,7 @@ def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, qua
 
 
 def named(model: Model, path: str) -> Model:
-    """A model without a name goes by its file's."""
+    """The model, named after its file if it has no name."""
     if model.name is not None or path == "-":
         return model
     return type(model).from_dict(model.to_dict() | {"name": Path(path).stem})

@@ -11,8 +11,8 @@ from hidiv.cli.text_tables import json_text, write_out
 @click.command()
 @click.argument("model", type=FILE, metavar="A.json")
 @tree_option
-@click.option("--seed", type=click.IntRange(min=0), help="Seed, for the same draw again.")
-@click.option("--states", is_flag=True, help="Write the hidden states too, in a column that --data ignores.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the draw.")
+@click.option("--states", is_flag=True, help="Write the hidden states as well, in a column that --data ignores.")
 @click.option(
     "-o",
     "--out",
@@ -24,7 +24,7 @@ from hidiv.cli.text_tables import json_text, write_out
 )
 @json_option
 def sample(model: str, tree_text: str | None, seed: int | None, states: bool, out: str, as_json: bool) -> None:
-    """Draw one tree of observations, one row a node; --json has the hidden states too.
+    """Draw one tree of observations, one row for each node; --json has the hidden states as well.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""Numbers aligned for reading."""
+"""Text output: numbers aligned in tables, and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = tuple[str, float | None, str]  # label, number (None: a heading), remark
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Lines of label, number and remark; the decimal points stand below each other."""
+    """Lines of label, number and remark, with the decimal points below each other."""
     lines = list(rows)
     known = iter(shown([number for _, number, _ in lines if number is not None]))
     numbers = ["" if number is None else next(known) for _, number, _ in lines]
@@ -24,17 +24,17 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def json_text(described: Mapping[str, Any]) -> str:
-    """A result for machines: strict JSON, infinities as "inf"; docs/json.md has the keys of every command."""
+    """A result as strict JSON; docs/json.md lists the keys of every command."""
     return json.dumps(described, indent=2, allow_nan=False) + "\n"
 
 
 def print_json(described: Mapping[str, Any]) -> None:
-    """JSON on standard output."""
+    """Print JSON on standard output."""
     click.echo(json_text(described), nl=False)
 
 
 def write_out(path: str, text: str) -> None:
-    """Text into a file, or onto standard output for '-'."""
+    """Write text to a file, or to standard output for '-'."""
     from hidiv.files.disk import write_text
 
     if path == "-":
@@ -44,19 +44,20 @@ def write_out(path: str, text: str) -> None:
 
 
 def largest(by_node: Any, unit: str, most: int = 20) -> str:
-    """The shares of the nodes, all of a few or the largest of many, in the order of the nodes."""
+    """A table of the values of nodes, at most the `most` largest, in the order of the nodes."""
     chosen = sorted(sorted(range(len(by_node)), key=lambda u: -by_node[u])[:most])
     return table((f"  node {u}", float(by_node[u]), unit) for u in chosen)
 
 
 def shown(values: list[float]) -> list[str]:
-    """Ten digits of the largest, as many decimals for all; what would vanish then is written with an exponent."""
+    """Numbers with as many decimals as give the largest ten digits; much smaller ones have an exponent."""
     largest = max((abs(v) for v in values if isfinite(v)), default=0.0)
     decimals = min(max(9 - floor(log10(largest)), 0), 12) if largest > 0 else 0
     return [_one(value, decimals) for value in values]
 
 
 def _one(value: float, decimals: int) -> str:
+    """One number with these decimals, or with an exponent."""
     if not isfinite(value):
         return "infinite"
     if abs(value) >= 1e15 or 0 < abs(value) < 10.0 ** (3 - decimals):

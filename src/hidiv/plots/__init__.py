@@ -1,13 +1,24 @@
-"""Pictures of results: every function takes what was computed, draws it on matplotlib axes and returns them."""
+"""Plots of results on matplotlib axes: every function takes what was computed, draws it, and returns the axes.
+
+parts_plot: `parts`, a joint divergence by row and state.
+differences_plot: `differences`, the parameters of two models as a heat map.
+profile_plot: `profile`, the share of every node, along a chain or on a drawn tree.
+influence_plot: `influence`, how much each observation changes what is known of the states.
+over_length_plot: `over_length`, divergences over the length of a chain, and their rate.
+convergence_plot: `convergence`, Monte Carlo estimates over the number of draws.
+pairwise_plot: `pairwise`, all pairs of many models as a matrix, with a dendrogram.
+style: colours, markers, frames and labels that all plots share.
+tree_drawing: where to draw the nodes of a tree.
+"""
 
 from __future__ import annotations
 
-from hidiv.plots.bars import parts as parts
-from hidiv.plots.heat_maps import differences as differences
-from hidiv.plots.influences import influence as influence
-from hidiv.plots.lengths import over_length as over_length
-from hidiv.plots.matrices import pairwise as pairwise
-from hidiv.plots.profiles import profile as profile
-from hidiv.plots.trials import convergence as convergence
+from hidiv.plots.convergence_plot import convergence as convergence
+from hidiv.plots.differences_plot import differences as differences
+from hidiv.plots.influence_plot import influence as influence
+from hidiv.plots.over_length_plot import over_length as over_length
+from hidiv.plots.pairwise_plot import pairwise as pairwise
+from hidiv.plots.parts_plot import parts as parts
+from hidiv.plots.profile_plot import profile as profile
 
 __all__ = ["convergence", "differences", "influence", "over_length", "pairwise", "parts", "profile"]

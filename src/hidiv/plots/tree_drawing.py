@@ -1,4 +1,4 @@
-"""A tree on paper: leaves side by side, parents above the middle of their children."""
+"""Where to draw the nodes of a tree: leaves side by side, parents above the middle of their children."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.plots.ink import MIDDLE
+from hidiv.plots.style import MIDDLE
 from hidiv.types import Array
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def places(tree: Tree) -> tuple[Array, Array]:
 
 
 def edges(ax: Axes, tree: Tree, x: Array, y: Array) -> None:
-    """A line from every parent to its child."""
+    """Draw a line from every parent to each of its children."""
     from matplotlib.collections import LineCollection
 
     parent = tree.parent[1:]
@@ -54,7 +54,7 @@ def edges(ax: Axes, tree: Tree, x: Array, y: Array) -> None:
 
 
 def node_names(tree: Tree) -> Sequence[str]:
-    """Labels where the nodes have them, the paper's words else, "root" for the empty word."""
+    """The labels of the nodes if they have some, otherwise the paper's words; "root" for the empty word."""
     if tree.labels is not None:
         return [str(label) or "root" for label in tree.labels]
     return [tree.word(u) or "root" for u in range(tree.n_nodes)]

@@ -1,4 +1,4 @@
-"""Geometry of the page's pictures: bars along nodes or levels, and a drawn tree, in the coordinates of an SVG."""
+"""The charts of a page in SVG coordinates: bars along nodes or levels, or a drawn tree."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from hidiv.report.page import short
 from hidiv.types import Array
 
 WIDTH, HEIGHT = 720.0, 170.0
-BARS = 720  # beyond it each bar is the largest of a stretch
-DRAWN = 300  # nodes; a larger tree is summed up level by level
+BARS = 720  # with more values, each bar shows the largest of several
+DRAWN = 300  # nodes; a larger tree is shown level by level
 SHADES = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Chart:
-    """Bars: `path` fills them; `ticks` and `lines` are (place, label) along x and (place, value) along y."""
+class BarChart:
+    """Bars as one SVG path, with (x, label) ticks below and (y, value) lines behind them."""
 
     id: str
-    word: str  # what a bar is: "node", "level"
+    word: str  # what a bar stands for: "node", "level"
     path: str
     ticks: list[tuple[float, str]]
     lines: list[tuple[float, float]]
     n: int
-    values: list[float]  # of the bars
+    values: list[float]  # of each bar
     starts: list[int]  # the first node of each bar
     note: str
-    largest: tuple[int, float]  # where and how much
+    largest: tuple[int, float]  # place and value
     form: str = "bars"
 
     def view(self) -> dict[str, Any]:
-        """What the script needs."""
+        """What the script of the page needs."""
         return {
             "id": self.id, "word": self.word, "values": short(self.values), "starts": self.starts, "n": self.n,
             "form": self.form,
@@ -45,7 +45,7 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class TreeChart:
-    """A drawn tree: `edges` is a path, `nodes` have x, y, radius, shade, name and value."""
+    """A drawn tree: its edges as one SVG path, and nodes with x, y, radius, shade, name and value."""
 
     id: str
     height: float
@@ -54,13 +54,13 @@ class TreeChart:
     form: str = "tree"
 
     def view(self) -> dict[str, Any]:
-        """What the script needs."""
+        """What the script of the page needs."""
         names, values = [node["name"] for node in self.nodes], [node["value"] for node in self.nodes]
         return {"id": self.id, "word": "node", "values": short(values), "names": names, "form": self.form}
 
 
-def node_chart(name: str, shares: Array, tree: Tree) -> Chart | TreeChart:
-    """Along a chain, on a drawn tree, or by level."""
+def node_chart(name: str, shares: Array, tree: Tree) -> BarChart | TreeChart:
+    """The values of the nodes as bars along a chain, as a drawn tree or, for a large tree, as bars by level."""
     if tree.is_chain:
         return bars(name, shares, "node")
     if tree.n_nodes <= DRAWN:
@@ -70,8 +70,8 @@ def node_chart(name: str, shares: Array, tree: Tree) -> Chart | TreeChart:
     return bars(name, np.asarray(np.bincount(np.asarray(tree.level), shares), dtype=np.float64), "level", note)
 
 
-def bars(name: str, values: Array, word: str, note: str = "") -> Chart:
-    """One bar a value; of very many, one a stretch as high as its largest value."""
+def bars(name: str, values: Array, word: str, note: str = "") -> BarChart:
+    """One bar for each value; of very many values, one bar for the largest of each stretch."""
     n = len(values)
     starts = np.arange(n)
     if n > BARS:
@@ -86,15 +86,15 @@ def bars(name: str, values: Array, word: str, note: str = "") -> Chart:
         if value > 0:
             x, y = i * width + gap / 2, HEIGHT * (1 - value / top)
             steps.append(f"M{x:.2f} {HEIGHT:.0f}V{y:.2f}h{width - gap:.2f}V{HEIGHT:.0f}z")
-    at = int(np.argmax(values))
-    return Chart(
+    place = int(np.argmax(values))
+    return BarChart(
         name, word, "".join(steps), ticks(n), lines, n, heights.tolist(), starts.tolist(), note,
-        (at, float(values[at])),
+        (place, float(values[place])),
     )  # fmt: skip
 
 
 def scale(largest: float) -> tuple[float, list[tuple[float, float]]]:
-    """A round top of the axis and two or three lines below it, as (y, value)."""
+    """A round number for the top of the axis, and its grid lines as (y, value)."""
     if largest <= 0:
         return 1.0, [(HEIGHT, 0.0)]
     step = 10.0 ** floor(log10(largest))
@@ -105,7 +105,7 @@ def scale(largest: float) -> tuple[float, list[tuple[float, float]]]:
 
 
 def ticks(n: int) -> list[tuple[float, str]]:
-    """Up to seven round places among n bars, none where the word for them stands."""
+    """Up to seven round places among n bars, except at the right end, where the axis is named."""
     step = 10 ** floor(log10(max(n - 1, 1)))
     step = max(1, next(int(step * f) for f in (0.1, 0.2, 0.5, 1.0, 2.0) if step * f >= 1 and (n - 1) / (step * f) <= 7))
     places = [((i + 0.5) * WIDTH / n, str(i)) for i in range(0, n, step)]
@@ -113,7 +113,7 @@ def ticks(n: int) -> list[tuple[float, str]]:
 
 
 def drawn(name: str, shares: Array, tree: Tree) -> TreeChart:
-    """Areas and shades say the share of a node."""
+    """A drawn tree whose nodes have an area and a shade in proportion to their share."""
     x, level = places(tree)
     leaves = float(x.max()) + 1
     across = WIDTH / leaves

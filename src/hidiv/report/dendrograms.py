@@ -1,4 +1,4 @@
-"""A dendrogram in the coordinates of an SVG: models below each other, merges to the left."""
+"""A dendrogram in SVG coordinates: models below each other at the right, merges to their left."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from hidiv.report.charts import scale
 from hidiv.types import Array
 
 WIDTH = 520.0
-NAMED = 120  # models; beyond it rows are too narrow for names
+NAMED = 120  # models; with more, rows are too narrow for names
 
 
 @dataclass(frozen=True, eq=False)
 class Dendrogram:
-    """`path` draws all merges; `leaves` are (y, name); `ticks` (x, value) along the top; `order` of the leaves."""
+    """All merges as one SVG path, leaves as (y, name), ticks as (x, value), and the order of the leaves."""
 
     path: str
     leaves: list[tuple[float, str]]
@@ -23,7 +23,7 @@ class Dendrogram:
 
 
 def dendrogram(linkage: Array, names: list[str]) -> Dendrogram:
-    """Every merge as a bracket whose bar stands at its height."""
+    """Draw every merge as a bracket whose upright stands at the height of the merge."""
     m = len(names)
     members: dict[int, list[int]] = {i: [i] for i in range(m)}
     for step, (a, b, _, _) in enumerate(linkage):

@@ -1,4 +1,4 @@
-"""Where two models differ, as tables to look at: one for the transitions and one for the emissions of a group."""
+"""Where two models differ, as shaded tables: one for the transitions and one for the emissions of each group."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hidiv.recursions.terms import divergence_terms
 from hidiv.report.page import short
 from hidiv.types import Array
 
-STEPS = 10  # shades of either colour
-WIDEST = 40  # rows or columns of a table; of more, those that matter most
-CELLS = 5000  # of all tables together; further groups are left out
+STEPS = 10  # shades of each of the two colours
+WIDEST = 40  # rows or columns of a table; of more, those that differ most are shown
+CELLS = 5000  # of all tables together; groups that do not fit are left out
 
 
 @dataclass(frozen=True, eq=False)
 class HeatTable:
-    """p and q side by side; `adds` is what each cell adds to the divergence, None where only whole rows have it."""
+    """Parameters of p and q; `adds` is what each cell adds to the divergence, None if only whole rows have a value."""
 
     kind: str  # "transition" or "emission"
     group: int | None
@@ -30,13 +30,13 @@ class HeatTable:
     columns: list[str]
     p: Array
     q: Array
-    shades: Array  # whole numbers -10..10, positive where p is larger
+    shades: Array  # whole numbers from -10 to 10, positive where p is larger
     row_adds: list[float]
     adds: Array | None
     left_out: str  # what is not shown
 
     def view(self) -> dict[str, Any]:
-        """What the script needs for hover and detail."""
+        """What the script of the page needs to show a cell and its row."""
         return {
             "kind": self.kind, "group": self.group, "rows": self.rows, "columns": self.columns,
             "p": short(self.p), "q": short(self.q), "rowAdds": short(self.row_adds),
@@ -45,7 +45,7 @@ class HeatTable:
 
 
 def heat_tables(p: Model, q: Model, parts: Parts) -> tuple[list[HeatTable], str]:
-    """Every group's tables, those with the largest contributions first chosen where all would be too many."""
+    """The tables of all groups, or of those that add most if there are too many, and a sentence about the others."""
     groups = max(p.n_groups, q.n_groups)
     weights = [sum(_adds(table, g).sum() for table in (parts.rows, parts.states)) for g in range(groups)]
     chosen: list[int] = []
@@ -69,10 +69,10 @@ def heat_tables(p: Model, q: Model, parts: Parts) -> tuple[list[HeatTable], str]
 
 
 def heat_table(p: Model, q: Model, parts: Parts, kind: str, g: int, group: int | None) -> HeatTable | None:
-    """One table, None where there is nothing to subtract."""
+    """One table, or None if there is nothing to subtract."""
     states = list(p.state_names) if p.state_names is not None else [str(s) for s in range(p.n_states)]
     if kind == "transition":
-        if not (_there(p, g) and _there(q, g)):
+        if not (_has_transition(p, g) and _has_transition(q, g)):
             return None
         columns, left, right = states, _of(p.transitions, g), _of(q.transitions, g)
         row_adds = _adds(parts.rows, g)
@@ -101,6 +101,7 @@ def heat_table(p: Model, q: Model, parts: Parts, kind: str, g: int, group: int |
 
 
 def _shades(left: Array, right: Array, probabilities: bool) -> Array:
+    """Differences as whole shades, relative to the column's largest value unless they are probabilities."""
     difference = left - right
     if not probabilities:
         largest = np.maximum(np.abs(left), np.abs(right)).max(axis=0, initial=0.0)
@@ -110,7 +111,7 @@ def _shades(left: Array, right: Array, probabilities: bool) -> Array:
 
 
 def _cell_adds(left: Array, right: Array, row_adds: Array) -> Array:
-    """Each row's contribution shared among its cells by their second-order terms, none of which is negative."""
+    """(K, columns): what each row adds, divided among its cells in proportion to their second-order terms, all >= 0."""
     terms = divergence_terms(left, right)
     total = terms.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -119,23 +120,26 @@ def _cell_adds(left: Array, right: Array, row_adds: Array) -> Array:
 
 
 def _adds(table: Array, g: int) -> Array:
+    """(K,): what the rows or states of group g add to the divergence."""
     return table if table.ndim == 1 else np.asarray(table[g])
 
 
 def _of(many: Any, g: int) -> Any:
+    """The entry of group g, or the only one."""
     return many[g if len(many) > 1 else 0]
 
 
-def _there(model: Model, g: int) -> bool:
+def _has_transition(model: Model, g: int) -> bool:
+    """Whether group g has a transition matrix."""
     return bool(_of(model.has_transition, g))
 
 
 def _largest(weights: Array) -> list[int]:
-    """The places of the largest, all of a few, in their order."""
+    """The places of the largest weights in ascending order, at most WIDEST of them."""
     order = np.argsort(-np.where(np.isfinite(weights), weights, np.inf), kind="stable")
     return sorted(int(i) for i in order[:WIDEST])
 
 
 def share(value: float, whole: float) -> float | None:
-    """value / whole, None where that says nothing."""
+    """value / whole, or None if that is not a finite share."""
     return value / whole if isfinite(value) and isfinite(whole) and whole > 0 else None

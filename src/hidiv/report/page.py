@@ -1,4 +1,4 @@
-"""A page in one file: template, style and script put together, nothing fetched from anywhere."""
+"""A page in one HTML file: template, style, script and numbers put together, so that nothing has to be fetched."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 LARGEST = 1_000_000  # bytes of a page
-HOPELESS = 6 * LARGEST  # bytes of JSON; numbers shrink to a bit more than half
+HOPELESS = 6 * LARGEST  # bytes of JSON; compressed it still would not fit
 
 
 class Page(NamedTuple):
-    """A page, and the JSON that it holds for download, or links to in a file `beside` where that is too long for it."""
+    """A page and its JSON, which is part of the page or, if it is too long for that, a file `beside` it."""
 
     html: str
     data: dict[str, Any]
     beside: str | None = None
 
     def data_text(self) -> str:
-        """The JSON as a file holds it."""
+        """The JSON as the text of a file."""
         return json.dumps(self.data, indent=1, allow_nan=False) + "\n"
 
 
 def render(template: str, context: dict[str, Any], beside: str, display: dict[str, Any] | None = None) -> Page:
-    """The page with `context["result"]` packed into it, or with a link to the file `beside` where that does not fit.
+    """The page with `context["result"]` packed into it, or with a link to the file `beside` if that does not fit.
 
-    `display` is what of the result the script shows, in fewer digits: it goes with the link where it fits.
+    `display` is the part of the result that the script shows, in fewer digits: it is packed into a page with a link.
     """
-    for held, link in ((context["result"], None), (display or {}, beside), ({}, beside)):
-        packed = pack(held)
+    for packable, link in ((context["result"], None), (display or {}, beside), ({}, beside)):
+        packed = pack(packable)
         if packed is not None:
             html = _filled(template, context | {"packed": packed, "beside": link})
             if len(html.encode("utf-8")) <= LARGEST:
@@ -48,7 +48,7 @@ def render(template: str, context: dict[str, Any], beside: str, display: dict[st
 
 
 def pack(data: dict[str, Any]) -> str | None:
-    """JSON compressed (gzip) and written in letters (base64); None for what would be too long anyway."""
+    """JSON compressed (gzip) and written as text (base64); None if it would be too long anyway."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     if len(text) > HOPELESS:
         return None
@@ -56,36 +56,36 @@ def pack(data: dict[str, Any]) -> str | None:
 
 
 def _filled(template: str, context: dict[str, Any]) -> str:
-    """A strict policy lets the page's own style and script run and nothing else."""
+    """The finished HTML, with a content policy that allows the page's own style and script and nothing else."""
     style, script = _text("style.css"), _text("script.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     html = environment().get_template(template).render(context, style=style, script=script, policy=policy)
-    return html.encode("utf-8", "replace").decode("utf-8")  # a name may hold half a character
+    return html.encode("utf-8", "replace").decode("utf-8")  # a name may hold a lone surrogate
 
 
 @cache
 def environment() -> Environment:
-    """Templates that escape whatever they are given."""
+    """The templates; they escape whatever is put into them."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
         refuse(MissingExtra, "report", "jinja2 is not installed", remedy="pip install 'hidiv[report]'")
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("hidiv.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.filters["g"] = shown
-    made.filters["upper_first"] = lambda text: str(text)[:1].upper() + str(text)[1:]
-    made.globals |= {"infinity": inf, "counted": counted}
-    made.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False, "separators": (",", ":")}
-    return made
+    templates.filters["g"] = shown
+    templates.filters["upper_first"] = lambda text: str(text)[:1].upper() + str(text)[1:]
+    templates.globals |= {"infinity": inf, "counted": counted}
+    templates.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False, "separators": (",", ":")}
+    return templates
 
 
 def shown(value: float, digits: int = 5) -> str:
-    """A number as the page writes it; the script writes numbers in bits the same way."""
+    """A number as the page writes it; the script writes numbers in bits in the same way."""
     if isinf(value):
         return "infinite" if value > 0 else "minus infinite"
     text = f"{value:.{digits}g}"
@@ -94,7 +94,7 @@ def shown(value: float, digits: int = 5) -> str:
 
 
 def short(values: Any, digits: int = 6) -> Any:
-    """Nested lists of numbers to a few digits, infinities as text: for what the page shows, not for its JSON."""
+    """Nested lists of numbers rounded to a few digits, infinities as text: for the display, not for the JSON."""
     if isinstance(values, list | tuple):
         return [short(value, digits) for value in values]
     if hasattr(values, "tolist"):
@@ -105,8 +105,10 @@ def short(values: Any, digits: int = 6) -> Any:
 
 
 def _text(name: str) -> str:
+    """The text of a file among the templates."""
     return (files("hidiv.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
+    """The hash of a style or script, as a content policy names it."""
     return "sha256-" + b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")

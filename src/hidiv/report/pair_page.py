@@ -21,14 +21,14 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
-from hidiv.report.charts import Chart, TreeChart, node_chart
+from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.heat_tables import HeatTable, heat_tables, share
 from hidiv.report.page import Page, render
 from hidiv.report.part_rows import part_rows
 from hidiv.report.provenance import versions
-from hidiv.report.told_apart import told_apart
+from hidiv.report.samples_needed import samples_needed
 
-STRONGEST = 10  # observations named
+STRONGEST = 10  # observations that are named
 
 
 def pair_page(
@@ -37,8 +37,9 @@ def pair_page(
 ) -> Page:  # fmt: skip
     """One self-contained HTML page: how p and q differ, where, along which data, and how that was computed.
 
-    An interrupt, or `stopped` after one that a computation made do with, leaves out what is not begun.
-    Its JSON is for download from the page, or, where that would be over a megabyte, from the file `beside` it.
+    After an interrupt the page has what is finished; `stopped` tells whether one came while a computation went on with
+    what it had. The JSON can be downloaded from the page; if the page would exceed a megabyte, the JSON goes into the
+    file `beside` it.
     """
     p, q = as_models(p, q)
     found = compare(p, q, tree, evidence=evidence, seed=seed)
@@ -54,7 +55,7 @@ def pair_page(
         if stopped():
             raise KeyboardInterrupt
         with Progress("telling them apart") as progress:
-            apart = told_apart(p, q, found, where, progress)
+            apart = samples_needed(p, q, found, where, progress)
     except KeyboardInterrupt:  # the page of what is finished
         missing += _unfinished(charts, evidence)
     data = _data(p, q, found, where, charts, apart, missing)
@@ -87,35 +88,35 @@ def pair_page(
 
 
 def cards(found: Comparison) -> list[dict[str, Any]]:
-    """The three numbers that matter, each with its standing."""
+    """The observed, the joint and the posterior divergence for the cards at the top, each with its status."""
     third = "posterior" if found.posterior is not None else "expected_posterior"
-    made = []
+    shown = []
     for name in ("observed", "joint", third):
         result: Divergence | None = getattr(found, name)
-        made.append(
+        shown.append(
             {
                 "name": in_words(name), "meaning": MEANINGS[name], "result": result,
                 "why": found.undefined.get(name, "it is not defined here"),
                 "per": None if result is None else result.per,
             }
         )  # fmt: skip
-    return made
+    return shown
 
 
 def answer(found: Comparison) -> dict[str, Any]:
-    """What the words at the top are made of."""
+    """The numbers in the sentences at the top: factor of evidence, share of the joint divergence, whether equal."""
     joint, observed = found.joint, found.observed
-    said: dict[str, Any] = {"decades": None, "share": None, "same": False}
+    numbers: dict[str, Any] = {"decades": None, "share": None, "same": False}
     if observed is not None and not isinf(observed.value):
-        said["decades"] = observed.value / log(10)
-        said["same"] = observed.value <= 0 or (observed.lower is not None and observed.lower <= 0)
+        numbers["decades"] = observed.value / log(10)
+        numbers["same"] = observed.value <= 0 or (observed.lower is not None and observed.lower <= 0)
         if joint is not None:
-            said["share"] = share(observed.value, joint.value)
-    return said
+            numbers["share"] = share(observed.value, joint.value)
+    return numbers
 
 
 def alignment_rows(p: Model, q: Model, found: Comparison) -> list[tuple[str, str, bool]]:
-    """Which state of q goes with which of p, and whether it is another than the labels say."""
+    """Which state of q is paired with which of p, and whether the labels say otherwise."""
     if found.alignment is None:
         return []
     order = found.alignment.permutation
@@ -123,7 +124,7 @@ def alignment_rows(p: Model, q: Model, found: Comparison) -> list[tuple[str, str
 
 
 def methods(found: Comparison) -> list[dict[str, Any]]:
-    """Every quantity with how it was computed."""
+    """Every quantity and how it was computed."""
     named = [(in_words(name), getattr(found, name)) for name in MEANINGS]
     named += [(f"{in_words(name)} rate", found.rates[name]) for name in found.rates]
     return [
@@ -134,34 +135,35 @@ def methods(found: Comparison) -> list[dict[str, Any]]:
 
 
 def _certificate(result: Divergence) -> list[str]:
-    """The names of the methods a certificate rests on; its numbers are in the JSON."""
-    found: list[str] = []
+    """A sentence with the methods a certificate rests on; its numbers are in the JSON."""
+    methods: list[str] = []
 
     def walk(part: Any) -> None:
         if isinstance(part, dict):
             if isinstance(part.get("method"), str):
-                found.append(part["method"])
+                methods.append(part["method"])
             for inner in part.values():
                 walk(inner)
 
     walk(result.certificate)
-    return [f"certified by {', '.join(dict.fromkeys(found))}"] if found else []
+    return [f"certified by {', '.join(dict.fromkeys(methods))}"] if methods else []
 
 
 def _tree(tree: Any, evidence: Any) -> Tree | UntilEnd | None:
+    """The tree the models are compared on, which evidence may imply."""
     if evidence is not None:
         return evidence_and_tree(evidence, tree)[1]
     return tree if isinstance(tree, UntilEnd) or tree is None else as_tree(tree)
 
 
 def _unfinished(charts: dict[str, Any], evidence: Any) -> list[str]:
-    """What an interrupt left out."""
-    lacks = ["influence of observations"] if evidence is not None and len(charts["influence"]) < 2 else []
-    return [*lacks, "how many observations would tell them apart"]
+    """The names of what an interrupt left out."""
+    missing = ["influence of observations"] if evidence is not None and len(charts["influence"]) < 2 else []
+    return [*missing, "how many observations would tell them apart"]
 
 
 def _charts(charts: dict[str, Any], p: Model, q: Model, found: Comparison, tree: Any, evidence: Any) -> None:
-    """The profile of the posterior divergence and influences where there are data, of the joint one else."""
+    """Fill in the profile of the posterior divergence and the influences; without data, that of the joint one."""
     if not isinstance(tree, Tree):
         return
     result = found.posterior if found.posterior is not None else found.joint
@@ -183,7 +185,7 @@ def _charts(charts: dict[str, Any], p: Model, q: Model, found: Comparison, tree:
 def _data(
     p: Model, q: Model, found: Comparison, tree: Any, charts: dict[str, Any], apart: Any, missing: list[str]
 ) -> dict[str, Any]:
-    """The JSON to download: format "hidiv.report", version 1."""
+    """The JSON for download, format "hidiv.report", version 1."""
     profile = None if charts["profiled"] is None else charts["profiled"].by_node
     return {
         "format": "hidiv.report", "version": 1, "unit": "nats", "versions": versions(),
@@ -198,26 +200,30 @@ def _data(
 
 
 def listed_tree(tree: Any) -> Any:
-    """A tree as a file holds it."""
+    """A tree in the form of a file; the name of a special one, None if there is none."""
     return tree.to_dict() if isinstance(tree, Tree) else None if tree is None else repr(tree)
 
 
 def _described(model: Model, name: str) -> dict[str, str]:
+    """A model in a row of the table of models."""
     kinds = ", ".join(dict.fromkeys(family.name.replace("_", " ") for family in model.emissions))
     groups = f"{model.n_groups} groups" if model.n_groups > 1 else "one group"
     return {"name": name, "states": str(model.n_states), "emission": kinds, "groups": groups}
 
 
 def _state(model: Model, s: int) -> str:
+    """The name of a state."""
     return f"state {s}" if model.state_names is None else model.state_names[s]
 
 
 def _names(p: Model, q: Model) -> tuple[str, str]:
+    """The names of the models, "p" and "q" if they have none."""
     return p.name or "p", q.name or "q"
 
 
 def _view(names: tuple[str, str], tables: list[HeatTable], charts: dict[str, Any]) -> dict[str, Any]:
-    drawings: list[Chart | TreeChart] = [one["chart"] for one in charts["influence"]]
+    """What the script of the page needs."""
+    drawings: list[BarChart | TreeChart] = [one["chart"] for one in charts["influence"]]
     if charts["profile"] is not None:
         drawings.append(charts["profile"])
     return {"names": list(names), "tables": [table.view() for table in tables], "charts": [c.view() for c in drawings]}

@@ -11,11 +11,11 @@ from hidiv.divergences.result import Divergence
 from hidiv.models.model import Model
 from hidiv.report.heat_tables import share
 
-MOST = 400  # rows; the largest of more
+MOST = 400  # rows; of more, the largest are shown
 
 
 def part_rows(p: Model, q: Model, joint: Divergence | None, local: Local | None) -> dict[str, Any]:
-    """Initial law, rows and states with their own divergence and what they add, the largest first."""
+    """The initial law, rows and states with their own divergence and what they add to the whole, the largest first."""
     if joint is None or joint.parts is None or local is None:
         return {"rows": [], "left_out": 0, "grouped": False}
     rows: list[dict[str, Any]] = [_row("initial law", None, "", local.initial, joint.parts.initial, joint.value)]
@@ -33,4 +33,5 @@ def part_rows(p: Model, q: Model, joint: Divergence | None, local: Local | None)
 
 
 def _row(kind: str, group: int | None, state: str, own: float, adds: float, whole: float) -> dict[str, Any]:
+    """One row as the template reads it."""
     return {"kind": kind, "group": group, "state": state, "own": own, "adds": adds, "share": share(adds, whole)}

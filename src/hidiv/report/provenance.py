@@ -1,4 +1,4 @@
-"""What a page was made with."""
+"""The versions a page was made with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 
 def versions() -> dict[str, str]:
-    """Library -> version, and which kernels ran."""
+    """The version of each library, and which kernels ran."""
     from hidiv import __version__
     from hidiv.recursions.kernels import description
 

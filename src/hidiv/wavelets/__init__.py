@@ -1,19 +1,29 @@
 """Images and signals as hidden Markov trees of wavelet coefficients.
 
-Bands of coefficients (`discrete`, `dual_tree`), their trees (`quad_trees`), a model tied by scale and orientation
-(`fit_bands`), divergences of many of them (`pairwise`) and how well they find their own kind (`average_retrieval`).
+`discrete` and `dual_tree` compute the coefficients, `fit_bands` fits models tied by scale and orientation, `pairwise`
+compares many of them, and `average_retrieval` says how well a matrix of divergences finds images of the same kind.
+
+bands: `Bands`, the coefficients by scale and orientation; reading, extending and cropping of values.
+discrete: `discrete`, the real wavelet transform of PyWavelets.
+dual_tree: `dual_tree`, a complex wavelet transform made of two real ones.
+hilbert_pair: the two filters half a sample apart that `dual_tree` needs.
+coefficient_trees: `coefficient_trees`, the coefficients as the nodes of trees.
+coefficient_laws: the emission families of a coefficient, and where their fit starts.
+wavelet_model: `WaveletModel` and `fit_bands`.
+wavelet_pairs: `pairwise`, divergences of all pairs of models.
+retrieval_rate: `average_retrieval`.
 """
 
 from __future__ import annotations
 
 from hidiv.wavelets.bands import Bands as Bands
-from hidiv.wavelets.comparing import pairwise as pairwise
+from hidiv.wavelets.coefficient_trees import coefficient_trees as coefficient_trees
 from hidiv.wavelets.discrete import discrete as discrete
 from hidiv.wavelets.dual_tree import dual_tree as dual_tree
-from hidiv.wavelets.fitting import WaveletModel as WaveletModel
-from hidiv.wavelets.fitting import fit_bands as fit_bands
-from hidiv.wavelets.retrieval import average_retrieval as average_retrieval
-from hidiv.wavelets.trees import coefficient_trees as coefficient_trees
+from hidiv.wavelets.retrieval_rate import average_retrieval as average_retrieval
+from hidiv.wavelets.wavelet_model import WaveletModel as WaveletModel
+from hidiv.wavelets.wavelet_model import fit_bands as fit_bands
+from hidiv.wavelets.wavelet_pairs import pairwise as pairwise
 
 __all__ = [
     "Bands",

@@ -1,6 +1,7 @@
-"""A dual-tree complex wavelet transform: two real transforms half a sample apart, read as one complex one.
+"""`dual_tree`: a complex wavelet transform made of two real transforms half a sample apart.
 
-Moduli hardly change when the image is shifted, and an image has six orientations instead of three.
+The moduli of its coefficients hardly change when an image is shifted, and an image has six orientations instead of
+three.
 """
 
 from __future__ import annotations
@@ -15,18 +16,41 @@ from hidiv.types import Array
 from hidiv.wavelets.bands import Bands, cropped, extended, local_means, pywavelets, read_values
 from hidiv.wavelets.hilbert_pair import hilbert_pair
 
-FIRST = "sym4"  # of the finest scale: there both trees use the same filter, one sample apart
+FIRST = "sym4"  # wavelet of the finest scale, where both trees use the same filter, one sample apart
 ORIENTATIONS = ("horizontal +", "horizontal -", "vertical +", "vertical -", "diagonal +", "diagonal -")
 
 
 def dual_tree(values: ArrayLike, levels: int = 4, *, boundary: str = "reflect") -> Bands:
-    """Complex coefficients of a signal (n,) or an image (n, m), whose sides must be multiples of 2^levels.
+    """Compute the complex wavelet coefficients of a signal or an image.
 
-    A signal's are u + i v, u and v of the two trees. An image's come from the four pairs of trees along its two axes,
-    (uu - vv + i (uv + vu)) / 2 and (uu + vv + i (uv - vu)) / 2 for each of the three orientations of the real
-    transform. `boundary` "reflect" continues the values by their mirror image; with "periodic" the squared moduli of
-    all scales and of the approximation add up to twice those of the values.
+    Parameters
+    ----------
+    values : array_like of shape (n,) or (n, m)
+        A signal or an image, with sides that are multiples of 2^levels.
+    levels : int, default 4
+        The number of scales.
+    boundary : {"reflect", "periodic"}, default "reflect"
+        "reflect" continues the values by their mirror image. With "periodic" the squared moduli of all scales and of
+        the approximation add up to twice the sum of the squared values.
 
+    Returns
+    -------
+    Bands
+        The coefficients, with six orientations for an image and one for a signal.
+
+    Raises
+    ------
+    InvalidEvidence
+        If the values are not finite real numbers or have other sides.
+
+    Notes
+    -----
+    The coefficients of a signal are u + i v, where u and v come from the two trees of filters. Those of an image
+    combine the four pairs of trees along its two axes: (uu - vv + i (uv + vu)) / 2 and (uu + vv + i (uv - vu)) / 2 for
+    each of the three orientations of the real transform.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> dual_tree(np.eye(64), levels=3)
     Bands: 3 scales, 8 x 8 to 32 x 32 complex coefficients, 6 orientations
@@ -45,6 +69,7 @@ def dual_tree(values: ArrayLike, levels: int = 4, *, boundary: str = "reflect") 
 
 
 def _signal(given: Array, levels: int, boundary: str) -> Bands:
+    """The complex coefficients of a signal (n,)."""
     (u, rest_u), (v, rest_v) = (_real(given, levels, boundary, (i,)) for i in (0, 1))
     details = tuple(a + 1j * b for a, b in zip(reversed(u), reversed(v), strict=True))
     return Bands(details, np.stack([rest_u, rest_v]), local_means(given, levels), ("detail",))
@@ -56,8 +81,8 @@ def _real(given: Array, levels: int, boundary: str, trees: tuple[int, ...]) -> t
     rest, details = extended(given, boundary), []
     for level in range(1, levels + 1):
         filters = tuple(_filters()[min(level, 2) - 1][tree] for tree in trees)
-        rest, found = transform(rest, filters[0] if given.ndim == 1 else filters, mode="periodization")
-        each = [found] if given.ndim == 1 else list(found)
+        rest, detail = transform(rest, filters[0] if given.ndim == 1 else filters, mode="periodization")
+        each = [detail] if given.ndim == 1 else list(detail)
         details.append(np.stack([cropped(band, given.shape, level, boundary) for band in each]))
     return details, cropped(rest, given.shape, levels, boundary)
 

@@ -19,8 +19,8 @@ from hidiv.types import Array
 def hilbert_pair(zeros: int = 3, delay: int = 3) -> tuple[Array, Array]:
     """Filters h and g, each of 2 (zeros + delay) taps and norm 1, with g about h delayed by half a sample.
 
-    The more of the two integers, the smoother and the longer the wavelets, and the less is left at negative
-    frequencies.
+    `zeros` is the number of zeros at half the sampling rate, `delay` the order of the half-sample delay. The larger
+    they are, the smoother and longer the wavelets and the less is left at negative frequencies.
 
     >>> h, g = hilbert_pair()
     >>> len(h), bool(abs(h @ h - 1) < 1e-12), bool(abs(h[2:] @ h[:-2]) < 1e-12)
@@ -31,7 +31,7 @@ def hilbert_pair(zeros: int = 3, delay: int = 3) -> tuple[Array, Array]:
     factor = np.convolve(smooth, short)
     half_band = _half_band(np.convolve(factor, factor[::-1]))
     candidates = [np.convolve(np.convolve(q, smooth), short) for q in _spectral_factors(half_band)]
-    best = min(range(len(candidates)), key=lambda i: _bent(candidates[i]))
+    best = min(range(len(candidates)), key=lambda i: _phase_error(candidates[i]))
     q = _spectral_factors(half_band)[best]
     pair = (np.convolve(np.convolve(q, smooth), each) for each in (short, short[::-1]))
     h, g = (filter_ / np.linalg.norm(filter_) * np.sign(filter_.sum()) for filter_ in pair)
@@ -48,7 +48,7 @@ def _half_sample(order: int) -> Array:
 
 
 def _half_band(given: Array) -> Array:
-    """The shortest symmetric filter whose product with the given one is 0 at every even place but the middle."""
+    """The shortest symmetric filter whose convolution with the given one is 0 at even distances from the middle."""
     n = (len(given) - 1) // 2
     width = 2 * n - 1
     table = np.zeros((len(given) + width - 1, width))
@@ -56,8 +56,8 @@ def _half_band(given: Array) -> Array:
         table[i : i + len(given), i] = given
     middle = 2 * n - 1
     even = np.arange(middle % 2, len(table), 2)
-    found = np.linalg.solve(table[even], (even == middle).astype(np.float64))
-    return np.asarray(0.5 * (found + found[::-1]))
+    taps = np.linalg.solve(table[even], (even == middle).astype(np.float64))
+    return np.asarray(0.5 * (taps + taps[::-1]))
 
 
 def _spectral_factors(symmetric: Array) -> list[Array]:
@@ -72,8 +72,8 @@ def _spectral_factors(symmetric: Array) -> list[Array]:
     return factors
 
 
-def _bent(taps: Array) -> float:
-    """How far the phase over the pass band is from a straight line."""
+def _phase_error(taps: Array) -> float:
+    """The largest distance of the phase from a straight line over the pass band."""
     frequency = np.linspace(0.01, np.pi / 2, 100)
     phase = np.unwrap(np.angle(np.exp(-1j * np.outer(frequency, np.arange(len(taps)))) @ taps))
     return float(np.abs(phase - np.polyval(np.polyfit(frequency, phase, 1), frequency)).max())

@@ -195,7 +195,7 @@ def _relative_ratio(ratio: Array, near_p: Array, near_q: Array, state: IntArray)
     return np.where(both, np.where(better & np.isfinite(from_ratios), from_ratios, from_weights), ratio)
 
 
-def _by_rows(p: Model, q: Model, rows: Rows, compare: Any) -> Array:
+def _by_rows(p: Model, q: Model, rows: EvidenceRows, compare: Any) -> Array:
     """(R, K): the families of both models compared on every row of evidence, group by group."""
     table = np.zeros((rows.n_rows, p.n_states))
     groups: list[Any] = [slice(None)]

@@ -1,1 +1,10 @@
-"""The paper of Perduca and Nuel regenerated from its printed parameters, every printed number with a verdict."""
+"""The paper of Perduca and Nuel regenerated from its printed parameters, with a verdict on every printed number.
+
+printed: the parameters and numbers that the paper prints.
+experiments: the experiments run again.
+verdicts: whether each printed number is reproduced.
+statements: what the paper says in words, and what we find.
+figures: the figures drawn again.
+summary: everything as Markdown, and as lines for a terminal.
+paper_files: everything written into a folder.
+"""

@@ -1,4 +1,4 @@
-"""The paper's experiments run again: exact values, its Monte Carlo, and the observed divergence beside both."""
+"""The paper's experiments run again: exact values, its Monte Carlo estimates, and the observed divergence."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ Tick = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Trees:
-    """Table I."""
+class Table1:
+    """Table I: estimates of the divergence of two trees over the number of trials."""
 
     joint: Divergence
     do: Divergence
     estimates: list[Divergence] = field(default_factory=list)
-    observed: list[Divergence] = field(default_factory=list)  # the same numbers of trials, states summed out
-    asked: list[int] = field(default_factory=list)  # numbers of trials; a run that was interrupted has drawn fewer
+    observed: list[Divergence] = field(default_factory=list)  # with the same numbers of trials, states summed out
+    asked: list[int] = field(default_factory=list)  # numbers of trials; an interrupted run has fewer estimates
 
     @property
     def best_observed(self) -> Divergence:
-        """The one with the most trials."""
+        """The estimate with the most trials."""
         return self.observed[-1]
 
 
 @dataclass(frozen=True, eq=False)
-class Lengths:
-    """Figure 2."""
+class Figure2:
+    """Figure 2: divergences of chains over their length, and their rates."""
 
     lengths: list[int]
     joint: list[Divergence]
@@ -56,20 +56,20 @@ class Lengths:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """Figure 3: `expected` is the mean of the posterior divergence over data from theta_1, joint minus observed."""
+class Figure3:
+    """Figure 3: posterior divergences over the length of the evidence; `expected` is their mean over data of p."""
 
     lengths: list[int]
     posterior: list[Divergence]
     sampled: list[int]
     estimates: list[Divergence]
     expected: list[Divergence]
-    log_ratios: list[float]  # log p(x) / q(x) of the evidence itself
+    log_ratios: list[float]  # log p(x) / q(x) of the evidence
 
 
 @dataclass(frozen=True, eq=False)
 class Supplement:
-    """The example of ten steps."""
+    """The supplement's example of a chain with ten steps."""
 
     path_p: float
     path_q: float
@@ -81,11 +81,11 @@ class Supplement:
 
 @dataclass(frozen=True, eq=False)
 class Experiments:
-    """Everything the paper computes; what is not finished is None."""
+    """Everything the paper computes; None for what is not finished."""
 
-    trees: Trees | None = None
-    lengths: Lengths | None = None
-    given: Given | None = None
+    trees: Table1 | None = None
+    lengths: Figure2 | None = None
+    given: Figure3 | None = None
     supplement: Supplement | None = None
 
     @property
@@ -100,34 +100,34 @@ class Experiments:
 
 
 def run(seed: int = 0, most_trials: int = 10**6, tick: Tick = lambda _: None) -> Experiments:
-    """All experiments; `tick` is told what comes next."""
+    """Run all experiments; `tick` is called with the name of the next one."""
     *_, last = steps(seed, most_trials, tick)
     return last
 
 
 def steps(seed: int = 0, most_trials: int = 10**6, tick: Tick = lambda _: None) -> Iterator[Experiments]:
-    """What is finished so far, after every experiment and every row of Table I; the longest come last."""
+    """Yield what is finished so far after every experiment and every row of Table I; the longest come last."""
     tick("the supplement")
-    found = Experiments(supplement=supplement())
-    yield found
+    experiments = Experiments(supplement=supplement())
+    yield experiments
     tick("Figure 2")
     chains = figure_2(seed)
-    found = replace(found, lengths=chains)
-    yield found
+    experiments = replace(experiments, lengths=chains)
+    yield experiments
     tick("Figure 3")
-    found = replace(found, given=figure_3(seed, chains))
-    yield found
+    experiments = replace(experiments, given=figure_3(seed, chains))
+    yield experiments
     for trees in table_1(seed, most_trials, tick):
-        found = replace(found, trees=trees)
-        yield found
+        experiments = replace(experiments, trees=trees)
+        yield experiments
 
 
-def table_1(seed: int, most_trials: int, tick: Tick = lambda _: None) -> Iterator[Trees]:
-    """10^2 up to `most_trials` trees, each number of trials drawn afresh; the table after each of its rows."""
+def table_1(seed: int, most_trials: int, tick: Tick = lambda _: None) -> Iterator[Table1]:
+    """Yield the table after each of its rows: 10^2 up to `most_trials` trees, drawn anew for each row."""
     p, q = printed.trees()
     tree = printed.binary_tree()
     asked = [row.trials for row in printed.TABLE_1 if row.trials <= most_trials]
-    table = Trees(joint_kl(p, q, tree), do_bound(p, q, tree), asked=asked)
+    table = Table1(joint_kl(p, q, tree), do_bound(p, q, tree), asked=asked)
     for k, n in enumerate(asked):
         tick(f"Table I, {n} trials")
         joint, observed = (
@@ -138,11 +138,11 @@ def table_1(seed: int, most_trials: int, tick: Tick = lambda _: None) -> Iterato
         yield table
 
 
-def figure_2(seed: int) -> Lengths:
-    """Chains of 1 to 100 nodes."""
+def figure_2(seed: int) -> Figure2:
+    """Divergences of chains of 1 to 100 nodes."""
     p, q = printed.chains()
     lengths = [1, 2, 3, 4, *range(5, 101, 5)]
-    return Lengths(
+    return Figure2(
         lengths,
         [joint_kl(p, q, n) for n in lengths],
         [montecarlo(p, q, n, samples=printed.FIGURE_2_TRIALS, seed=_seed(seed, 100 + n)) for n in lengths],
@@ -153,13 +153,13 @@ def figure_2(seed: int) -> Lengths:
     )
 
 
-def figure_3(seed: int, chains: Lengths) -> Given:
-    """The states given the first N values of the evidence, exact for every N, sampled for every fifth."""
+def figure_3(seed: int, chains: Figure2) -> Figure3:
+    """Posterior divergences given the first N values of the evidence, exact for every N, sampled for every fifth."""
     p, q = printed.chains()
     lengths = list(printed.FIGURE_3_LENGTHS)
     sampled = [n for n in lengths if n % 5 == 0]
-    at = {n: i for i, n in enumerate(chains.lengths)}
-    return Given(
+    place = {n: i for i, n in enumerate(chains.lengths)}
+    return Figure3(
         lengths,
         [posterior_kl(p, q, printed.evidence(n)) for n in lengths],
         sampled,
@@ -170,13 +170,13 @@ def figure_3(seed: int, chains: Lengths) -> Given:
             )
             for n in sampled
         ],
-        [_expected(chains.joint[at[n]], chains.observed[at[n]]) for n in sampled],
+        [_expected(chains.joint[place[n]], chains.observed[place[n]]) for n in sampled],
         [log_likelihood(p, printed.evidence(n)) - log_likelihood(q, printed.evidence(n)) for n in lengths],
     )  # fmt: skip
 
 
 def supplement() -> Supplement:
-    """P(S = s | X = x) under both models, D, and Do's U."""
+    """The probability P(S = s | X = x) under both models, the divergence D, and Do's bound U."""
     p, q = printed.chains()
     n = printed.SUPPLEMENT_N
     states, x = (np.array(values) for values in (printed.SUPPLEMENT_STATES, printed.SUPPLEMENT_X))
@@ -198,13 +198,13 @@ ORDERS = list(permutations(range(3)))
 
 
 def path_probability(model: Model, states: NDArray[np.int64], x: NDArray[np.int64]) -> float:
-    """P(S = states | X = x)."""
+    """The probability P(S = states | X = x)."""
     only = np.eye(model.n_states, dtype=bool)[states]
     return exp(log_likelihood(model, Evidence(x, allowed=only)) - log_likelihood(model, x))
 
 
 def _expected(joint: Divergence, observed: Divergence) -> Divergence:
-    """The chain rule: what the posterior divergence is on average over observations of p."""
+    """The mean of the posterior divergence over observations of p: by the chain rule, joint minus observed."""
     low = None if observed.upper is None else joint.value - observed.upper
     high = None if observed.lower is None else joint.value - observed.lower
     return Divergence(
@@ -214,5 +214,5 @@ def _expected(joint: Divergence, observed: Divergence) -> Divergence:
 
 
 def _seed(seed: int, which: int) -> int:
-    """Every experiment has draws of its own."""
+    """A seed of its own for every experiment."""
     return 1000 * seed + which

@@ -1,4 +1,4 @@
-"""The paper's figures, drawn from the experiments, with the observed quantity beside what the paper shows."""
+"""The paper's figures drawn again, with the observed divergence in addition to what the paper shows."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.plots.ink import DARK, LIGHT, MIDDLE, axes
-from hidiv.plots.lengths import over_length
+from hidiv.plots.convergence_plot import convergence
+from hidiv.plots.over_length_plot import over_length
+from hidiv.plots.style import DARK, LIGHT, MIDDLE, axes
 from hidiv.plots.tree_drawing import edges, places
-from hidiv.plots.trials import convergence
 from hidiv.report.paper import printed
-from hidiv.report.paper.experiments import Experiments, Given, Lengths, Trees
+from hidiv.report.paper.experiments import Experiments, Figure2, Figure3, Table1
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def figures(found: Experiments, before: Experiments | None = None) -> dict[str, Axes]:
-    """File name without ending -> picture, of what is finished and was not so before."""
+def figures(experiments: Experiments, before: Experiments | None = None) -> dict[str, Axes]:
+    """File name without ending -> figure, for what is finished and was not finished before."""
     drawn = {} if before is not None else {"figure-1": figure_1()}
     before = before or Experiments()
-    if found.trees is not None and found.trees is not before.trees:
-        drawn["table-1"] = table_1(found.trees)
-    if found.lengths is not None and found.lengths is not before.lengths:
-        drawn["figure-2"] = figure_2(found.lengths)
-    if found.given is not None and found.given is not before.given:
-        drawn["figure-3"] = figure_3(found.given)
+    if experiments.trees is not None and experiments.trees is not before.trees:
+        drawn["table-1"] = table_1(experiments.trees)
+    if experiments.lengths is not None and experiments.lengths is not before.lengths:
+        drawn["figure-2"] = figure_2(experiments.lengths)
+    if experiments.given is not None and experiments.given is not before.given:
+        drawn["figure-3"] = figure_3(experiments.given)
     return drawn
 
 
@@ -51,8 +51,8 @@ def figure_1() -> Axes:
     return ax
 
 
-def table_1(trees: Trees) -> Axes:
-    """Estimates against the exact value; the printed ones in grey beside ours, the observed divergence below."""
+def table_1(trees: Table1) -> Axes:
+    """Our estimates and the exact value, with the printed estimates in grey, and the observed divergence."""
     ax = convergence([*trees.estimates, *trees.observed], trees.joint, title="Table I: trees, theta_1 against theta_0")
     rows = printed.TABLE_1[: len(trees.estimates)]
     ends = np.array([(row.estimate - row.lower, row.upper - row.estimate) for row in rows]).T
@@ -65,8 +65,8 @@ def table_1(trees: Trees) -> Axes:
     return ax
 
 
-def figure_2(chains: Lengths) -> Axes:
-    """Divergence per step over N with the rate, and the same for what is observed."""
+def figure_2(chains: Figure2) -> Axes:
+    """Joint and observed divergence per step over N, with their rates."""
     return over_length(
         chains.lengths,
         {"joint": chains.joint, "joint, Monte Carlo": chains.estimates, "observed": chains.observed},
@@ -75,7 +75,7 @@ def figure_2(chains: Lengths) -> Axes:
     )
 
 
-def figure_3(given: Given) -> Axes:
+def figure_3(given: Figure3) -> Axes:
     """Posterior divergence along the evidence, and its mean over data from theta_1."""
     ax = over_length(
         given.lengths, {"posterior given the evidence": given.posterior}, per_step=False,

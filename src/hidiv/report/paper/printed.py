@@ -1,4 +1,4 @@
-"""What the paper prints: parameters as models, and the numbers it reports for them.
+"""The parameters the paper prints, as models, and the numbers it reports for them.
 
 The paper counts states and symbols from 1, hidiv from 0; theta_1 is p, theta_0 is q.
 """
@@ -76,5 +76,5 @@ def binary_tree() -> Tree:
 
 
 def evidence(length: int = 100) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Section IV: ten times symbol 1, ten times 2, ten times 3, and again; its first `length` values."""
+    """Section IV: symbols 1, 2 and 3, ten times each, over and over; the first `length` values."""
     return np.tile(np.repeat(np.arange(3), 10), 4)[:length]

@@ -1,20 +1,20 @@
-"""What the paper says in words and numbers cannot show: each with our finding."""
+"""Statements of the paper that no single number settles, each with what we find."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from hidiv.report.paper import printed
-from hidiv.report.paper.experiments import Experiments, Lengths, Trees
+from hidiv.report.paper.experiments import Experiments, Figure2, Table1
 
 
-def statements(found: Experiments) -> list[tuple[str, str]]:
-    """(what is said, what we find)."""
-    return [*_of_the_bound(found.trees, found.lengths), *_of_formulas()]
+def statements(experiments: Experiments) -> list[tuple[str, str]]:
+    """Pairs of a statement and what we find."""
+    return [*_about_the_bound(experiments.trees, experiments.lengths), *_about_formulas()]
 
 
-def _of_the_bound(trees: Trees | None, chains: Lengths | None) -> list[tuple[str, str]]:
-    """What needs both experiments finished."""
+def _about_the_bound(trees: Table1 | None, chains: Figure2 | None) -> list[tuple[str, str]]:
+    """The statement about Do's bound, which needs both experiments."""
     if trees is None or chains is None:
         return []
     return [
@@ -28,7 +28,8 @@ def _of_the_bound(trees: Trees | None, chains: Lengths | None) -> list[tuple[str
     ]
 
 
-def _of_formulas() -> list[tuple[str, str]]:
+def _about_formulas() -> list[tuple[str, str]]:
+    """Statements about formulas, checked on the paper's chains."""
     transition = printed.chains()[0].transitions[0]
     values, vectors = np.linalg.eig(transition)
     tilde = (vectors * np.where(np.isclose(values, 1.0), 0.0, values)) @ np.linalg.inv(vectors)

@@ -1,4 +1,4 @@
-"""A verdict for every number the paper prints: reproduced, differs, or cannot be."""
+"""A verdict on every number the paper prints: reproduced, differs, or cannot be reproduced."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy as np
 from hidiv.divergences.montecarlo import Z95
 from hidiv.divergences.result import Divergence
 from hidiv.report.paper import printed
-from hidiv.report.paper.experiments import Experiments, Given, Lengths, Supplement, Trees
+from hidiv.report.paper.experiments import Experiments, Figure2, Figure3, Supplement, Table1
 
 Word = Literal["reproduced", "differs", "cannot be"]
 
 MEANING = {
-    "reproduced": "the same to the printed digits; of a random number, as near as two runs should be",
-    "differs": "the printed parameters give another number, which stands beside it",
-    "cannot be": "the paper does not print what would be needed; ours stands beside it",
+    "reproduced": "equal to the printed digits; for a random number, as close as two runs should be",
+    "differs": "the printed parameters give another number, shown beside it",
+    "cannot be": "the paper does not print what would be needed; our number is shown beside it",
 }
-NEAR = 3.0  # combined standard errors between two runs
-WIDTHS = 0.35  # relative difference of two interval widths; the draws have long tails
+NEAR = 3.0  # combined standard errors that two runs may be apart
+WIDTHS = 0.35  # relative difference of two interval widths that is allowed; the draws have long tails
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One printed number; `observed` is the divergence of what is seen that belongs beside it."""
+    """One printed number and ours; `observed` is the observed divergence of the same models."""
 
     place: str
     what: str
@@ -37,22 +37,23 @@ class Verdict:
     observed: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain texts."""
+        """The fields as plain text."""
         return asdict(self)
 
 
-def verdicts(found: Experiments) -> list[Verdict]:
-    """In the order of the paper, of what is finished."""
+def verdicts(experiments: Experiments) -> list[Verdict]:
+    """The verdicts on what is finished, in the order of the paper."""
     return [
         *_figure_1(),
-        *(_table_1(found.trees) if found.trees is not None else []),
-        *(_figure_2(found.lengths) if found.lengths is not None else []),
-        *(_figure_3(found.given) if found.given is not None else []),
-        *(_supplement(found.supplement) if found.supplement is not None else []),
+        *(_table_1(experiments.trees) if experiments.trees is not None else []),
+        *(_figure_2(experiments.lengths) if experiments.lengths is not None else []),
+        *(_figure_3(experiments.given) if experiments.given is not None else []),
+        *(_supplement(experiments.supplement) if experiments.supplement is not None else []),
     ]
 
 
 def _figure_1() -> list[Verdict]:
+    """The words of the binary tree."""
     tree = printed.binary_tree()
     words = [tree.word(u) for u in range(tree.n_nodes)]
     same = tuple(words) == printed.FIGURE_1_WORDS
@@ -65,7 +66,8 @@ def _figure_1() -> list[Verdict]:
     ]  # fmt: skip
 
 
-def _table_1(trees: Trees) -> list[Verdict]:
+def _table_1(trees: Table1) -> list[Verdict]:
+    """The exact value, Do's bound and every row of Table I."""
     best = trees.best_observed
     rows = [
         Verdict(
@@ -82,21 +84,23 @@ def _table_1(trees: Trees) -> list[Verdict]:
         ),
     ]  # fmt: skip
     drawn = {
-        estimate.n_samples: (estimate, beside) for estimate, beside in zip(trees.estimates, trees.observed, strict=True)
+        estimate.n_samples: (estimate, observed)
+        for estimate, observed in zip(trees.estimates, trees.observed, strict=True)
     }
     for row in printed.TABLE_1:
         place, what = f"Table I, {_power(row.trials)} trials", "Monte Carlo, 95 % interval"
-        said = f"{row.estimate:.3f} [{row.lower:.3f}, {row.upper:.3f}]"
+        printed_row = f"{row.estimate:.3f} [{row.lower:.3f}, {row.upper:.3f}]"
         if row.trials in drawn:
-            ours, beside = drawn[row.trials]
+            ours, observed = drawn[row.trials]
             word, reason = _random(row, ours)
-            rows.append(Verdict(place, what, said, _interval(ours), word, reason, _interval(beside)))
+            rows.append(Verdict(place, what, printed_row, _interval(ours), word, reason, _interval(observed)))
         elif row.trials not in trees.asked:
-            rows.append(Verdict(place, what, said, "not drawn", "cannot be", "fewer trials were asked for"))
+            rows.append(Verdict(place, what, printed_row, "not drawn", "cannot be", "fewer trials were asked for"))
     return rows
 
 
-def _figure_2(lengths: Lengths) -> list[Verdict]:
+def _figure_2(lengths: Figure2) -> list[Verdict]:
+    """The stationary law and the curves of Figure 2."""
     same = np.allclose(lengths.stationary, printed.STATIONARY, rtol=1e-12)
     inside = sum(
         abs(estimate.value - exact.value) <= NEAR * (estimate.std_error or 0.0)
@@ -119,7 +123,8 @@ def _figure_2(lengths: Lengths) -> list[Verdict]:
     ]  # fmt: skip
 
 
-def _figure_3(given: Given) -> list[Verdict]:
+def _figure_3(given: Figure3) -> list[Verdict]:
+    """The curves of Figure 3."""
     exact = dict(zip(given.lengths, given.posterior, strict=True))
     inside = sum(
         abs(estimate.value - exact[n].value) <= NEAR * (estimate.std_error or 0.0)
@@ -138,6 +143,7 @@ def _figure_3(given: Given) -> list[Verdict]:
 
 
 def _supplement(example: Supplement) -> list[Verdict]:
+    """The numbers of the supplement's example."""
     observed = f"{example.observed.value:.12g}"
     equal = example.joint.value == example.do.value or abs(example.joint.value / example.do.value - 1) < 1e-14
     relabelled = "; no relabelling of states and symbols gives more than {:.3g}"
@@ -165,12 +171,13 @@ def _supplement(example: Supplement) -> list[Verdict]:
     ]  # fmt: skip
 
 
-def _digits(ours: float, said: float, decimals: int) -> Word:
-    return "reproduced" if f"{ours:.{decimals}f}" == f"{said:.{decimals}f}" else "differs"
+def _digits(ours: float, theirs: float, decimals: int) -> Word:
+    """Whether two numbers agree to the printed decimals."""
+    return "reproduced" if f"{ours:.{decimals}f}" == f"{theirs:.{decimals}f}" else "differs"
 
 
 def _random(row: printed.Row, ours: Divergence) -> tuple[Word, str]:
-    """Two runs of the same experiment: are estimates and widths as near as they should be?"""
+    """Whether estimates and interval widths of two runs are as close as they should be, and the reason."""
     width = (row.upper - row.lower) / 2
     assert ours.std_error is not None
     apart = abs(row.estimate - ours.value) / hypot(width / Z95, ours.std_error)
@@ -182,9 +189,11 @@ def _random(row: printed.Row, ours: Divergence) -> tuple[Word, str]:
     return ("reproduced" if apart <= NEAR and alike else "differs"), reason
 
 
-def _interval(found: Divergence) -> str:
-    return f"{found.value:.4f} [{found.lower:.4f}, {found.upper:.4f}]"
+def _interval(estimate: Divergence) -> str:
+    """An estimate with its 95 % interval."""
+    return f"{estimate.value:.4f} [{estimate.lower:.4f}, {estimate.upper:.4f}]"
 
 
 def _power(trials: int) -> str:
+    """A power of ten as the paper writes it."""
     return f"10^{len(str(trials)) - 1}"

@@ -1,4 +1,4 @@
-"""What a state says of a coefficient: zero-mean laws of real and of complex coefficients."""
+"""The emission families of wavelet coefficients, real or complex, and where their fit starts."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hidiv.types import Array
 
 States = Literal["gaussian", "generalized_gaussian"]
 
-APART = 3.0  # factor between the variances a start gives to the outermost states and that of all coefficients
-SHIFT = 0.7  # of the spread of local means, by which a start moves those of each state
-LAPLACE = 1.0  # shape a start gives to generalised Gaussian states
+SPREAD = 3.0  # at the start the outermost states have this many times the variance of all coefficients, and its inverse
+SHIFT = 0.7  # standard deviations by which the local means of a state are moved at the start
+LAPLACE = 1.0  # shape of generalised Gaussian states at the start
 
 
 def observed(coefficients: NDArray[Any], states: States) -> Array:
-    """Coefficients (..., C) as the columns a family of states speaks of.
+    """Coefficients (..., C) as the columns that the emission family describes.
 
-    A circular complex Gaussian coefficient is an exponential squared modulus with a uniform phase, which tells nothing:
-    the squared modulus stands for it, and has the same divergences. Generalised Gaussian states take real and
-    imaginary parts as two columns.
+    A circular complex Gaussian coefficient has an exponential squared modulus and a uniform phase. The phase carries no
+    information, so the squared modulus is used, with the same divergences. For generalised Gaussian states the real and
+    the imaginary parts are two columns.
 
     >>> observed(np.array([[3 + 4j]]), "gaussian").tolist(), observed(np.array([[3 + 4j]]), "generalized_gaussian")
     ([[25.0]], array([[3., 4.]]))
@@ -41,8 +41,8 @@ def observed(coefficients: NDArray[Any], states: States) -> Array:
     return np.asarray(parts.reshape(*coefficients.shape[:-1], -1))
 
 
-def started_means(x: Array, n_states: int) -> Family:
-    """A start for local means x (n,) of one scale: every other state is darker, every other one brighter."""
+def initial_means(x: Array, n_states: int) -> Family:
+    """A family to start the fit of local means x (n,) from: states are alternately darker and brighter than average."""
     spread = float(x.std())
     if not spread > 0:
         refuse(InvalidModel, "means", "must vary within every scale", float(x[0]), "leave the means out")
@@ -50,9 +50,9 @@ def started_means(x: Array, n_states: int) -> Family:
     return Gaussian(middle, var=np.full(n_states, spread**2))
 
 
-def started(x: Array, n_states: int, states: States, is_complex: bool) -> Family:
-    """A start for the columns x (n, C) of one scale: states of the same law whose variances are far apart."""
-    factor = APART ** np.linspace(-1.0, 1.0, n_states) if n_states > 1 else np.ones(1)
+def initial_family(x: Array, n_states: int, states: States, is_complex: bool) -> Family:
+    """A family to start the fit of the columns x (n, C) of one scale from: states whose variances are far apart."""
+    factor = SPREAD ** np.linspace(-1.0, 1.0, n_states) if n_states > 1 else np.ones(1)
     power = x.mean(axis=0) if is_complex and states == "gaussian" else np.square(x).mean(axis=0)
     if not (power > 0).all():
         refuse(InvalidModel, "bands", "must not be 0 throughout a scale and orientation", remedy="leave the scale out")

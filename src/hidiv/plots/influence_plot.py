@@ -1,4 +1,4 @@
-"""Which observations decide: influence along a series, the strongest named."""
+"""`influence`: how much each observation changes what is known of the states, the strongest numbered."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.errors import HidivError, refuse
-from hidiv.plots.ink import DARK, POSTERIOR, axes, plain, text
+from hidiv.plots.style import DARK, POSTERIOR, axes, open_frame, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,8 +17,28 @@ if TYPE_CHECKING:
 def influence(
     values: ArrayLike, *, name: str | None = None, unit: str = "nats", strongest: int = 5, ax: Axes | None = None
 ) -> Axes:
-    """What `hd.influence` gave, node by node; the strongest observations carry their number.
+    """Plot the influence of each observation on the hidden states, node by node.
 
+    Parameters
+    ----------
+    values : array_like of shape (n,)
+        What `hd.influence` returned.
+    name : str or None, default None
+        The name of the model, for the title.
+    unit : str, default "nats"
+        The unit of the values, for the axis.
+    strongest : int, default 5
+        How many of the strongest observations are marked with their number.
+    ax : matplotlib.axes.Axes or None, default None
+        Where to draw; None makes a new figure that pyplot does not know.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on; `.figure.savefig(path)` writes them to a file.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
     >>> hd.plots.influence(hd.influence(p, [0, 1, 9, 0]), strongest=1).texts[0].get_text()
@@ -45,5 +65,5 @@ def influence(
     ax.set_ylabel(f"influence ({unit})")
     of = "" if name is None else f" under {text(name)}"
     ax.set_title(f"influence of each observation on the hidden states{of} (exact)", fontsize="medium", loc="left")
-    plain(ax)
+    open_frame(ax)
     return ax

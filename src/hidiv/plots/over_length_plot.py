@@ -1,4 +1,4 @@
-"""A divergence as chains grow: exact, certified and estimated values in their own marks, and the rate they tend to."""
+"""`over_length`: divergences of chains of growing length, and the rate they tend to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hidiv.errors import HidivError, refuse
-from hidiv.plots.ink import DARK, QUANTITY, STATUS, axes, plain, said, standing, text
+from hidiv.plots.style import DARK, QUANTITY, STATUS, axes, number_label, open_frame, standing, text
 from hidiv.types import Array
 
 if TYPE_CHECKING:
@@ -24,11 +24,33 @@ def over_length(
     rate: Divergence | Sequence[Divergence] = (), per_step: bool = True, title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """Divergences of chains of these lengths, each divided by its length unless `per_step` is False; rates as lines.
+    """Plot divergences of chains over their length.
 
-    `results`: one series, several, or several by name. Exact values are joined and solid, certified ones have their
-    interval, estimates are hollow with 95 % intervals.
+    Exact values are solid and joined by a line, certified ones have their interval, estimates are hollow with 95 %
+    intervals.
 
+    Parameters
+    ----------
+    lengths : sequence of int
+        The lengths of the chains.
+    results : sequence of Divergence, sequence of those, or mapping from a name to those
+        One divergence for each length: one series, several, or several by name.
+    rate : Divergence or sequence of Divergence, default ()
+        Rates, drawn as horizontal lines.
+    per_step : bool, default True
+        Whether to divide each divergence by its length.
+    title : str or None, default None
+        The title; None takes the subject of the first result.
+    ax : matplotlib.axes.Axes or None, default None
+        Where to draw; None makes a new figure that pyplot does not know.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on; `.figure.savefig(path)` writes them to a file.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Poisson([1, 5]))
@@ -47,7 +69,7 @@ def over_length(
             refuse(HidivError, "results", f"needs one result a length, {len(lengths)} of them", len(many))
         _series(ax, np.asarray(lengths, dtype=np.float64), name, many, per_step)
     for one in rates if per_step else []:
-        label = f"rate {said(one.value)} ({standing(one)})"
+        label = f"rate {number_label(one.value)} ({standing(one)})"
         style = "--" if one.quantity == "joint" else ":"
         ax.axhline(one.value, color=QUANTITY[one.quantity][0], linestyle=style, linewidth=1.2, label=label, zorder=1)
     unit = units.pop()
@@ -56,12 +78,12 @@ def over_length(
     about = next(iter(named.values()))[0].subject.split(" on a ")[0] if title is None else title
     ax.set_title(text(about), fontsize="medium", loc="left")
     ax.legend(fontsize="small", frameon=False)
-    plain(ax)
+    open_frame(ax)
     return ax
 
 
 def series_of(results: Series | Sequence[Series] | Mapping[str, Series]) -> dict[str, Series]:
-    """Series by name; one without a name is called what it is."""
+    """The series by name; the first without a name is "" and the others are numbered."""
     if isinstance(results, Mapping):
         named = {str(name): many for name, many in results.items()}
     else:
@@ -73,7 +95,7 @@ def series_of(results: Series | Sequence[Series] | Mapping[str, Series]) -> dict
 
 
 def _series(ax: Axes, lengths: Array, name: str, many: Series, per_step: bool) -> None:
-    """One series in the marks of its status."""
+    """Draw one series with the marks of its weakest status."""
     scale = 1.0 / lengths if per_step else np.ones_like(lengths)
     values = np.array([one.value for one in many]) * scale
     statuses = [s for s in ("exact", "certified", "approximation", "estimate") if any(o.status == s for o in many)]

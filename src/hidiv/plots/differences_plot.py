@@ -1,4 +1,4 @@
-"""Where the parameters of two models differ: transitions and emissions as heat maps, contributions beside the rows."""
+"""`differences`: transitions or emissions of two models as a heat map, with what each row adds to the divergence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from hidiv.adapters.as_model import as_models
 from hidiv.emissions.tabular import tabular
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
-from hidiv.plots.ink import DARK, MIDDLE, axes, plain, said, text
+from hidiv.plots.style import DARK, MIDDLE, axes, number_label, open_frame, text
 from hidiv.types import Array
 
 if TYPE_CHECKING:
@@ -20,19 +20,40 @@ if TYPE_CHECKING:
     from hidiv.models.model import Model
 
 Part = Literal["transition", "emission"]
-CELLS_WITH_NUMBERS = 12  # rows or columns; beyond it the numbers would not be read
-DIVERGING = ["#5e3c99", "#b2abd2", "#f7f7f7", "#fdb863", "#c96512"]  # purple: p is the smaller
+CELLS_WITH_NUMBERS = 12  # rows or columns; in larger tables the numbers would be too small to read
+DIVERGING = ["#5e3c99", "#b2abd2", "#f7f7f7", "#fdb863", "#c96512"]  # purple where p is smaller
 
 
 def differences(
     p: Any, q: Any, result: Divergence | None = None, *, part: Part = "transition", group: int = 0,
     ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """p minus q, row by row, as a heat map; with the joint divergence of the two, what each row adds to it.
+    """Plot the parameters of p minus those of q, row by row, as a heat map.
 
-    In a cell the difference and, below, both values; in large tables cells where p is the smaller carry a dash, so that
-    the sign survives in grey. Other than probabilities, columns are coloured relative to their own largest value.
+    Each cell shows the difference and, below it, both values. In large tables a cell where p is smaller has a dash, so
+    that the sign can be seen in grey too. Columns that are not probabilities are coloured relative to their own largest
+    value.
 
+    Parameters
+    ----------
+    p, q : Model
+        Models with the same number of states and, for emissions, the same family.
+    result : Divergence or None, default None
+        Their joint divergence; if it is given, bars at the right show what each row adds to it.
+    part : {"transition", "emission"}, default "transition"
+        Which parameters to show.
+    group : int, default 0
+        The group of parameters to show, of models tied by level or by another label.
+    ax : matplotlib.axes.Axes or None, default None
+        Where to draw; None makes a new figure that pyplot does not know.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on; `.figure.savefig(path)` writes them to a file.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
     >>> hd.plots.differences(p, p.relabel([1, 0])).get_xlabel()
@@ -50,14 +71,17 @@ def differences(
     if max(rows, width) <= CELLS_WITH_NUMBERS:
         _numbers(ax, left, right, shade / limit)
     else:
-        at, to = np.nonzero(shade < -0.05 * limit)
+        smaller_rows, smaller_columns = np.nonzero(shade < -0.05 * limit)
         ax.scatter(
-            to + 0.5,
-            at + 0.5,
+            smaller_columns + 0.5,
+            smaller_rows + 0.5,
             4000 / max(rows, width),
             marker="_",
             linewidths=1,
-            c=["white" if shade[r, c] < -0.6 * limit else DARK for r, c in zip(at, to, strict=True)],
+            c=[
+                "white" if shade[r, c] < -0.6 * limit else DARK
+                for r, c in zip(smaller_rows, smaller_columns, strict=True)
+            ],
         )
     names = p.state_names or tuple(str(s) for s in range(p.n_states))
     ax.set_yticks(np.arange(rows) + 0.5, [text(name) for name in names])
@@ -82,7 +106,7 @@ def differences(
 
 
 def tables(p: Model, q: Model, part: str, group: int) -> tuple[list[str], Array, Array]:
-    """Column names and the two tables of a group's transitions, or of its emission parameters."""
+    """Column names, and the tables of p and q (K, columns) with a group's transitions or emission parameters."""
     if part not in ("transition", "emission"):
         refuse(HidivError, "part", 'must be "transition" or "emission"', part)
     if not 0 <= group < max(p.n_groups, q.n_groups):
@@ -106,18 +130,20 @@ def tables(p: Model, q: Model, part: str, group: int) -> tuple[list[str], Array,
 
 
 def _colours() -> Any:
+    """A colour map from purple over white to orange."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("purple to orange", DIVERGING)
 
 
 def _scale(left: Array, right: Array) -> Array:
+    """(columns,): the largest absolute value of each column, 1 for a column of zeros."""
     largest = np.maximum(np.abs(left), np.abs(right)).max(axis=0)
     return np.where(largest > 0, largest, 1.0)
 
 
 def _numbers(ax: Axes, left: Array, right: Array, strength: Array) -> None:
-    """The difference in every cell, both values below it."""
+    """Write the difference into every cell, and both values below it."""
     for (r, c), value in np.ndenumerate(left - right):
         ink = "white" if strength[r, c] < -0.6 else "black"
         ax.text(c + 0.5, r + 0.42, f"{value:+.3g}" if value else "0", ha="center", va="center", fontsize=9, color=ink)
@@ -126,22 +152,22 @@ def _numbers(ax: Axes, left: Array, right: Array, strength: Array) -> None:
 
 
 def _contributions(ax: Axes, result: Any, part: str, group: int) -> None:
-    """Bars at the right of the rows: what each adds to the divergence."""
+    """Draw bars at the right of the rows: what each row adds to the divergence."""
     if result.parts is None:
         refuse(HidivError, "result", f"a {result.quantity} divergence of this kind has no parts", result.status)
     table = result.parts.rows if part == "transition" else result.parts.states
     values = [float(v) for v in (table if table.ndim == 1 else table[group])]
     longest = max((v for v in values if isfinite(v)), default=0.0) or 1.0
-    beside = ax.inset_axes((1.03, 0.0, 0.32, 1.0), sharey=ax)
-    beside.barh([r + 0.5 for r in range(len(values))], [min(v, 1.1 * longest) for v in values], 0.6, color=MIDDLE)
+    bars = ax.inset_axes((1.03, 0.0, 0.32, 1.0), sharey=ax)
+    bars.barh([r + 0.5 for r in range(len(values))], [min(v, 1.1 * longest) for v in values], 0.6, color=MIDDLE)
     for r, value in enumerate(values):
         share = f" ({value / result.value:.0%})" if isfinite(result.value) and value > 0 else ""
-        label = f"{said(value, 3)}{share}"
+        label = f"{number_label(value, 3)}{share}"
         end = min(value, 1.1 * longest)
-        beside.annotate(label, (end, r + 0.5), (3, 0), textcoords="offset points", va="center", fontsize="x-small")
-    beside.set_xlim(0, 2.1 * longest)
-    beside.set_xticks([])
-    beside.tick_params(axis="y", left=False, labelleft=False)
-    beside.set_title(f"adds to D\n({result.measure}, {result.status})", fontsize="x-small", loc="left")
-    plain(beside)
-    beside.spines["bottom"].set_visible(False)
+        bars.annotate(label, (end, r + 0.5), (3, 0), textcoords="offset points", va="center", fontsize="x-small")
+    bars.set_xlim(0, 2.1 * longest)
+    bars.set_xticks([])
+    bars.tick_params(axis="y", left=False, labelleft=False)
+    bars.set_title(f"adds to D\n({result.measure}, {result.status})", fontsize="x-small", loc="left")
+    open_frame(bars)
+    bars.spines["bottom"].set_visible(False)

@@ -1,4 +1,4 @@
-"""How many observations would tell the two models apart, as the page says it."""
+"""The section of a page about how many observations tell two models apart."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from hidiv.progress import Progress
 from hidiv.report.page import shown
 
 ERRORS = (0.05, 0.01, 0.001)
-SECONDS = 2.0  # for a rate that is searched for, and for the tests of one row
+SECONDS = 2.0  # for the search for a rate, and for the simulated tests of one row
 
 
-def told_apart(p: Model, q: Model, found: Comparison, tree: Any, progress: Progress) -> dict[str, Any] | None:
-    """Rows of (error rate, observations when p is true, when q is true); of whole trees where there is no chain."""
-    whole = found.rates.observed is None or (isinstance(tree, Tree) and not tree.is_chain)
-    rate = found.observed if whole else found.rates.observed
+def samples_needed(p: Model, q: Model, comparison: Comparison, tree: Any, progress: Progress) -> dict[str, Any] | None:
+    """Rows of error rate, observations if p is true and if q is true; whole trees are counted if there is no chain."""
+    whole = comparison.rates.observed is None or (isinstance(tree, Tree) and not tree.is_chain)
+    rate = comparison.observed if whole else comparison.rates.observed
     if rate is None:
         return None
-    # A rate that has to be estimated takes its time: then the strictest error rate has to do.
+    # Estimating a rate takes long: then only the strictest error rate is shown.
     errors = ERRORS[-1:] if rate.status == "estimate" else ERRORS
     needed = []
     for i, error in enumerate(errors):
         progress.show(i / len(errors), f"with error {error:g}")
-        on = tree if whole else None
-        needed.append(samples_to_tell_apart(p, q, error, tree=on, max_seconds=SECONDS))
+        needed.append(samples_to_tell_apart(p, q, error, tree=tree if whole else None, max_seconds=SECONDS))
     return {
         "whole": whole,
         "words": _words(needed[-1], _counted(tree) if whole else "observations"),
@@ -38,6 +37,7 @@ def told_apart(p: Model, q: Model, found: Comparison, tree: Any, progress: Progr
 
 
 def _counted(tree: Any) -> str:
+    """What is counted where there is no chain."""
     return "independent draws of the whole tree" if isinstance(tree, Tree) else "independent sequences"
 
 
@@ -55,13 +55,13 @@ def _words(strict: SamplesNeeded, what: str) -> str:
 
 
 def rounded(count: float) -> str:
-    """A number of observations in two digits, at least one."""
+    """A number of observations, at least one, rounded to two digits."""
     whole = max(1.0, float(f"{count:.2g}"))
     return f"{whole:.0f}" if whole < 1e6 else shown(whole, 2)
 
 
 def in_words(side: Needed) -> str:
-    """The value with its interval and Wald's approximation, or why there is none."""
+    """The value with its interval and Wald's approximation, or the reason why there is none."""
     if isinf(side.value):
         return side.reason or "none"
     wald = "rate infinite" if side.wald == 0 else shown(side.wald, 3)

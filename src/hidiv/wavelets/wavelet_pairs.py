@@ -1,4 +1,4 @@
-"""Divergences of many images: sums over orientations of those of their trees."""
+"""`pairwise`: divergences of many images, added over the orientations of their trees."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from hidiv.comparison.pairwise.kl import pairwise_kl
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.models.model import Model
 from hidiv.types import Array
-from hidiv.wavelets.fitting import WaveletModel
+from hidiv.wavelets.wavelet_model import WaveletModel
 
-MOST_ALIGNED = 5  # states; every order of them is a matrix of its own
+MOST_ALIGNED = 5  # states; every order of them takes a matrix of its own
 
 
 def pairwise(
@@ -26,18 +26,40 @@ def pairwise(
     level_weights: ArrayLike | Literal["equal"] | None = "equal",
     aligned: bool = False,
 ) -> Array:
-    """(M, M'): D(p || q) + D(q || p) of every pair, added over orientations.
+    """Compute D(p || q) + D(q || p) for every pair of wavelet models, added over orientations.
 
-    `level_weights` "equal" counts every scale once, None as often as it has coefficients. The observed divergence is
-    the variational approximation and does not depend on labels; the joint one is exact for the labels as they are, or
-    for q's labels in their best order, tree by tree (`aligned`). +inf where one can do what the other cannot.
+    Parameters
+    ----------
+    models : sequence of WaveletModel
+        Models with the same orientations and scales.
+    others : sequence of WaveletModel or None, default None
+        The models to compare with; None compares `models` with each other.
+    quantity : {"joint", "observed"}, default "observed"
+        "observed" is the variational approximation and does not depend on state labels. "joint" is exact, and pairs
+        states by their labels.
+    level_weights : array_like, "equal" or None, default "equal"
+        The weight of each scale: "equal" counts every scale once, None counts it as often as it has coefficients.
+    aligned : bool, default False
+        Whether the joint divergence takes the best order of q's states, tree by tree.
 
+    Returns
+    -------
+    ndarray of shape (M, M')
+        The divergences in nats; +inf where one model allows what the other excludes.
+
+    Raises
+    ------
+    IncompatibleModels
+        If the models have different orientations or scales, or too many states to align.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from hidiv.wavelets import dual_tree, fit_bands
     >>> images = np.random.default_rng(0).normal(size=(3, 32, 32))
     >>> images[2] = images[2].cumsum(axis=0)
-    >>> found = pairwise([fit_bands(dual_tree(image, levels=2), max_iter=5) for image in images])
-    >>> found.shape, bool(found[0, 1] < found[0, 2])
+    >>> matrix = pairwise([fit_bands(dual_tree(image, levels=2), max_iter=5) for image in images])
+    >>> matrix.shape, bool(matrix[0, 1] < matrix[0, 2])
     ((3, 3), True)
     """
     right = list(models if others is None else others)
@@ -54,8 +76,8 @@ def pairwise(
                 repr(each),
             )
     total = np.zeros((len(left), len(right)))
-    for way in range(shape[0]):
-        p, q = ([each.models[way] for each in side] for side in (left, right))
+    for orientation in range(shape[0]):
+        p, q = ([each.models[orientation] for each in side] for side in (left, right))
         if aligned and quantity == "joint":
             total += _aligned(p, q, left[0], level_weights)
         else:
@@ -66,7 +88,7 @@ def pairwise(
                     None if others is None else q,
                     symmetric=True,
                     quantity=quantity,
-                    method="variational" if quantity == "observed" else "auto",  # it holds on wavelet trees
+                    method="variational" if quantity == "observed" else "auto",  # close enough on wavelet trees
                     level_weights=level_weights,
                 )
             )
@@ -74,13 +96,13 @@ def pairwise(
 
 
 def _aligned(p: list[Model], q: list[Model], like: WaveletModel, level_weights: Any) -> Array:
-    """The least joint divergence over all orders of q's states."""
+    """(M, M'): the smallest joint divergence over all orders of q's states."""
     n_states = p[0].n_states
     if n_states > MOST_ALIGNED:
         refuse(IncompatibleModels, "aligned", f"needs models of at most {MOST_ALIGNED} states", n_states)
     best = np.full((len(p), len(q)), np.inf)
     for order in permutations(range(n_states)):
-        named = [model.relabel(order) for model in q]
-        found = pairwise_kl(p, like.tree, named, symmetric=True, quantity="joint", level_weights=level_weights)
-        best = np.minimum(best, np.asarray(found))
+        relabelled = [model.relabel(order) for model in q]
+        matrix = pairwise_kl(p, like.tree, relabelled, symmetric=True, quantity="joint", level_weights=level_weights)
+        best = np.minimum(best, np.asarray(matrix))
     return best

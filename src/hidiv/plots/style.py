@@ -1,4 +1,4 @@
-"""One look for every picture: it must hold in grey and for the colour-blind, so nothing is said by hue alone."""
+"""The common look of all plots: readable in grey and for the colour-blind, so hue alone never carries meaning."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from hidiv.divergences.result import Divergence
 
-# Colours that differ in lightness too (after Okabe and Ito), one a quantity; markers repeat what they say.
+# One colour for each quantity, different in lightness too (after Okabe and Ito), and a marker of its own.
 JOINT, OBSERVED, POSTERIOR = "#0b5394", "#d55e00", "#44aa99"
 QUANTITY = {"joint": (JOINT, "o"), "observed": (OBSERVED, "s"), "posterior": (POSTERIOR, "D")}
 DARK, MIDDLE, LIGHT = "#333333", "#777777", "#cccccc"
-SEQUENTIAL = "Blues"  # light is little, dark is much, in grey as well
+SEQUENTIAL = "Blues"  # small values are light and large ones dark, in grey as well
 
-# How far a number can be trusted, in the words of legends.
+# How far a number can be trusted, as legends word it.
 STATUS = {
     "exact": "exact",
     "certified": "certified",
@@ -29,7 +29,7 @@ STATUS = {
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """The axes given, or the only axes of a new figure that pyplot knows nothing of."""
+    """The given axes, or the only axes of a new figure of this size that pyplot does not manage."""
     if ax is not None:
         return ax
     try:
@@ -42,33 +42,33 @@ def axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return figure.add_subplot()
 
 
-def plain(ax: Axes) -> None:
-    """No box around what needs none."""
+def open_frame(ax: Axes) -> None:
+    """Remove the top and the right edge of the frame, and use small tick labels."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.tick_params(labelsize="small")
 
 
-def said(value: float, digits: int = 4) -> str:
-    """A number as a label."""
+def number_label(value: float, digits: int = 4) -> str:
+    """A number as a label, "infinite" for infinity."""
     return "infinite" if isinf(value) else f"{value:.{digits}g}"
 
 
 def standing(result: Divergence) -> str:
-    """What the number is and how far it can be trusted: 'joint, exact'."""
+    """The quantity and how far the number can be trusted, for legends: 'joint, exact'."""
     return f"{result.quantity}, {STATUS[result.status]}"
 
 
 def heading(result: Divergence, width: int = 64) -> str:
-    """Subject, value and standing of a result, in lines of about `width` letters."""
-    about = f"{said(result.value)} {result.measure} ({result.status})"
+    """A title with the subject, value and status of a result, in lines of about `width` letters."""
+    about = f"{number_label(result.value)} {result.measure} ({result.status})"
     error = result.std_error if result.std_error is not None else result.error
     if error is not None:
-        about = f"{said(result.value)} ± {said(error, 2)} {result.measure} ({result.status})"
+        about = f"{number_label(result.value)} ± {number_label(error, 2)} {result.measure} ({result.status})"
     subject = "\n".join(wrap(text(result.subject), width))
     return f"{subject}\n{result.quantity} divergence: {about}"
 
 
 def text(name: Any) -> str:
-    """A name from a file as matplotlib should write it: dollars are dollars, not mathematics."""
+    """A name as matplotlib should print it: a dollar sign does not start a formula."""
     return "".join(c if c.isprintable() else " " for c in str(name)).replace("$", r"\$")

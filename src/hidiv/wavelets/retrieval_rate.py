@@ -1,4 +1,4 @@
-"""How well a matrix of divergences finds things of the same kind."""
+"""`average_retrieval`: how well a matrix of divergences finds items of the same class."""
 
 from __future__ import annotations
 
@@ -9,11 +9,30 @@ from hidiv.errors import HidivError, refuse
 
 
 def average_retrieval(matrix: ArrayLike, labels: ArrayLike) -> float:
-    """Share of an item's own class among as many nearest others as the class has besides it, averaged over items.
+    """Compute the average retrieval rate of a matrix of divergences.
 
-    `matrix` (M, M): small means near, the diagonal is left out; ties go to the earlier item. Items alone in their
-    class are not asked.
+    For an item whose class has n other members, it is the share of these among the n items nearest to it; the result is
+    the average over all items whose class has more than one member.
 
+    Parameters
+    ----------
+    matrix : array_like of shape (M, M)
+        Divergences or distances, small where items are near. The diagonal is ignored, and ties go to the earlier item.
+    labels : array_like of shape (M,)
+        The class of each item.
+
+    Returns
+    -------
+    float
+        The rate, between 0 and 1.
+
+    Raises
+    ------
+    HidivError
+        If the matrix has another shape or holds NaN, or no class has two members.
+
+    Examples
+    --------
     >>> average_retrieval([[0, 1, 2, 3], [1, 0, 2, 3], [3, 2, 0, 1], [3, 1, 2, 0]], ["a", "a", "b", "b"])
     0.75
     """

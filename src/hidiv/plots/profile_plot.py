@@ -1,4 +1,4 @@
-"""Node by node: where along a chain or over a tree a divergence arises."""
+"""`profile`: the share of every node in a divergence, along a chain or on a drawn tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.tree import as_tree
-from hidiv.plots.ink import DARK, JOINT, LIGHT, QUANTITY, SEQUENTIAL, axes, heading, plain, said, text
+from hidiv.plots.style import DARK, JOINT, LIGHT, QUANTITY, SEQUENTIAL, axes, heading, number_label, open_frame, text
 from hidiv.plots.tree_drawing import edges, node_names, places
 from hidiv.types import Array
 
@@ -19,16 +19,33 @@ if TYPE_CHECKING:
     from hidiv.models.tree import Tree
 
 DRAWN = 300  # nodes; a larger tree is summed up level by level
-NAMED = 31  # nodes; more names would cover each other
+NAMED = 31  # nodes; in larger trees the names would overlap
 BARS = 80  # nodes of a chain; a longer one is a filled curve
-POINTS = 2000  # of a curve; beyond it the largest and the mean of each stretch are drawn
+POINTS = 2000  # of a curve; on longer chains the largest value and the mean of each stretch are drawn
 
 
 def profile(result: Divergence, tree: Tree | int | None = None, *, ax: Axes | None = None) -> Axes:
-    """The share of every node: along a chain, on the drawn tree up to 300 nodes, level by level beyond.
+    """Plot the share of every node in a divergence.
 
-    `tree` is the one the result was computed on; None for a chain. Sizes and shades of a drawn tree say the same thing.
+    Chains are drawn as bars or as a curve, trees of up to 300 nodes as a tree, and larger trees level by level. In a
+    drawn tree both the size and the shade of a node show its share.
 
+    Parameters
+    ----------
+    result : Divergence
+        A joint or posterior divergence with a profile by node.
+    tree : Tree, int or None, default None
+        The tree the result was computed on; None is a chain.
+    ax : matplotlib.axes.Axes or None, default None
+        Where to draw; None makes a new figure that pyplot does not know.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on; `.figure.savefig(path)` writes them to a file.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Poisson([1, 5]))
@@ -41,20 +58,21 @@ def profile(result: Divergence, tree: Tree | int | None = None, *, ax: Axes | No
     if not np.isfinite(shares).all():
         node = int(np.argmax(~np.isfinite(shares)))
         refuse(HidivError, "result", f"is infinite at node {node}, a profile needs finite shares", result.subject)
-    on = as_tree(tree, len(shares))
-    if on.n_nodes != len(shares):
-        refuse(HidivError, "tree", f"has {counted(on.n_nodes, 'node')} and the profile {len(shares)}")
-    if on.is_chain:
+    nodes = as_tree(tree, len(shares))
+    if nodes.n_nodes != len(shares):
+        refuse(HidivError, "tree", f"has {counted(nodes.n_nodes, 'node')} and the profile {len(shares)}")
+    if nodes.is_chain:
         ax = _chain(shares, result, ax)
-    elif on.n_nodes <= DRAWN:
-        ax = _tree(shares, result, on, ax)
+    elif nodes.n_nodes <= DRAWN:
+        ax = _tree(shares, result, nodes, ax)
     else:
-        ax = _levels(shares, result, on, ax)
-    ax.set_title(heading(result, 64 if on.is_chain or on.n_nodes > NAMED else 48), fontsize="medium", loc="left")
+        ax = _levels(shares, result, nodes, ax)
+    ax.set_title(heading(result, 64 if nodes.is_chain or nodes.n_nodes > NAMED else 48), fontsize="medium", loc="left")
     return ax
 
 
 def _chain(shares: Array, result: Divergence, ax: Axes | None) -> Axes:
+    """Bars of a short chain, a filled curve of a longer one, largest and mean of stretches of a very long one."""
     ax = axes(ax, (7.2, 2.8))
     colour = QUANTITY[result.quantity][0]
     n = len(shares)
@@ -73,11 +91,12 @@ def _chain(shares: Array, result: Divergence, ax: Axes | None) -> Axes:
     ax.set_ylim(bottom=0)
     ax.set_xlabel("node")
     ax.set_ylabel(f"share of the node ({result.unit})")
-    plain(ax)
+    open_frame(ax)
     return ax
 
 
 def _tree(shares: Array, result: Divergence, tree: Tree, ax: Axes | None) -> Axes:
+    """A drawn tree whose nodes have an area and a shade in proportion to their share."""
     x, y = places(tree)
     leaves = float(x.max()) + 1
     ax = axes(ax, (min(11.0, max(5.2, 0.32 * leaves + 2.2)), min(9.0, 1.9 + 0.75 * tree.depth)))
@@ -91,7 +110,7 @@ def _tree(shares: Array, result: Divergence, tree: Tree, ax: Axes | None) -> Axe
     )
     if tree.n_nodes <= NAMED:
         for u, name in enumerate(node_names(tree)):
-            label = f"{text(name)}\n{said(float(shares[u]), 2)}"
+            label = f"{text(name)}\n{number_label(float(shares[u]), 2)}"
             behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
             drop = (0, -0.5 * float(np.sqrt(area[u])) - 3)
             ax.annotate(
@@ -105,13 +124,14 @@ def _tree(shares: Array, result: Divergence, tree: Tree, ax: Axes | None) -> Axe
     ax.set_xticks([])
     ax.set_yticks([-level for level in range(tree.depth)], [str(level) for level in range(tree.depth)])
     ax.set_ylabel("level")
-    plain(ax)
+    open_frame(ax)
     for side in ("bottom", "left"):
         ax.spines[side].set_visible(False)
     return ax
 
 
 def _levels(shares: Array, result: Divergence, tree: Tree, ax: Axes | None) -> Axes:
+    """One bar for each level: the shares of its nodes added up."""
     ax = axes(ax, (6.4, 3.2))
     level = np.asarray(tree.level)
     sums, counts = np.bincount(level, shares), np.bincount(level)
@@ -123,5 +143,5 @@ def _levels(shares: Array, result: Divergence, tree: Tree, ax: Axes | None) -> A
     ax.set_ylim(0, 1.12 * float(sums.max()) or 1.0)
     ax.set_xlabel("level (above each bar: nodes x their mean)" if len(sums) <= 8 else "level (above each bar: nodes)")
     ax.set_ylabel(f"share of the level ({result.unit})")
-    plain(ax)
+    open_frame(ax)
     return ax

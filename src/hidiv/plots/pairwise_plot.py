@@ -1,4 +1,4 @@
-"""Many models at once: all divergences as a matrix, in the order of a dendrogram where there is one."""
+"""`pairwise`: the divergences of all pairs of models as a matrix, ordered by a dendrogram if there is one."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix
 from hidiv.errors import HidivError, counted, refuse
-from hidiv.plots.ink import DARK, SEQUENTIAL, axes, plain, said, text
+from hidiv.plots.style import DARK, SEQUENTIAL, axes, number_label, open_frame, text
 from hidiv.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NUMBERED = 12  # models; in larger matrices the numbers would not be read
-NAMED = 60
+NUMBERED = 12  # models; in larger matrices the numbers would be too small to read
+NAMED = 60  # models; in larger matrices the names would be too small to read
 
 
 def pairwise(
@@ -25,12 +25,37 @@ def pairwise(
     unit: str = "nats", quantity: str | None = None, status: str | None = None, log: bool = False,
     ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
-    """D(row || column) for all pairs; with a `linkage` (m - 1, 4) as SciPy writes it, its dendrogram above.
+    """Plot the divergences D(row || column) of all pairs of models as a shaded matrix.
 
-    Rows and columns then come in the order of the leaves. Infinite entries are crossed out; `log` shades by logarithm.
-    A PairwiseMatrix brings its own names, quantity and status; for a plain array say the last two to see them in the
-    title.
+    Infinite entries are crossed out.
 
+    Parameters
+    ----------
+    matrix : array_like of shape (m, n), or PairwiseMatrix
+        The divergences. A PairwiseMatrix brings its own names, quantity and status.
+    names : sequence of str or None, default None
+        Names of the models; None takes those of the matrix, or numbers.
+    linkage : array_like of shape (m - 1, 4) or None, default None
+        A linkage as SciPy writes it. Its dendrogram is drawn above the matrix, and rows and columns are in the order of
+        its leaves.
+    unit : str, default "nats"
+        The unit of the divergences, for the title.
+    quantity : str or None, default None
+        "joint", "posterior" or "observed", for the title.
+    status : str or None, default None
+        How far the numbers can be trusted, for the title.
+    log : bool, default False
+        Whether to shade by the logarithm.
+    ax : matplotlib.axes.Axes or None, default None
+        Where to draw; None makes a new figure that pyplot does not know.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on; `.figure.savefig(path)` writes them to a file.
+
+    Examples
+    --------
     >>> import hidiv as hd
     >>> hd.plots.pairwise([[0.0, 2.0], [1.0, 0.0]], names=["a", "b"]).get_title(loc="left")
     'divergence D(row || column) in nats'
@@ -79,6 +104,7 @@ def pairwise(
 
 
 def _cells(ax: Axes, table: Array, log: bool) -> Any:
+    """Draw the shaded cells, cross out infinite ones, and write numbers into a small matrix; the image."""
     from matplotlib.colors import LogNorm, Normalize
 
     finite = table[np.isfinite(table)]
@@ -96,13 +122,19 @@ def _cells(ax: Axes, table: Array, log: bool) -> Any:
         for (r, c), value in np.ndenumerate(table):
             ink = "white" if float(norm(shown[r, c])) > 0.55 else "black"
             ax.text(
-                c, r, "∞" if np.isinf(value) else said(float(value), 2), ha="center", va="center", fontsize=7, color=ink
+                c,
+                r,
+                "∞" if np.isinf(value) else number_label(float(value), 2),
+                ha="center",
+                va="center",
+                fontsize=7,
+                color=ink,
             )
     return image
 
 
 def _above(ax: Axes) -> Axes:
-    """Axes as wide as these, on top of them; their height is in points, so that the layout can reserve it."""
+    """New axes directly above these and as wide; their height is in points, so that the layout can reserve it."""
     from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
 
     corner = ScaledTranslation(0, 1, ax.transAxes)  # type: ignore[arg-type]  # any transform will do
@@ -111,7 +143,7 @@ def _above(ax: Axes) -> Axes:
 
 
 def _dendrogram(above: Axes, linkage: Array, unit: str) -> NDArray[np.int64]:
-    """Draw the merges above the matrix, heights to scale; the order of the leaves."""
+    """Draw the merges above the matrix with their heights to scale, and return the order of the leaves."""
     m = len(linkage) + 1
     members: dict[int, list[int]] = {i: [i] for i in range(m)}
     for step, (a, b, _, _) in enumerate(linkage):
@@ -129,7 +161,7 @@ def _dendrogram(above: Axes, linkage: Array, unit: str) -> NDArray[np.int64]:
     above.set_ylim(0, 1.05 * float(linkage[:, 2].max()) or 1.0)
     above.set_xticks([])
     above.set_ylabel(f"merged at\n({unit})", fontsize="x-small")
-    plain(above)
+    open_frame(above)
     above.tick_params(labelsize="x-small")
     above.spines["bottom"].set_visible(False)
     return np.array(order)

@@ -1,4 +1,4 @@
-"""Bands as trees: a coefficient's children are those of the next finer scale at the same place."""
+"""`coefficient_trees`: coefficients as trees; the children of one are those of the next finer scale at its place."""
 
 from __future__ import annotations
 
@@ -14,10 +14,27 @@ from hidiv.wavelets.bands import Bands
 
 
 def coefficient_trees(bands: Bands, orientation: int = 0) -> tuple[Tree, NDArray[Any]]:
-    """The tree of every coefficient of the coarsest scale, and their values (trees, nodes), breadth first.
+    """Arrange the coefficients of one orientation as trees.
 
-    Quad-trees of an image, binary trees of a signal; groups of the tree are its levels: the scales.
+    Every coefficient of the coarsest scale is the root of a tree: a quad-tree for an image, a binary tree for a signal.
+    All trees have the same shape, and the levels are the scales.
 
+    Parameters
+    ----------
+    bands : Bands
+        Wavelet coefficients.
+    orientation : int, default 0
+        Which orientation of the bands.
+
+    Returns
+    -------
+    tree : Tree
+        The shape of each tree.
+    values : ndarray of shape (trees, nodes)
+        The coefficients of each tree, breadth first.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from hidiv.wavelets import discrete
     >>> tree, x = coefficient_trees(discrete(np.eye(32), "haar", levels=3))
@@ -31,7 +48,7 @@ def coefficient_trees(bands: Bands, orientation: int = 0) -> tuple[Tree, NDArray
 
 
 def by_tree(levels: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """(trees, nodes) of arrays whose sides double from one to the next.
+    """(trees, nodes): the entries of arrays, one a level, whose sides double from each to the next.
 
     >>> by_tree([np.array([1, 2]), np.array([3, 4, 5, 6])]).tolist()
     [[1, 3, 4], [2, 5, 6]]
@@ -41,9 +58,9 @@ def by_tree(levels: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def _by_root(band: NDArray[Any], sides: tuple[int, ...], level: int) -> NDArray[Any]:
-    """(roots, nodes of the level under each), children of one node beside each other."""
+    """(roots, nodes of this level under each root), with the children of one node next to each other."""
     axes = len(sides)
-    # Every axis as root place and one bit a level; then all axes' first bits, all axes' second bits, and so on.
+    # Split every axis into the place of the root and one bit for each level, then bring equal bits together.
     split = band.reshape([part for side in sides for part in (side, *(2,) * level)])
     order = [axis * (level + 1) + bit for bit in range(level + 1) for axis in range(axes)]
     return split.transpose(order).reshape(int(np.prod(sides)), 2 ** (axes * level))

@@ -1,4 +1,4 @@
-"""The regenerated paper on disk: summary.md, paper.json, every figure as PNG and SVG."""
+"""The regenerated paper in a folder: summary.md, paper.json, and every figure as PNG and SVG."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from hidiv.report.paper.verdicts import Verdict
 
 
 def make(folder: Path) -> None:
-    """The folder, where there is none yet."""
+    """Make the folder if it does not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         refuse(InvalidFile, shown(str(folder)), f"cannot be made, {(error.strerror or type(error).__name__).lower()}")
 
 
-def write(folder: Path, experiments: Experiments, found: list[Verdict], seed: int, version: str) -> list[Path]:
-    """Summary and numbers of what is finished, into a folder that is there."""
+def write(folder: Path, experiments: Experiments, verdicts: list[Verdict], seed: int, version: str) -> list[Path]:
+    """Write the summary and the numbers of what is finished into an existing folder; their paths."""
     how = f"Regenerated from the printed parameters by hidiv {version}, seed {seed}."
     written = [folder / "summary.md", folder / "paper.json"]
-    write_text(str(written[0]), markdown(experiments, found, how))
-    write_text(str(written[1]), json.dumps(to_json(experiments, found, seed, version), indent=1) + "\n")
+    write_text(str(written[0]), markdown(experiments, verdicts, how))
+    write_text(str(written[1]), json.dumps(to_json(experiments, verdicts, seed, version), indent=1) + "\n")
     return written
 
 
 def draw(folder: Path, experiments: Experiments, before: Experiments | None = None) -> list[Path]:
-    """The figures of what was not finished before; the same bytes for the same numbers."""
+    """Draw the figures of what was not finished before; equal numbers give equal files."""
     import matplotlib
 
     paths = []
-    # Text stays text in the SVG: small, searchable, readable by machines.
+    # Text stays text in the SVG, so that it is small and can be searched.
     with matplotlib.rc_context({"svg.hashsalt": "hidiv", "svg.fonttype": "none"}):
         for name, ax in figures(experiments, before).items():
             figure = ax.get_figure(root=True)
@@ -53,23 +53,24 @@ def draw(folder: Path, experiments: Experiments, before: Experiments | None = No
     return paths
 
 
-def to_json(experiments: Experiments, found: list[Verdict], seed: int, version: str) -> dict[str, Any]:
-    """Everything as plain numbers: format "hidiv.paper", version 1."""
+def to_json(experiments: Experiments, verdicts: list[Verdict], seed: int, version: str) -> dict[str, Any]:
+    """Everything as plain numbers, format "hidiv.paper", version 1."""
     described: dict[str, Any] = {
         "format": "hidiv.paper", "version": 1, "hidiv": version, "seed": seed, "unit": "nats",
         "missing": experiments.missing,
-        "verdicts": [verdict.to_dict() for verdict in found],
-        "statements": [{"said": said, "found": finding} for said, finding in statements(experiments)],
+        "verdicts": [verdict.to_dict() for verdict in verdicts],
+        "statements": [{"said": statement, "found": finding} for statement, finding in statements(experiments)],
     }  # fmt: skip
     for part in fields(experiments):
-        held = getattr(experiments, part.name)
+        values = getattr(experiments, part.name)
         described[part.name] = (
-            None if held is None else {field.name: _plain(getattr(held, field.name)) for field in fields(held)}
+            None if values is None else {field.name: _plain(getattr(values, field.name)) for field in fields(values)}
         )
     return described
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
     if isinstance(value, Divergence):
         return value.to_dict()
     if isinstance(value, list) and value and isinstance(value[0], Divergence):

@@ -1,4 +1,4 @@
-"""Models and their names from any number of model files and collections."""
+"""Options and reading of commands that take many models: model files and collections, in any number."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from hidiv.models.model import Model
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-QUANTITY_HELP = "joint pairs states by label; aligned and observed look at no labels, as separate fits need."
+QUANTITY_HELP = (
+    "joint pairs states by label; aligned and observed do not depend on labels, which suits models fitted separately."
+)
 
 
 def quantity_option(*quantities: str, default: str | None = "joint") -> Callable[[Command], Command]:
-    """--quantity, of these."""
+    """The option --quantity with these choices."""
     more = " posterior needs --data." if "posterior" in quantities else ""
     option: Callable[[Command], Command] = click.option(
         "--quantity", type=click.Choice(quantities), default=default, show_default=True, help=QUANTITY_HELP + more
@@ -29,13 +31,16 @@ def quantity_option(*quantities: str, default: str | None = "joint") -> Callable
 
 
 def seed_option(command: Command) -> Command:
-    """--seed of the draws."""
-    given = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the draws.")
-    return given(command)
+    """The option --seed."""
+    option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draws.")
+    return option(command)
 
 
 def read_models(paths: tuple[str, ...]) -> tuple[list[Model] | Collection, list[str]]:
-    """Model files (JSON; - is standard input) and collections (NPZ) in order; one collection alone stays stacked."""
+    """The models of all files in order, and their names; a single collection (NPZ) stays a collection.
+
+    `-` is a model file (JSON) on standard input.
+    """
     from hidiv.comparison.collection.collection import Collection
     from hidiv.files.loading import load
     from hidiv.models.model import Model
@@ -43,27 +48,27 @@ def read_models(paths: tuple[str, ...]) -> tuple[list[Model] | Collection, list[
     models: list[Model] = []
     names: list[str] = []
     for path in paths:
-        found: Any = read_model(path) if path == "-" else load(path)
+        content: Any = read_model(path) if path == "-" else load(path)
         stem = "standard input" if path == "-" else Path(path).stem
-        if isinstance(found, Collection):
-            new = [name or f"{stem}[{i}]" for i, name in enumerate(found.names)]
+        if isinstance(content, Collection):
+            new = [name or f"{stem}[{i}]" for i, name in enumerate(content.names)]
             if len(paths) == 1:
-                return found, _distinct(new)
-            models += list(found)
+                return content, _distinct(new)
+            models += list(content)
             names += new
-        elif isinstance(found, Model):
-            models.append(found)
-            names.append(found.name or stem)
+        elif isinstance(content, Model):
+            models.append(content)
+            names.append(content.name or stem)
         else:
-            refuse(InvalidFile, path, "must hold a model or a collection of models", type(found).__name__)
+            refuse(InvalidFile, path, "must hold a model or a collection of models", type(content).__name__)
     return models, _distinct(names)
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Names told apart by a number where they are the same."""
+    """The names, with a number added to those that occur before."""
     seen: dict[str, int] = {}
-    told = []
+    distinct = []
     for name in names:
         seen[name] = seen.get(name, 0) + 1
-        told.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return told
+        distinct.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return distinct
