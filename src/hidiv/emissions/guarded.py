@@ -15,7 +15,7 @@ import numpy as np
 from hidiv.errors import HidivError, OutOfRange, refuse
 
 if TYPE_CHECKING:
-    from hidiv.emissions.family import Statistics
+    from hidiv.emissions.statistics import Statistics
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -75,7 +75,7 @@ class Weighted:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.einsum("nk,nkf->kf", self.weight, function) / self.mass)
 
-    def on(self, columns: slice) -> Weighted:
+    def of_columns(self, columns: slice) -> Weighted:
         """Some of the columns."""
         x, lower, upper = (None if part is None else part[:, columns] for part in (self.x, self.lower, self.upper))
         assert x is not None
@@ -100,6 +100,14 @@ def spread(x: Array) -> Array:
     found = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))
     size = np.abs(values).max(axis=0, initial=0.0)
     return np.where(found > 1e-12 * size, found, np.where(size > 0, size, 1.0))
+
+
+def log_size(x: Array) -> Array:
+    """log |x|, bounded below by a thousandth of the median: states of laws about 0 differ in it."""
+    size = np.abs(x)
+    above = size[size > 0]
+    least = 1e-3 * float(np.median(above)) if above.size else 1.0
+    return np.asarray(np.log(np.maximum(size, least)))
 
 
 def kept(found: Array, old: Array, mass: Array) -> Array:

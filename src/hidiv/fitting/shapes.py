@@ -9,7 +9,6 @@ import numpy as np
 
 from hidiv.arguments import whole
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import NESTED
 from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, refuse
 from hidiv.fitting.forest import Forest
 from hidiv.fitting.prototypes import prototype
@@ -129,6 +128,4 @@ def _listed(names: Iterable[str]) -> str:
 
 def _names(family: Any) -> set[str]:
     """The parameters of a family and of those it is made of."""
-    own = set(family.parameters())
-    inner = [member for key in NESTED.values() for member in getattr(family, key, ())]
-    return own.union(*(_names(member) for member in inner)) - set(NESTED.values())
+    return (set(family.parameters()) - {family.nested}).union(*(_names(member) for member in family.members()))

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import NESTED
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 from hidiv.types import Array
 
 Share = Callable[[int], float]  # entries of a law -> what the even law has of its mixture
 
-LAWS = {"categorical": "probs", "multinomial": "probs", "mixture": "weights"}  # families -> rows that sum to one
 BELOW_ONE = 1.0 - 2.0**-53  # a single probability of 1 leaves nothing for the other value
 
 
@@ -73,14 +71,14 @@ def _even(rows: Array, share: Share) -> Array:
 def _family(family: Family, share: Share) -> Family:
     """The same family; parameters that are no probabilities stay as they are."""
     given = dict(family.parameters())
-    if family.name in LAWS:
-        given[LAWS[family.name]] = _even(given[LAWS[family.name]], share)
     for key, kind in family.ranges().items():
+        if kind == "rows":
+            given[key] = _even(given[key], share)
         if kind == "unit":
             part = share(2)
             mixed = (1.0 - part) * np.asarray(given[key]) + part / 2
             given[key] = mixed if part == 0.0 else np.minimum(mixed, BELOW_ONE)
-    if family.name in NESTED:
-        given[NESTED[family.name]] = [_family(member, share) for member in given[NESTED[family.name]]]
+    if family.nested is not None:
+        given[family.nested] = [_family(member, share) for member in family.members()]
     built: Family = type(family)(**given)
     return built

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hidiv.divergences.joint.local_terms import Local
 from hidiv.divergences.joint.visits import Visits
-from hidiv.emissions.registry import as_mixture
-from hidiv.types import Array
+from hidiv.emissions.registry import kl_bounds
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
@@ -28,24 +27,13 @@ def without_components(p: Model, q: Model, local: Local, visits: Visits, scale: 
     lower, upper = np.zeros((2, *local.states.shape))
     for g in range(len(local.states)):
         a, b = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
-        lower[g], upper[g] = emission_bounds(a, b)
+        lower[g], upper[g] = kl_bounds(a, b)
     rest = visits.root * local.initial + float((visits.rows * local.rows).sum())
     with np.errstate(invalid="ignore"):
         below, above = (
             scale * (rest + float(np.where(visits.states > 0, visits.states * e, 0.0).sum())) for e in (lower, upper)
         )
     return below, above
-
-
-def emission_bounds(p: Any, q: Any) -> tuple[Array, Array]:
-    """(K,) twice: bounds on the KL of two families; equal where it has a closed form."""
-    if "mixture" in (p.name, q.name):
-        found = as_mixture(p).bounds(as_mixture(q))
-        return found.lower, found.upper
-    if p.complete() is p:
-        return (exact := p.kl(q)), exact
-    each = [emission_bounds(a, b) for a, b in zip(p.families, q.families, strict=True)]
-    return sum(lower for lower, _ in each), sum(upper for _, upper in each)  # type: ignore[return-value]
 
 
 def component_notes(p: Model, q: Model, local: Local, visits: Visits, scale: float) -> list[str]:

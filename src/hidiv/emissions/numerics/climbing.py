@@ -22,6 +22,7 @@ HALVINGS = 14
 ROUNDS = 12
 HIGH_LOG = 20.0  # positive parameters stay within e^-20..e^20, in the unit of the values
 HIGH_LOGIT = 36.0
+MOVED = ("positive", "length", "rate", "area", "real", "number", "unit")  # ranges that have a coordinate
 
 
 def climb(value: Callable[[Array], Array], start: Array, bounds: tuple[float, float], rounds: int = ROUNDS) -> Array:
@@ -86,7 +87,7 @@ def climb_family(family: Any, known: Weighted, fixed: frozenset[str]) -> Any:
     """The family moved uphill in sum of weight times log-weight, values seen and intervals alike; columns apart."""
     ranges = family.ranges()
     parameters = family.parameters()
-    free = [name for name in parameters if ranges.get(name, "fixed") != "fixed" and name not in fixed]
+    free = [name for name in parameters if ranges.get(name) in MOVED and name not in fixed]
     if not free:
         return family
     if len(free) > 2:
