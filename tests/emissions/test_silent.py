@@ -21,8 +21,8 @@ def test_nothing_differs():
     assert law.kl(Silent(2)).tolist() == [0.0, 0.0]
     assert law.renyi(Silent(2), 0.5).tolist() == [0.0, 0.0]
     assert law.gaps(law) == [None, None]
-    _, expected, natural = law.statistics()
-    assert (expected * natural).sum(axis=1).tolist() == [0.0, 0.0]
+    found = law.statistics()
+    assert (found.expected * found.natural).sum(axis=1).tolist() == [0.0, 0.0]
     with pytest.raises(IncompatibleModels, match="p has 2 states and q has 3"):
         law.kl(Silent(3))
 

@@ -54,7 +54,7 @@ class SampleSpace(NamedTuple):
 
 
 _WORDS = {
-    Kind.NOTHING: "silent",
+    Kind.NOTHING: "nothing",
     Kind.BIT: "counts",
     Kind.COUNTS: "counts",
     Kind.POSITIVE: "continuous from 0 on",
