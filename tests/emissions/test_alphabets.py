@@ -71,7 +71,7 @@ def test_the_alphabet_lists_all_rows_once():
 def test_alphabets_that_only_count_alike_are_refused():
     one, two = [[0.5, 0.5]] * 2, [[0.2, 0.3, 0.5]] * 2
     families = [hd.Product([hd.Categorical(a), hd.Categorical(b)]) for a, b in ((one, two), (two, one))]
-    with pytest.raises(hd.IncompatibleModels, match="symbols of 2"):
+    with pytest.raises(hd.HidivError, match="symbols of 2 and symbols of 3 and q shows 2 columns of symbols of 3"):
         hd.observed_kl(*chains(families), 3)
 
 

@@ -59,7 +59,7 @@ def _said(family: Family) -> str:
     found = columns(family)
     if len(found) < 2:
         return found[0] if found else "nothing"
-    return f"{len(found)} columns of {' and '.join(sorted(set(found)))}"
+    return f"{len(found)} columns of {' and '.join(dict.fromkeys(found))}"
 
 
 def check_length(p: Model, q: Model, until_end: bool) -> None:

@@ -97,9 +97,9 @@ def spread(x: Array) -> Array:
     apart = np.where(np.isfinite(x), x, middle) - middle  # what is infinite is refused by the family, in its words
     far = np.abs(apart).max(axis=0, initial=0.0)
     unit = np.where(far > 0, far, 1.0)  # squares of very large and very small numbers are none
-    found = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))
+    deviation = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))
     size = np.abs(values).max(axis=0, initial=0.0)
-    return np.where(found > 1e-12 * size, found, np.where(size > 0, size, 1.0))
+    return np.where(deviation > 1e-12 * size, deviation, np.where(size > 0, size, 1.0))
 
 
 def log_size(x: Array) -> Array:
@@ -110,8 +110,8 @@ def log_size(x: Array) -> Array:
     return np.asarray(np.log(np.maximum(size, least)))
 
 
-def kept(found: Array, old: Array, mass: Array) -> Array:
-    """What was found, the old parameter where no weight fell or it is not finite; in the shape of the old one."""
-    new = found if old.ndim == 2 else found[:, 0]
+def kept(estimate: Array, old: Array, mass: Array) -> Array:
+    """The estimate, or the old parameter where no weight fell or it is not finite; in the shape of the old one."""
+    new = estimate if old.ndim == 2 else estimate[:, 0]
     weight = mass if old.ndim == 2 else mass[:, 0]
     return np.where((weight > 0) & np.isfinite(new), new, old)

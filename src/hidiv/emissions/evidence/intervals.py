@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.evidence.coordinates import Function, Stretch, stretches
+from hidiv.emissions.evidence.count_points import count_points
+from hidiv.emissions.evidence.points import DEEP, IntervalPoints
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.sample_space import Kind
 from hidiv.recursions.terms import phi
 from hidiv.types import Array
 
 PANELS, NODES, GRADING = 8, 16, 3  # points of a stretch: panels in the cube root of the distance from the peak
-DEEP = 64.0  # e^-64 of the peak: p is cut there
 NEAR = 1e-3  # below this a KL is a sum of second-order terms, above it a difference keeps its digits
 MOST = -0.1  # of a log-mass: the complement is compared instead
 AGREE = 1e-13  # of the log-masses: q's mass as the points see it, and as it is
@@ -33,15 +34,6 @@ class InInterval(NamedTuple):
 
     ratio: Array
     kl: Array
-
-
-class IntervalPoints(NamedTuple):
-    """p given the interval as weighted points; log q/p is base + step."""
-
-    log_weight: Array  # (U, m) log of p over its peak, times the rule's weight; -inf where there is no point
-    base: Array  # (U,) log q/p at the peak
-    step: Array  # (U, m)
-    log_outside: Array | float = -np.inf  # (U,) log of q's mass in the interval beyond p's support, over p's mass
 
 
 def compare(p: Any, q: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
@@ -71,8 +63,6 @@ def one_state(p: Any, q: Any, lower: Array, upper: Array) -> InInterval:
     if both.size:
         low, high = lower[both], upper[both]
         if p.space.is_counts:
-            from hidiv.emissions.evidence.count_points import count_points
-
             points = count_points(p, q, low, high, log_p[both])
         else:
             points = stretch_points(stretches(p, q, low, high))

@@ -87,15 +87,15 @@ class Categorical(Family):
         # Searching the cumulative rows for a uniform; the last positive symbol takes what rounding leaves over.
         cumulative = np.cumsum(self.probs, axis=1)
         u = rng.random(states.shape[0]) * cumulative[:, -1][states]
-        found = np.zeros(states.shape[0])
+        drawn = np.zeros(states.shape[0])
         if self.n_symbols <= FEW:
             for passed in cumulative.T[:-1]:
-                found += u >= passed[states]
+                drawn += u >= passed[states]
         else:
             for s, row in enumerate(cumulative):
                 mine = np.flatnonzero(states == s)
-                found[mine] = np.searchsorted(row, u[mine], side="right")
-        return found[:, None]
+                drawn[mine] = np.searchsorted(row, u[mine], side="right")
+        return drawn[:, None]
 
     def ranges(self) -> dict[str, str]:
         return {"probs": "rows"}

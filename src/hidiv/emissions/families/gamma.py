@@ -98,13 +98,13 @@ class Gamma(Family):
         usable = np.isfinite(gap) & (mean > 0)
         gap, mean = np.where(usable, gap, 1.0), np.where(usable, mean, 1.0)
         start = np.log(wide(self.shape))
-        found = np.exp(
+        shape = np.exp(
             climb(
                 lambda z: -remainder(np.exp(z[0])) - np.exp(z[0]) * gap, start[None], (-HIGH_LOG, HIGH_LOG), rounds=2
             )[0]
         )
         mass = np.where(usable, known.mass, 0.0)
-        return type(self)(kept(found, self.shape, mass), kept(found / mean, self.rate, mass))
+        return type(self)(kept(shape, self.shape, mass), kept(shape / mean, self.rate, mass))
 
     def statistics(self) -> Statistics:
         a, b = wide(self.shape), wide(self.rate)

@@ -132,17 +132,17 @@ class Multinomial(Family):
         """Shares of the counts; trials that fell on counts not seen are shared out by the law so far."""
         if "probs" in fixed:
             return self
-        found = known.weight.T @ known.values
+        counts = known.weight.T @ known.values
         part = np.flatnonzero(~known.seen.all(axis=1) & known.seen.any(axis=1))
         if part.size:
             hidden = (~known.seen[part]).astype(np.float64)
             rest = self.trials - known.values[part].sum(axis=1, keepdims=True)
             with np.errstate(divide="ignore", invalid="ignore"):
                 share = known.weight[part] * rest / (hidden @ self.probs.T)
-            found += self.probs * (np.where(np.isfinite(share), np.maximum(share, 0.0), 0.0).T @ hidden)
-        total = found.sum(axis=1, keepdims=True)
+            counts += self.probs * (np.where(np.isfinite(share), np.maximum(share, 0.0), 0.0).T @ hidden)
+        total = counts.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return type(self)(self.trials, np.where(total > 0, found / total, self.probs))
+            return type(self)(self.trials, np.where(total > 0, counts / total, self.probs))
 
     def statistics(self) -> Statistics:
         """Only laws with the same trials make one exponential family: the trials are in the key."""
@@ -187,14 +187,14 @@ def log_ratio(p: Multinomial, q: Multinomial, x: Array) -> Array:
 
 
 def gaps(p: Multinomial, q: Multinomial) -> list[str | None]:
-    found: list[str | None] = []
+    missing_values: list[str | None] = []
     for n, m, first, second in zip(p.trials, q.trials, p.probs, q.probs, strict=True):
         missing = (first > 0) & (second == 0) & (n > 0)
         if n != m:
-            found.append(f"counts that sum to {n:.0f}")
+            missing_values.append(f"counts that sum to {n:.0f}")
         else:
-            found.append(f"count {int(np.argmax(missing))} above 0" if missing.any() else None)
-    return found
+            missing_values.append(f"count {int(np.argmax(missing))} above 0" if missing.any() else None)
+    return missing_values
 
 
 def residual(

@@ -103,10 +103,10 @@ class VonMises(Family):
         short = known.mean_of(2.0 * np.sin(0.5 * (known.values[:, None, :] - mean)) ** 2)
         short = np.where(np.isfinite(short), short, 1.0)
         start = np.log(np.maximum(wide(self.concentration), 1e-3))[None]
-        found = np.exp(
+        concentration = np.exp(
             climb(lambda z: -np.exp(z[0]) * short - log_bessel(np.exp(z[0])), start, (-HIGH_LOG, HIGH_LOG), rounds=2)[0]
         )
-        return type(self)(kept(mean, self.mean, known.mass), kept(found, self.concentration, known.mass))
+        return type(self)(kept(mean, self.mean, known.mass), kept(concentration, self.concentration, known.mass))
 
     def statistics(self) -> Statistics:
         mean, kappa = wide(self.mean), wide(self.concentration)

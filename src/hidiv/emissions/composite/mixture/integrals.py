@@ -64,26 +64,26 @@ def uncovered(p: Mixture, q: Mixture) -> list[str | None]:
 
 def _by_components(p: Mixture, q: Mixture) -> list[str | None]:
     """The same for several columns: what a component of p shows and no component of q does."""
-    found: list[str | None] = [None] * p.n_states
+    gaps: list[str | None] = [None] * p.n_states
     for c, member in enumerate(p.components):
         each = [pair(member, other).gaps(member, other) for other in q.components]
         for s in range(p.n_states):
             seen = [gap[s] for gap, weight in zip(each, q.weights[s], strict=True) if weight > 0]
             if p.weights[s, c] > 0 and all(gap is not None for gap in seen):
-                found[s] = found[s] or f"{seen[0]} of component {c}"
-    return found
+                gaps[s] = gaps[s] or f"{seen[0]} of component {c}"
+    return gaps
 
 
 def _uncovered(p: Mixture, q: Mixture, places: list[Array]) -> list[str | None]:
-    found: list[str | None] = []
+    gaps: list[str | None] = []
     well_inside = [t if _is_listed(m) else np.delete(t, _deep(t), 1) for m, t in zip(p.components, places, strict=True)]
     for s in range(p.n_states):
         at = _used(p, well_inside, s)
         with np.errstate(all="ignore"):
             log_p, log_q = (np.asarray(f.log_density(at[:, None])[:, s, 0]) for f in (p, q))
         lost = np.flatnonzero((log_p > -np.inf) & (log_q == -np.inf))
-        found.append(f"values such as {at[lost[0]]:g}" if lost.size else None)
-    return found
+        gaps.append(f"values such as {at[lost[0]]:g}" if lost.size else None)
+    return gaps
 
 
 def _deep(table: Array) -> list[int]:
