@@ -13,9 +13,6 @@ from hidiv.emissions.registry import FAMILIES
 SOURCE = Path(hidiv.__file__).parent
 FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "emissions" / "registry.py"]
 OPTIONS = ("wavelets/states.py", "wavelets/fitting.py")  # where these words are values of an option
-    "wavelets/states.py",
-    "wavelets/fitting.py",
-)  # "gaussian" and the like are also values of an option of theirs
 
 
 def names_asked_for(text: str, own: str = "") -> list[str]:
