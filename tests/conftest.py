@@ -11,6 +11,9 @@ import signal
 
 import pytest
 
+# Tests run side by side: threads of BLAS would only wait for each other, at full speed.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 # A shell starts background jobs deaf to Ctrl-C, and commands started from there would be too.
 signal.signal(signal.SIGINT, signal.default_int_handler)

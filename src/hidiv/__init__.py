@@ -161,11 +161,22 @@ __all__ = ["__version__", *_HOMES]
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
+        return _family(name)
     module = import_module(f"hidiv.{_HOMES[name]}")
     value = module if name == _HOMES[name] else getattr(module, name)
     globals()[name] = value
     return value
+
+
+def _family(name: str) -> Any:
+    """A family that is registered but not listed here, by the name of its class."""
+    if name[:1].isupper():
+        from hidiv.emissions.registry import FAMILIES, family_class
+
+        for family, home in FAMILIES.items():
+            if home.endswith(f":{name}"):
+                return family_class(family)
+    raise AttributeError(f"module 'hidiv' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

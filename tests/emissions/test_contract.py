@@ -28,9 +28,10 @@ def test_every_pair_is_tested():
 
 
 def test_names_are_those_of_the_classes():
-    for name, class_name in FAMILIES.items():
+    for name, home in FAMILIES.items():
+        module, class_name = home.split(":")
         family = family_class(name)
-        assert (family.name, family.__name__) == (name, class_name)
+        assert (family.name, family.__name__, module.split(".")[-1]) == (name, class_name, name)
         assert "".join(word.capitalize() for word in name.split("_")) == class_name
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import digamma, gammaln, polygamma
 
 from hidiv.emissions.numerics.quadrature import Laws, divergence, first_order, integral, renyi, second_order, total
-from hidiv.emissions.numerics.scales import Spread, scale_kl, scale_renyi, spread
+from hidiv.emissions.numerics.scales import ScaleRatio, compare_scales, scale_kl, scale_renyi
 from hidiv.emissions.numerics.standard_normal import normal_log_mass
 from tests.emissions.plain_laws import error, mp, mpf
 from tests.emissions.plain_points import segment
@@ -62,7 +62,7 @@ def test_divergences_of_near_laws_keep_their_digits():
 
 @pytest.mark.parametrize("ratio", [1e-300, 1e-9, 0.4, 1 - 1e-3, 1 + 1e-6, 1 - 1e-9, 1.7, 1e9, 1e300])
 def test_two_scales(ratio):
-    compared = spread(np.array([ratio]), np.array([1.0]))
+    compared = compare_scales(np.array([ratio]), np.array([1.0]))
     r = mpf(ratio)
     assert error(scale_kl(compared)[0], r - 1 - mp.log(r)) < 1e-14
     for alpha in (0.05, 0.5, 0.9, 0.999):
@@ -72,7 +72,7 @@ def test_two_scales(ratio):
 
 
 def test_scales_beyond_doubles():
-    far = Spread(np.array([np.inf, -1.0]), np.array([1400.0, -1400.0]))
+    far = ScaleRatio(np.array([np.inf, -1.0]), np.array([1400.0, -1400.0]))
     assert scale_kl(far).tolist() == [np.inf, 1399.0]
     assert np.isfinite(scale_renyi(far, 0.3)).all()
     assert scale_renyi(far, 2.0)[0] == np.inf

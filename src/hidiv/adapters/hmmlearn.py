@@ -135,14 +135,14 @@ def to_hmmlearn(model: Any) -> Any:
     if ours.end is not None:
         refuse(InvalidModel, ours.title, "hmmlearn has no end probabilities")
     family = ours.emissions[0]
-    if family.name not in WRITERS:
+    if type(family) not in WRITERS:
         rule = f"hmmlearn has no {family.name} emissions"
-        refuse(InvalidModel, ours.title, rule, remedy="it has " + ", ".join(WRITERS))
+        refuse(InvalidModel, ours.title, rule, remedy="it has " + ", ".join(known.name for known in WRITERS))
     try:
         from hmmlearn import hmm
     except ImportError:
         refuse(MissingExtra, "to_hmmlearn", "needs hmmlearn", remedy="pip install 'hidiv[hmmlearn]'")
-    theirs = WRITERS[family.name](hmm, family)
+    theirs = WRITERS[type(family)](hmm, family)
     theirs.startprob_, theirs.transmat_ = np.array(ours.initial), np.array(ours.transitions[0])
     return theirs
 
@@ -181,7 +181,7 @@ def _to_gaussian(hmm: Any, family: Any) -> Any:
 def _to_mixture(hmm: Any, family: Any) -> Any:
     """A GMMHMM of Gaussian laws, with diagonal covariances if all components have them, else full ones."""
     members = family.components
-    if any(member.name != "gaussian" for member in members):
+    if any(not isinstance(member, Gaussian) for member in members):
         names = ", ".join(member.name for member in members)
         refuse(InvalidModel, "components", "hmmlearn mixes Gaussian laws alone", names)
     diagonal = all(member.cov is None for member in members)
@@ -199,10 +199,10 @@ def _full(family: Gaussian) -> Array:
     return family.variance[:, :, None] * np.eye(family.n_features) if family.cov is None else family.cov
 
 
-WRITERS: dict[str, Callable[[Any, Any], Any]] = {
-    "categorical": _to_categorical,
-    "multinomial": _to_multinomial,
-    "gaussian": _to_gaussian,
-    "mixture": _to_mixture,
-    "poisson": _to_poisson,
+WRITERS: dict[type[Family], Callable[[Any, Any], Any]] = {
+    Categorical: _to_categorical,
+    Multinomial: _to_multinomial,
+    Gaussian: _to_gaussian,
+    Mixture: _to_mixture,
+    Poisson: _to_poisson,
 }

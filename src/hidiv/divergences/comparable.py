@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hidiv.emissions.registry import NESTED, has_kl
+from hidiv.emissions.registry import has_kl
+from hidiv.emissions.sample_space import Kind, SampleSpace
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.models.symbol_names import listed
 
@@ -32,7 +33,7 @@ def check_observations(p: Model, q: Model) -> None:
                 refuse(
                     IncompatibleModels,
                     "emission",
-                    f"p shows {_in_words(one)} and q shows {_in_words(two)}",
+                    f"p shows {_family_in_words(one)} and q shows {_family_in_words(two)}",
                     remedy="compare models of the same observations",
                 )
 
@@ -43,25 +44,24 @@ def closed(p: Model, q: Model) -> bool:
 
 
 def columns(family: Family) -> list[str]:
-    """What each column of the observations holds; a bit is a symbol of two, and a mixture shows what its members do."""
-    members = family.parameters().get(NESTED.get(family.name, ""), [family])
-    if family.name == "mixture":
-        return columns(members[0])
-    if family.name == "product":
-        return [column for member in members for column in columns(member)]
-    counts = ("poisson", "geometric", "binomial", "negative_binomial", "multinomial")
-    if family.name == "categorical" or (family.name == "bernoulli" and family.n_features == 1):
-        return ["symbols"]
-    kinds = {"bernoulli": "bits", "von_mises": "angles", **dict.fromkeys(counts, "counts")}
-    return [kinds.get(family.name, "numbers")] * family.n_features
+    """What each column of the observations holds; a bit is a symbol of two, and of several columns sizes count."""
+    spaces = family.column_spaces()
+    return [_in_words(space, len(spaces) > 1) for space in spaces]
 
 
-def _in_words(family: Family) -> str:
+def _in_words(space: SampleSpace, sized: bool) -> str:
+    """What one column shows, with the size of its alphabet where there are several columns."""
+    if space.n_symbols is not None:
+        return f"symbols of {space.n_symbols}" if sized else "symbols"
+    return "counts" if space.is_counts else "angles" if space.kind is Kind.ANGLE else "numbers"
+
+
+def _family_in_words(family: Family) -> str:
     """What a family shows: "counts", or "3 columns of counts and numbers"."""
     kinds = columns(family)
     if len(kinds) < 2:
         return kinds[0] if kinds else "nothing"
-    return f"{len(kinds)} columns of {' and '.join(sorted(set(kinds)))}"
+    return f"{len(kinds)} columns of {' and '.join(dict.fromkeys(kinds))}"
 
 
 def check_length(p: Model, q: Model, until_end: bool) -> None:

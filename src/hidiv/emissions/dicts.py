@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import FAMILIES, NESTED, family_class
+from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import InvalidModel, refuse, shown
 
 
@@ -37,7 +37,7 @@ def emission_from_dict(described: Any, place: str) -> Family:
     for key, parameter in known.items():
         if parameter.default is parameter.empty and key not in given:
             refuse(InvalidModel, f"{place}.{key}", f"is missing, {name} needs it")
-    inner = NESTED.get(name)
+    inner = family.nested
     if inner is not None and isinstance(given[inner], list):
         given[inner] = [emission_from_dict(f, f"{place}.{inner}[{i}]") for i, f in enumerate(given[inner])]
     try:

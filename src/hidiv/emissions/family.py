@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
+import math
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
-from hidiv.emissions.weighted import Weighted
-from hidiv.errors import InvalidEvidence, refuse
-from hidiv.types import Array, IntArray
+from hidiv.emissions.sample_space import Kind, SampleSpace
+from hidiv.emissions.statistics import Statistics
+from hidiv.emissions.weighted import Weighted, log_size
+from hidiv.errors import InvalidEvidence, InvalidModel, refuse
+from hidiv.types import Array, Flags, IntArray
 from hidiv.values import hashable, restore, same
 
-
-class Statistics(NamedTuple):
-    """KL(p || q) = sum over D of expected_p (natural_p - natural_q), for any two families with equal keys."""
-
-    key: tuple[object, ...]
-    expected: Array  # (K, D) mean sufficient statistics, a last column of ones
-    natural: Array  # (K, D) natural parameters, a last column of minus the log-normaliser; may hold -inf
-    size: Array | None = None  # (K, D) sizes of the terms that `expected` is summed from, where these cancel
-
-
-def sizes_of(statistics: Statistics) -> Array:
-    """(K, D): what the roundings of the mean statistics are in proportion to."""
-    expected = np.abs(statistics.expected)
-    return expected if statistics.size is None else np.maximum(expected, statistics.size)
+MOST_SYMBOLS = 4096  # of several columns together: more are not listed
+ABSORBING = {"unit": (0.0, 1.0), "positive": (0.0,), "rate": (0.0,), "length": (0.0,)}  # values a climb never leaves
 
 
 class Family(Protocol):
@@ -38,6 +29,10 @@ class Family(Protocol):
     """
 
     name: ClassVar[str]  # the name in files: the class name in lower case with underscores
+    start: ClassVar[dict[str, float]] = {}  # parameters of every state and column that a fit by name begins with
+    needs: ClassVar[str] = "parameters to begin with"  # what a fit by name lacks where there is no `start`
+    template: ClassVar[str] = ""  # an example of a family to give instead
+    nested: ClassVar[str | None] = None  # the parameter that lists the families this one is made of
 
     def parameters(self) -> dict[str, Any]:
         """The constructor's arguments, enough to rebuild the family bit for bit."""
@@ -63,6 +58,11 @@ class Family(Protocol):
         """Expected sufficient statistics and natural parameters; None for a family that has none."""
         ...
 
+    @property
+    def space(self) -> SampleSpace:
+        """What a column holds; `sample_space.VECTOR` where columns differ or belong together."""
+        ...
+
     # What every family is given.
 
     def __eq__(self, other: object) -> bool:
@@ -75,7 +75,11 @@ class Family(Protocol):
         restore(self, state)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """What a family writes is guarded at the limits of the doubles."""
+        """Wrap the methods named in `guarded.GUARDS` that a family writes, once, when its class is made.
+
+        At the limits of the doubles formulas overflow: a value without NaN comes out, or one sentence that refuses. It
+        is done here so that no family can forget it, and so that a family is written as plain formulas.
+        """
         super().__init_subclass__(**options)
         for name, guard in GUARDS.items():
             if name in vars(cls):
@@ -99,6 +103,31 @@ class Family(Protocol):
     @property
     def _first_parameter(self) -> Array:
         return np.asarray(next(iter(self.parameters().values())))
+
+    def members(self) -> tuple[Family, ...]:
+        """The families this one is made of; none unless it is a product or a mixture."""
+        return ()
+
+    def column_spaces(self) -> tuple[SampleSpace, ...]:
+        """What each of the F columns holds."""
+        return (self.space,) * self.n_features
+
+    def alphabet(self) -> Array | None:
+        """(M, F): all observations there are, where every column holds symbols; the last column changes fastest.
+
+        None for other observations, and for more than MOST_SYMBOLS combinations of several columns.
+        """
+        sizes = [space.n_symbols for space in self.column_spaces()]
+        known = [size for size in sizes if size is not None]
+        if not sizes or len(known) < len(sizes) or (len(sizes) > 1 and math.prod(known) > MOST_SYMBOLS):
+            return None
+        return np.indices(known).reshape(len(known), -1).T.astype(np.float64)
+
+    def symbol_table(self) -> Array:
+        """(K, M): probabilities of the rows of `alphabet`, which must not be None."""
+        rows = self.alphabet()
+        assert rows is not None
+        return np.ascontiguousarray(np.exp(self.log_weight(rows)).T)
 
     def take(self, states: ArrayLike) -> Self:
         """The family whose state i is state states[i] of this one."""
@@ -139,9 +168,62 @@ class Family(Protocol):
         return drawn[:, 0] if self.is_scalar else drawn
 
     def ranges(self) -> dict[str, str]:
-        """What each parameter may be, for fitting: positive, length or rate (positive, in the unit of x or of 1/x),
-        real (in the unit of x), unit (0 to 1), or fixed."""
+        """What each parameter may be, for fitting.
+
+        positive; length, rate or area (positive, in the unit of x, 1/x or x^2); real or number (any number, in the unit
+        of x or in none); unit (0 to 1); rows (that sum to one) or covariance, for which `maximise` has a step of its
+        own; fixed.
+        """
         return dict.fromkeys(self.parameters(), "positive")
+
+    def n_free(self, fixed: frozenset[str] = frozenset(), zeros_stay: bool = False) -> int:
+        """How many numbers of all states are free in a fit.
+
+        zeros_stay: probabilities that are 0 where a climb began stay 0, and are not counted.
+        """
+        ranges, total = self.ranges(), 0
+        for name, value in self.parameters().items():
+            kind = ranges.get(name, "positive")
+            if name in fixed or kind == "fixed":
+                continue
+            if kind == "rows":
+                total += free_entries(value, zeros_stay)
+            elif kind == "covariance":
+                total += value.shape[0] * value.shape[1] * (value.shape[1] + 1) // 2
+            else:
+                held = np.isin(value, ABSORBING.get(kind, ())).sum() if zeros_stay else 0
+                total += int(value.size - held)
+        return total + sum(member.n_free(fixed, zeros_stay) for member in self.members())
+
+    @classmethod
+    def begin(cls, n_states: int, x: Array | None, n_symbols: int) -> Self:
+        """The family a fit by name begins with.
+
+        x (n, F): the values, None without any; n_symbols: how many symbols the evidence names, 0 for none.
+        """
+        if not cls.start:
+            remedy = f"give a template, for example {cls.template}" if cls.template else "give a family as a template"
+            refuse(InvalidModel, "emission", f"{cls.name} needs {cls.needs}", remedy=remedy)
+        if x is None:
+            rule = f"{cls.name} cannot be fitted to evidence without values"
+            refuse(InvalidModel, "emission", rule, remedy="use silent")
+        shape = (n_states,) if x.shape[1] == 1 else (n_states, x.shape[1])
+        return cls(**{key: np.full(shape, value) for key, value in cls.start.items()})
+
+    def heap_coordinates(self, x: Array, fixed: frozenset[str] = frozenset()) -> Array:
+        """(n, F) -> (n, F'): coordinates in which observations of one state lie together, to start a fit."""
+        kind = self.space.kind
+        if kind is Kind.POSITIVE:
+            return log_size(x)
+        if kind is Kind.ANGLE:
+            return np.hstack([np.cos(x), np.sin(x)])
+        if kind is Kind.COUNTS and self.space.most == np.inf:
+            return np.sqrt(np.maximum(x, 0.0))
+        return x
+
+    def is_narrow(self, least: Array) -> Flags:
+        """(F,) -> (K,): states that a fit has shrunk to the least spread of a column, for families that can shrink."""
+        return np.zeros(self.n_states, dtype=np.bool_)
 
     def estimate(self, known: Weighted) -> Self | None:
         """The maximum of `maximise` from seen values alone, where it has a form of its own; None where it has not.
@@ -157,12 +239,44 @@ class Family(Protocol):
         stay as they are.
         """
         if not fixed and known.bounded is None:
-            found = self.estimate(known)
-            if found is not None:
-                return found
+            estimated = self.estimate(known)
+            if estimated is not None:
+                return estimated
         from hidiv.emissions.numerics.climbing import climb_family
 
         return cast(Self, climb_family(self, known, fixed))
+
+    @property
+    def density_adds_up(self) -> bool:
+        """Whether the log-density of a row that is wholly seen is best had by adding up `log_density` over columns."""
+        return True
+
+    @property
+    def kl_is_integral(self) -> bool:
+        """Whether `kl` takes an integral rather than a formula."""
+        return False
+
+    def kinks(self) -> Array:
+        """(K, n): where the density of a law of one column bends."""
+        return np.zeros((self.n_states, 0))
+
+    def modes(self) -> Array:
+        """(K, F): a most probable count of each column, of counts with one peak; by bisection unless known better."""
+        low, high = np.zeros((2, self.n_states, self.n_features))
+        high += min(self.space.most, 2.0**52)
+        while (high > low).any():
+            middle = np.floor(0.5 * (low + high))
+            here, next_ = (np.einsum("kkf->kf", self.log_density(np.asarray(at))) for at in (middle, middle + 1.0))
+            low, high = np.where(next_ > here, middle + 1.0, low), np.where(next_ > here, high, middle)
+        return low
+
+    def last_counts(self) -> Array | None:
+        """(K, F): the largest count of each law, for laws of a number of trials; None for others."""
+        return None
+
+    def embed(self, other: Any) -> Any:
+        """`other` as a family of this kind, to compare the two; None where that makes no sense."""
+        return None
 
     def kl(self, other: Family) -> Array:
         """(K,): KL of each state's law from the same state's law in `other`; +inf where support is missing."""
@@ -183,6 +297,12 @@ class Family(Protocol):
     def gaps(self, other: Family) -> list[str | None]:
         """(K,): where this law has mass and the other none, in words; None where nowhere."""
         return pair(self, other).gaps(self, other)
+
+
+def free_entries(rows: Array, zeros_stay: bool) -> int:
+    """How many entries of rows that sum to one are free."""
+    entries = int(np.count_nonzero(rows)) if zeros_stay else int(rows.size)
+    return entries - int(np.prod(rows.shape[:-1]))
 
 
 def columns(x: ArrayLike, family: Family) -> Array:

@@ -1,7 +1,11 @@
-"""The edge of the families: what their formulas give at the limits of the doubles leaves as a value or as a sentence.
+"""Guards around the formulas of families: at the limits of the doubles they give a value, or refuse in one sentence.
 
-Formulas overflow to infinities, which are right, and meet inf - inf or 0 * inf, which are not: numpy's warnings are
-kept inside, and a NaN, or a number Python cannot form, is refused as out of range.
+Formulas overflow to infinities, which are right, and meet inf - inf or 0 * inf, which are not. A guard keeps numpy's
+warnings inside and refuses a NaN, or a number that Python cannot form, as out of range.
+
+What is wrapped: the methods of every family named in `GUARDS` (by `Family.__init_subclass__`, when the class is made),
+the functions of every registered pair (by `registry.register`), and `weight_ratio` and `residual` of evidence. They are
+wrapped there, once, because every caller would otherwise need the same check and each new family could forget it.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import numpy as np
 from hidiv.errors import HidivError, OutOfRange, refuse
 
 if TYPE_CHECKING:
-    from hidiv.emissions.family import Statistics
+    from hidiv.emissions.statistics import Statistics
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,7 +61,7 @@ def guarded(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def no_more_than_one(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Log-masses: rounding does not take them above 0."""
+    """Log-masses without NaN, which rounding does not take above 0."""
     whole = without_nan(f, "probability of an interval")
 
     @wraps(f)
@@ -68,7 +72,7 @@ def no_more_than_one(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def finite_draws(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Draws: every one a number."""
+    """Draws that are all finite, or a refusal."""
     calm = quiet(f, "draw")
 
     @wraps(f)
@@ -82,16 +86,19 @@ def finite_draws(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def usable_statistics(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Statistics: None where a double does not hold them, as for a family that has none."""
+    """Statistics, or None where a double does not hold them, as for a family that has none."""
     calm = quiet(f, "mean")
 
     @wraps(f)
     def inner(*args: Any, **options: Any) -> Any:
-        found: Statistics | None = calm(*args, **options)
-        if found is None:
+        statistics: Statistics | None = calm(*args, **options)
+        if statistics is None:
             return None
-        held = np.isfinite(found.expected).all() and not (np.isnan(found.natural) | (found.natural == np.inf)).any()
-        return found if held else None
+        held = (
+            np.isfinite(statistics.expected).all()
+            and not (np.isnan(statistics.natural) | (statistics.natural == np.inf)).any()
+        )
+        return statistics if held else None
 
     return inner
 
@@ -106,7 +113,7 @@ GUARDS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 
 
 def refuse_range(family: Any, what: str) -> NoReturn:
-    """The sentence."""
+    """Refuse: `what` of these laws is beyond the range of doubles."""
     refuse(
         OutOfRange,
         "emission",

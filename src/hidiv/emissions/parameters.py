@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,3 +116,11 @@ def distributions(
 def wide(array: Array) -> Array:
     """(K,) or (K, F) as (K, F): a scalar family has one column."""
     return array[:, None] if array.ndim == 1 else array
+
+
+def outer_rows(tables: Sequence[Array]) -> Array:
+    """Tables (K, M_1), (K, M_2), ... -> (K, M_1 M_2 ...): products of their entries, the last one changes fastest."""
+    product = tables[0]
+    for table in tables[1:]:
+        product = (product[:, :, None] * table[:, None, :]).reshape(len(table), -1)
+    return product

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from hidiv.emissions.guarded import quiet, without_nan
 from hidiv.errors import IncompatibleModels, counted, refuse, sentence
@@ -17,35 +15,33 @@ if TYPE_CHECKING:
     from hidiv.emissions.family import Family
 
 
-# Name in files -> class; modules are imported when a family is first asked for, so that the light ones stay light.
+# Name in files -> module and class, one line a family. A module is imported when its family is first asked for.
 FAMILIES = {
-    "categorical": "Categorical",
-    "bernoulli": "Bernoulli",
-    "gaussian": "Gaussian",
-    "poisson": "Poisson",
-    "exponential": "Exponential",
-    "gamma": "Gamma",
-    "geometric": "Geometric",
-    "binomial": "Binomial",
-    "negative_binomial": "NegativeBinomial",
-    "laplace": "Laplace",
-    "log_normal": "LogNormal",
-    "generalized_gaussian": "GeneralizedGaussian",
-    "von_mises": "VonMises",
-    "beta": "Beta",
-    "multinomial": "Multinomial",
-    "silent": "Silent",
-    "product": "Product",
-    "mixture": "Mixture",
+    "categorical": "families.categorical:Categorical",
+    "bernoulli": "families.bernoulli:Bernoulli",
+    "gaussian": "families.gaussian:Gaussian",
+    "poisson": "families.poisson:Poisson",
+    "exponential": "families.exponential:Exponential",
+    "gamma": "families.gamma:Gamma",
+    "geometric": "families.geometric:Geometric",
+    "binomial": "families.binomial:Binomial",
+    "negative_binomial": "families.negative_binomial:NegativeBinomial",
+    "laplace": "families.laplace:Laplace",
+    "log_normal": "families.log_normal:LogNormal",
+    "generalized_gaussian": "families.generalized_gaussian:GeneralizedGaussian",
+    "von_mises": "families.von_mises:VonMises",
+    "beta": "families.beta:Beta",
+    "multinomial": "families.multinomial:Multinomial",
+    "silent": "families.silent:Silent",
+    "product": "composite.product:Product",
+    "mixture": "composite.mixture.mixture:Mixture",
 }
-_COMPOSITE = {"product": "composite.product", "mixture": "composite.mixture.mixture"}  # made of other families
-_MIXED = ("mixture", "marked")
-NESTED = {"product": "families", "mixture": "components"}  # families made of families -> the parameter that lists them
 
 
 def family_class(name: str) -> Any:
     """The class of a family by its name in files; KeyError for an unknown one."""
-    return getattr(import_module(f"hidiv.emissions.{_COMPOSITE.get(name, f'families.{name}')}"), FAMILIES[name])
+    module, cls = FAMILIES[name].split(":")
+    return getattr(import_module(f"hidiv.emissions.{module}"), cls)
 
 
 @dataclass(frozen=True)
@@ -56,6 +52,11 @@ class Pair:
     renyi: Callable[[Any, Any, float], Array]  # (K,), order alpha
     log_ratio: Callable[[Any, Any, Array], Array]  # (n, F) -> (n, K), log q(x)/p(x)
     gaps: Callable[[Any, Any], list[str | None]]  # (K,), where p has mass and q none, in words
+    # What a pair may do better than the rules for independent columns and their sample spaces:
+    stretches: Callable[[Any, Any, Array, Array], Any] | None = None  # coordinates on [lower, upper] (U,), one column
+    weight_ratio: Callable[..., Array] | None = None  # of what is known, as `evidence.log_ratios.weight_ratio`
+    residual: Callable[..., Array] | None = None  # of what stays hidden, as `evidence.log_ratios.residual`
+    bounds: Callable[[Any, Any], tuple[Array, Array]] | None = None  # (K,) twice, where `kl` has no closed form
 
 
 _PAIRS: dict[tuple[type, type], Pair] = {}
@@ -63,7 +64,8 @@ _PAIRS: dict[tuple[type, type], Pair] = {}
 
 def register(p: type, q: type, how: Pair) -> None:
     """Make the families p and q comparable in this order."""
-    _PAIRS[p, q] = Pair(
+    _PAIRS[p, q] = replace(
+        how,
         kl=without_nan(how.kl, "divergence"),
         renyi=without_nan(how.renyi, "divergence"),
         log_ratio=without_nan(how.log_ratio, "ratio of densities"),
@@ -84,34 +86,27 @@ def comparable(p: Family, q: Family) -> bool:
 
 
 def has_kl(p: Family, q: Family) -> bool:
-    """Whether `p.kl(q)` has a number for an answer; mixtures of several columns are only bounded."""
-    return comparable(p, q) and not ("mixture" in (p.name, q.name) and p.n_features > 1)
+    """Whether `p.kl(q)` has a number for an answer; laws of several columns that take an integral are only bounded."""
+    return comparable(p, q) and not (p.n_features > 1 and (p.kl_is_integral or q.kl_is_integral))
+
+
+def kl_bounds(p: Family, q: Family) -> tuple[Array, Array]:
+    """(K,) twice: bounds on the KL of two families; equal where it has a closed form."""
+    how = pair(p, q)
+    if how.bounds is not None:
+        return how.bounds(p, q)
+    exact = how.kl(p, q)
+    return exact, exact
 
 
 def _how(p: Family, q: Family) -> Pair | None:
-    """The pair somebody registered, or that of mixtures where one side is a mixture and its components compare."""
-    found = _PAIRS.get((type(p), type(q)))
-    if found is None and (p.name in _MIXED) != (q.name in _MIXED):
-        mixed: Any = p if p.name in _MIXED else q
-        members = (mixed.mixture if mixed.name == "marked" else mixed).components
-        pairs = [(m, q) if mixed is p else (p, m) for m in members]
-        if all((type(a), type(b)) in _PAIRS for a, b in pairs):
-            return converted(_PAIRS[type(mixed), type(mixed)], *(_single(mixed, side) for side in (p, q)))
-    return found
-
-
-def _single(mixed: Any, side: Family) -> Callable[[Any], Any]:
-    """What makes of a plain family a mixture of one component."""
-    if side is mixed:
-        return lambda family: family
-    return (lambda family: type(mixed)(as_mixture(family))) if mixed.name == "marked" else as_mixture
-
-
-def as_mixture(family: Any) -> Any:
-    """A family as a mixture of it alone; a mixture as it is."""
-    if family.name == "mixture":
-        return family
-    return family_class("mixture")(np.ones((family.n_states, 1)), [family])
+    """The registered pair; else that of the more general family of the two, if it takes the other in."""
+    registered_pair = _PAIRS.get((type(p), type(q)))
+    if registered_pair is None and p.embed(q) is not None:
+        return converted(_PAIRS[type(p), type(p)], q=p.embed)
+    if registered_pair is None and q.embed(p) is not None:
+        return converted(_PAIRS[type(q), type(q)], p=q.embed)
+    return registered_pair
 
 
 def pair(p: Family, q: Family) -> Pair:
@@ -150,9 +145,8 @@ def no_gaps(p: Family, q: Family) -> list[str | None]:
 
 def converted(how: Pair, p: Callable[[Any], Any] = lambda f: f, q: Callable[[Any], Any] = lambda f: f) -> Pair:
     """A pair that compares through another one, after turning either side into its more general family."""
-    return Pair(
-        kl=lambda a, b: how.kl(p(a), q(b)),
-        renyi=lambda a, b, alpha: how.renyi(p(a), q(b), alpha),
-        log_ratio=lambda a, b, x: how.log_ratio(p(a), q(b), x),
-        gaps=lambda a, b: how.gaps(p(a), q(b)),
-    )
+
+    def through(function: Any) -> Any:
+        return None if function is None else lambda a, b, *rest: function(p(a), q(b), *rest)
+
+    return Pair(**{field.name: through(getattr(how, field.name)) for field in fields(how)})

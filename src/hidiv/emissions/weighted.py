@@ -75,7 +75,7 @@ class Weighted:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.einsum("nk,nkf->kf", self.weight, function) / self.mass)
 
-    def on(self, columns: slice) -> Weighted:
+    def of_columns(self, columns: slice) -> Weighted:
         """Some of the columns."""
         x, lower, upper = (None if part is None else part[:, columns] for part in (self.x, self.lower, self.upper))
         assert x is not None
@@ -97,13 +97,21 @@ def spread(x: Array) -> Array:
     apart = np.where(np.isfinite(x), x, middle) - middle  # what is infinite is refused by the family, in its words
     far = np.abs(apart).max(axis=0, initial=0.0)
     unit = np.where(far > 0, far, 1.0)  # squares of very large and very small numbers are none
-    found = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))
+    deviation = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))
     size = np.abs(values).max(axis=0, initial=0.0)
-    return np.where(found > 1e-12 * size, found, np.where(size > 0, size, 1.0))
+    return np.where(deviation > 1e-12 * size, deviation, np.where(size > 0, size, 1.0))
 
 
-def kept(found: Array, old: Array, mass: Array) -> Array:
-    """What was found, the old parameter where no weight fell or it is not finite; in the shape of the old one."""
-    new = found if old.ndim == 2 else found[:, 0]
+def log_size(x: Array) -> Array:
+    """log |x|, bounded below by a thousandth of the median: states of laws about 0 differ in it."""
+    size = np.abs(x)
+    above = size[size > 0]
+    least = 1e-3 * float(np.median(above)) if above.size else 1.0
+    return np.asarray(np.log(np.maximum(size, least)))
+
+
+def kept(estimate: Array, old: Array, mass: Array) -> Array:
+    """The estimate, or the old parameter where no weight fell or it is not finite; in the shape of the old one."""
+    new = estimate if old.ndim == 2 else estimate[:, 0]
     weight = mass if old.ndim == 2 else mass[:, 0]
     return np.where((weight > 0) & np.isfinite(new), new, old)

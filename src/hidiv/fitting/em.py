@@ -73,7 +73,9 @@ def _evaluated(model: Draft, problem: Problem, options: Options) -> tuple[Expect
     return counts, value, value + log_prior(model, problem, emissions, options.pseudo_count)
 
 
-def _step(model: Draft, counts: ExpectedCounts, problem: Problem, options: Options) -> tuple[Draft, ExpectedCounts, float, float]:
+def _step(
+    model: Draft, counts: ExpectedCounts, problem: Problem, options: Options
+) -> tuple[Draft, ExpectedCounts, float, float]:
     """The model that maximises over these counts, with its own counts, log-likelihood and objective."""
     following = maximisation(model, problem, counts, options.pseudo_count, options.fixed)
     return following, *_evaluated(following, problem, options)

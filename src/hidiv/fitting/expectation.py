@@ -39,7 +39,7 @@ class Problem:
         for family, sample, where in zip(model.emissions, self.samples, self.places, strict=True):
             if not family.n_features or not len(sample.x):
                 continue
-            plain = sample.all_seen and getattr(family, "cov", None) is None and family.name != "mixture"
+            plain = sample.all_seen and family.density_adds_up
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 if plain:
                     each = family.log_density(sample.x)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hidiv.emissions.composite.mixture.estimation import maximised
 from hidiv.emissions.composite.mixture.mixture import Mixture
 from hidiv.emissions.family import Family
+from hidiv.emissions.sample_space import Kind
 from hidiv.emissions.weighted import Weighted, spread
 from hidiv.fitting.draft import Draft
 from hidiv.fitting.expectation import Problem
-from hidiv.fitting.prototypes import features
 from hidiv.models.model import Model
 from hidiv.types import Array, IntArray
 
@@ -71,7 +69,7 @@ def _shares(
     """(r, K): the share of each row that goes to each state."""
     if k == 1 or not len(sample.x):
         return np.full((len(sample.x), k), 1.0 / k)
-    if family.name in ("categorical", "silent") or not family.n_features:
+    if family.space.kind is Kind.SYMBOLS or not family.n_features:
         return rng.dirichlet(np.full(k, 0.5), size=len(sample.x))
     if scattered:
         # A few observations for each state and a little of all others: equal shares of all would make all states alike.
@@ -108,18 +106,8 @@ def _points(family: Family, sample: Weighted, fixed: frozenset[str]) -> Array:
     missing = np.isnan(x)
     with np.errstate(invalid="ignore"):
         middle = np.where(missing.all(axis=0), 0.0, np.nansum(x, axis=0) / np.maximum((~missing).sum(axis=0), 1))
-    points = features_of(family, np.where(missing, middle, x), fixed)
+    points = family.heap_coordinates(np.where(missing, middle, x), fixed)
     return points / spread(points)
-
-
-def features_of(family: Family, x: Array, fixed: frozenset[str]) -> Array:
-    """(r, F'): the coordinates of observations; those of a product are those of its families joined."""
-    if family.name == "product":
-        split: Any = family
-        return np.hstack([features_of(member, columns, fixed) for member, (columns,) in split.split(x)])
-    if isinstance(family, Mixture):
-        return features_of(family.components[0], x, fixed)
-    return features(family, fixed)(x)
 
 
 def heaps(points: Array, uses: Array, k: int, rng: np.random.Generator) -> Array:

@@ -9,7 +9,6 @@ import numpy as np
 
 from hidiv.arguments import whole
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import NESTED
 from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.prototypes import prototype
@@ -134,7 +133,5 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _names(family: Any) -> set[str]:
-    """The names of the parameters of a family and of its members."""
-    own = set(family.parameters())
-    inner = [member for key in NESTED.values() for member in getattr(family, key, ())]
-    return own.union(*(_names(member) for member in inner)) - set(NESTED.values())
+    """The parameters of a family and of those it is made of."""
+    return (set(family.parameters()) - {family.nested}).union(*(_names(member) for member in family.members()))

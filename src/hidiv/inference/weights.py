@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hidiv.emissions.families.categorical import Categorical
 from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
 from hidiv.inference.rows import EvidenceRows
 from hidiv.models.model import Model
@@ -17,6 +16,7 @@ from hidiv.types import Array, Flags, IntArray
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
+from hidiv.emissions.sample_space import Kind
 
 
 def layout_of(transition_groups: int, tree: Tree, rows: EvidenceRows) -> Layout:
@@ -106,9 +106,8 @@ def symbol_sets(family: Family, rows: EvidenceRows, where: Any) -> Flags | None:
 
 
 def _need_categorical(family: Family, place: str) -> None:
-    """Refuse a set of symbols for a family that is not categorical."""
-    members = family.parameters()["components"] if family.name == "mixture" else [family]
-    if any(not isinstance(member, Categorical) for member in members):
+    """Refuse a set of symbols for a family that is not one of symbols."""
+    if family.space.kind is not Kind.SYMBOLS:
         refuse(
             InvalidEvidence,
             place,

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import NESTED
 from hidiv.errors import InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.types import Array
 
@@ -89,15 +88,8 @@ def united(each: Sequence[SymbolNames | None]) -> SymbolNames | None:
 
 
 def alphabet_sizes(family: Family) -> list[int | None]:
-    """The number of symbols of each column of a family; None for a column of numbers."""
-    members = family.parameters().get(NESTED.get(family.name, ""), [])
-    if family.name == "product":
-        return [size for member in members for size in alphabet_sizes(member)]
-    if family.name == "mixture":
-        return alphabet_sizes(members[0])
-    if family.name == "categorical":
-        return [int(family.parameters()["probs"].shape[1])]
-    return [2 if family.name == "bernoulli" else None] * family.n_features
+    """How many symbols each column of a family has; None for a column of numbers."""
+    return [space.n_symbols for space in family.column_spaces()]
 
 
 def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import NESTED
 from hidiv.errors import InvalidModel, refuse
 from hidiv.models.model import Model
 from hidiv.types import Array
 
 Share = Callable[[int], float]  # number of entries of a law -> share of the uniform law in the mixture
 
-LAWS = {"categorical": "probs", "multinomial": "probs", "mixture": "weights"}  # families -> rows that sum to one
-BELOW_ONE = 1.0 - 2.0**-53  # a probability of 1 would leave nothing for the other outcome
+BELOW_ONE = 1.0 - 2.0**-53  # a single probability of 1 leaves nothing for the other value
 
 
 def with_weight(model: Model, weight: float) -> Model:
@@ -75,16 +73,16 @@ def _even(rows: Array, share: Share) -> Array:
 
 
 def _family(family: Family, share: Share) -> Family:
-    """The family with its probabilities mixed; all other parameters stay as they are."""
-    parameters = dict(family.parameters())
-    if family.name in LAWS:
-        parameters[LAWS[family.name]] = _even(parameters[LAWS[family.name]], share)
+    """The same family; parameters that are no probabilities stay as they are."""
+    given = dict(family.parameters())
     for key, kind in family.ranges().items():
+        if kind == "rows":
+            given[key] = _even(given[key], share)
         if kind == "unit":
             part = share(2)
-            mixed = (1.0 - part) * np.asarray(parameters[key]) + part / 2
-            parameters[key] = mixed if part == 0.0 else np.minimum(mixed, BELOW_ONE)
-    if family.name in NESTED:
-        parameters[NESTED[family.name]] = [_family(member, share) for member in parameters[NESTED[family.name]]]
-    built: Family = type(family)(**parameters)
+            mixed = (1.0 - part) * np.asarray(given[key]) + part / 2
+            given[key] = mixed if part == 0.0 else np.minimum(mixed, BELOW_ONE)
+    if family.nested is not None:
+        given[family.nested] = [_family(member, share) for member in family.members()]
+    built: Family = type(family)(**given)
     return built

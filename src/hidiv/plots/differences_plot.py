@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hidiv.adapters.as_model import as_models
-from hidiv.emissions.tabular import tabular
+from hidiv.emissions.tabular import is_probabilities, tabular
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.plots.style import DARK, MIDDLE, axes, number_label, open_frame, text
 from hidiv.types import Array
@@ -62,7 +62,7 @@ def differences(
     p, q = as_models(p, q)
     columns, left, right = tables(p, q, part, group)
     difference = left - right
-    probabilities = part == "transition" or p.emissions[min(group, len(p.emissions) - 1)].name == "categorical"
+    probabilities = part == "transition" or is_probabilities(p.emissions[min(group, len(p.emissions) - 1)])
     shade = difference if probabilities else difference / _scale(left, right)
     limit = float(np.abs(shade).max(initial=0.0)) or 1.0
     rows, width = difference.shape
@@ -121,7 +121,7 @@ def tables(p: Model, q: Model, part: str, group: int) -> tuple[list[str], Array,
         return names, left, right
     families = [model.emissions[min(group, len(model.emissions) - 1)] for model in (p, q)]
     (names, left), (others, right) = (tabular(family) for family in families)
-    if names != others or families[0].name != families[1].name:
+    if names != others or type(families[0]) is not type(families[1]):
         kinds = " and ".join(family.name for family in families)
         refuse(IncompatibleModels, "emission", f"parameters of different kinds cannot be subtracted, {kinds}")
     if not names:

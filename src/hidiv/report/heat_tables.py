@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.divergences.result import Parts
-from hidiv.emissions.tabular import tabular
+from hidiv.emissions.tabular import is_probabilities, tabular
 from hidiv.models.model import Model
 from hidiv.recursions.terms import divergence_terms
 from hidiv.report.page import short
@@ -80,10 +80,10 @@ def heat_table(p: Model, q: Model, parts: Parts, kind: str, g: int, group: int |
     else:
         families = [_of(model.emissions, g) for model in (p, q)]
         (columns, left), (others, right) = (tabular(family) for family in families)
-        if columns != others or families[0].name != families[1].name or not columns:
+        if columns != others or type(families[0]) is not type(families[1]) or not columns:
             return None
         row_adds = _adds(parts.states, g)
-        probabilities = families[0].name == "categorical"
+        probabilities = is_probabilities(families[0])
     adds = _cell_adds(left, right, row_adds) if probabilities else None
     rows = _largest(row_adds)
     keep = rows if kind == "transition" else _largest(np.abs(left - right).max(axis=0, initial=0.0))

@@ -8,6 +8,7 @@ name (M,) and name_present (M,); state_names (M, K) and state_names_present (M,)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from hidiv.comparison.collection.parameters import Names, Raw, StateNames
 from hidiv.comparison.collection.stacked_families import Law, leaves
-from hidiv.emissions.registry import FAMILIES, NESTED
+from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import InvalidFile, InvalidModel, refuse, shown
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -90,20 +91,21 @@ def _laws(arrays: Arrays, m: int, k: int) -> tuple[Law, ...]:
 def _place(laws: list[Law], number: str, path: Sequence[str], key: str, array: NDArray[Any], m: int, k: int) -> None:
     """Put one parameter where its name says, in the law that was last begun or the one after it."""
     name = path[0] if path else ""
+    nested = family_class(name).nested if name in FAMILIES else None
     if number == f"{len(laws)}" and name in FAMILIES:
-        laws.append({"family": name, **({NESTED[name]: []} if name in NESTED else {})})
+        laws.append({"family": name, **({nested: []} if nested is not None else {})})
     if name not in FAMILIES:
         refuse(InvalidFile, shown(key), "is not a known family", shown(name), "known are " + ", ".join(FAMILIES))
     if number != f"{len(laws) - 1}" or laws[-1]["family"] != name:
         refuse(InvalidFile, shown(key), "members of one family must follow each other, counted from 0")
-    if name in NESTED and len(path) > 3:
-        _place(laws[-1][NESTED[name]], path[1], path[2:], key, array, m, k)
-    elif len(path) != 2 or name == "product":
+    if nested is not None and len(path) > 3:
+        _place(laws[-1][nested], path[1], path[2:], key, array, m, k)
+    elif len(path) != 2 or path[1] == nested:
         refuse(InvalidFile, shown(key), "must be named emission.<group>.<family>.<parameter>")
     elif path[1] == "n_states":
         if array.shape != () or array.dtype.kind != "i" or int(array) != k:
             refuse(InvalidFile, shown(key), f"must be {k}, the number of states")
-        if name != "silent":
+        if "n_states" not in signature(family_class(name)).parameters:
             refuse(InvalidFile, shown(key), f"is not a parameter of {name}")
     else:
         laws[-1][path[1]] = _member({key: array}, key, "f8", (m, k, ...))

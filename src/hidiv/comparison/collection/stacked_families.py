@@ -55,7 +55,7 @@ def family_of(law: Law, n_states: int, place: str) -> Family:
 def leaves(law: Law) -> Iterator[tuple[str, str, NDArray[Any]]]:
     """(path, parameter, array) of every parameter; the path of the second part of a product is "product.1.gaussian"."""
     name = law["family"]
-    if name == "silent":
+    if len(law) == 1:  # no parameter but the number of states
         yield name, "n_states", np.empty(())
     for key, value in law.items():
         if isinstance(value, list):
@@ -77,7 +77,7 @@ def shape_in_words(law: Law) -> str:
 
 
 def _with_states(law: Law, n_states: int) -> Law:
-    if law["family"] == "silent":
+    if len(law) == 1:
         return {**law, "n_states": n_states}
     return {
         key: [_with_states(part, n_states) for part in value] if isinstance(value, list) else value

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.comparison.pairwise.operands import Side, common_groups, family_of_group
-from hidiv.emissions.family import Family, Statistics, sizes_of
+from hidiv.emissions.family import Family
+from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.types import Array
 
 EPS = float(np.finfo(np.float64).eps)

@@ -16,12 +16,12 @@ import numpy as np
 from hidiv.comparison.collection.stacked_families import family_of, law_of, mapped
 from hidiv.comparison.pairwise.operands import Side, common_groups, family_of_group
 from hidiv.comparison.pairwise.product import EPS, Factors, balance, common_statistics, norms
-from hidiv.emissions.family import Family, Statistics, sizes_of
+from hidiv.emissions.family import Family
+from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.recursions.terms import log_ratio, row_divergence
 from hidiv.types import Array
 
 NEAR = 0.5  # largest relative distance of a probability from the centre's: up to there a subtraction is exact
-LOGARITHMIC = ("categorical", "bernoulli")  # families whose natural parameters are the logarithms of the statistics
 
 
 def second_order(p: Side, q: Side) -> Factors | None:
@@ -74,7 +74,7 @@ class _Columns:
         m, k = weights.shape
         # Any law near all of them is a centre; the mean of the parameters is one.
         centre = family_of(mapped(law_of(p), lambda x: x.reshape(m, k, *x.shape[1:]).mean(axis=0)), k, "emission")
-        if a.key[0] in LOGARITHMIC:
+        if a.are_probabilities:
             middle = centre.statistics()
             assert middle is not None
             return self._add_logarithmic(a.expected, b.expected, middle.expected, weights)

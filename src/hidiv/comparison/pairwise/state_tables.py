@@ -8,7 +8,8 @@ import numpy as np
 
 from hidiv.comparison.pairwise.joint_block import multiply
 from hidiv.comparison.pairwise.product import EPS, Factors, balance, norms
-from hidiv.emissions.family import Family, Statistics, sizes_of
+from hidiv.emissions.family import Family
+from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.types import Array
 
 PORTION = 1 << 19  # pairs of states compared directly at once

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hidiv.divergences.joint.places import reached_terms
 from hidiv.divergences.joint.visits import visits_of
-from hidiv.emissions.registry import as_mixture
-from hidiv.types import Array
+from hidiv.emissions.registry import kl_bounds
 
 if TYPE_CHECKING:
     from hidiv.divergences.pair import Pair
@@ -32,7 +31,7 @@ def _without_components(pair: Pair, per_node: bool) -> tuple[float, float]:
     local, visits = pair.once(reached_terms).local, pair.once(visits_of)
     lower, upper = np.zeros((2, *local.states.shape))
     for g, (a, b) in enumerate(pair.families()):
-        lower[g], upper[g] = _emission_bounds(a, b)
+        lower[g], upper[g] = kl_bounds(a, b)
     rest = visits.root * local.initial + float((visits.rows * local.rows).sum())
     scale = 1.0 if per_node else visits.n_nodes
     with np.errstate(invalid="ignore"):
@@ -40,14 +39,3 @@ def _without_components(pair: Pair, per_node: bool) -> tuple[float, float]:
             scale * (rest + float(np.where(visits.states > 0, visits.states * e, 0.0).sum())) for e in (lower, upper)
         )
     return below, above
-
-
-def _emission_bounds(p: Any, q: Any) -> tuple[Array, Array]:
-    """(K,) twice: bounds on the KL of two families; equal where it has a closed form."""
-    if "mixture" in (p.name, q.name):
-        bounds = as_mixture(p).bounds(as_mixture(q))
-        return bounds.lower, bounds.upper
-    if p.complete() is p:
-        return (exact := p.kl(q)), exact
-    each = [_emission_bounds(a, b) for a, b in zip(p.families, q.families, strict=True)]
-    return sum(lower for lower, _ in each), sum(upper for _, upper in each)  # type: ignore[return-value]

@@ -43,22 +43,16 @@ def symbol_probabilities(model: Model) -> Array:
 
 def by_formula(*models: Model) -> bool:
     """Whether divergences of the emissions are formulas: those of mixtures are integrals, which take long."""
-    return not any(f.name == "mixture" and not has_symbols(f) for m in models for f in m.emissions)
+    return not any(f.kl_is_integral and f.alphabet() is None for m in models for f in m.emissions)
 
 
 def has_symbols(family: Family) -> bool:
-    """Whether the observations are symbols."""
-    if family.name == "mixture":
-        return all(has_symbols(each) for each in family.parameters()["components"])
-    return family.name == "categorical" or (family.name == "bernoulli" and family.n_features == 1)
+    """Whether an observation is one symbol, which is the index of its probability."""
+    return family.n_features == 1 and family.column_spaces()[0].n_symbols is not None
 
 
 def family_symbols(family: Family) -> Array:
-    """(K, M): probabilities of the symbols of one family."""
-    if not has_symbols(family):
+    """(K, M): probabilities of the symbols of one family, or of the combinations of its columns (`Family.alphabet`)."""
+    if family.alphabet() is None:
         raise NotApplicable(f"{family.name} observations have no finite alphabet")
-    if family.name == "mixture":
-        weights, members = family.parameters().values()
-        return np.asarray(np.einsum("kc,ckm->km", weights, np.stack([family_symbols(each) for each in members])))
-    probs = np.asarray(family.parameters()["probs"])
-    return probs if family.name == "categorical" else np.column_stack([1.0 - probs.reshape(-1), probs.reshape(-1)])
+    return family.symbol_table()

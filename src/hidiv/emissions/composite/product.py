@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import is_
 from typing import Any, ClassVar, Self
@@ -10,11 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, Statistics, sizes_of
-from hidiv.emissions.registry import Pair, pair, register
+from hidiv.emissions.family import Family
+from hidiv.emissions.parameters import outer_rows
+from hidiv.emissions.registry import Pair, kl_bounds, pair, register
+from hidiv.emissions.sample_space import VECTOR, SampleSpace
+from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
-from hidiv.types import Array, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,9 @@ class Product(Family):
     """
 
     name: ClassVar[str] = "product"
+    needs: ClassVar[str] = "its families"
+    template: ClassVar[str] = "hd.Product([hd.Gaussian([0.0], std=[1.0]), hd.Poisson([1.0])])"
+    nested: ClassVar[str | None] = "families"
     families: tuple[Family, ...]
 
     def __init__(self, families: Sequence[Family]) -> None:
@@ -61,6 +67,33 @@ class Product(Family):
 
     def parameters(self) -> dict[str, Any]:
         return {"families": list(self.families)}
+
+    def members(self) -> tuple[Family, ...]:
+        return self.families
+
+    @property
+    def space(self) -> SampleSpace:
+        return VECTOR
+
+    def column_spaces(self) -> tuple[SampleSpace, ...]:
+        return tuple(space for member in self.families for space in member.column_spaces())
+
+    def symbol_table(self) -> Array:
+        return outer_rows([member.symbol_table() for member in self.families if member.n_features])
+
+    @property
+    def density_adds_up(self) -> bool:
+        return all(member.density_adds_up for member in self.families)
+
+    def ranges(self) -> dict[str, str]:
+        return {"families": "fixed"}
+
+    def heap_coordinates(self, x: Array, fixed: frozenset[str] = frozenset()) -> Array:
+        return np.hstack([member.heap_coordinates(columns, fixed) for member, (columns,) in self.split(x)])
+
+    def is_narrow(self, least: Array) -> Flags:
+        each = [member.is_narrow(mine[0]) for member, (mine,) in self.split(least[None, :]) if member.n_features]
+        return np.asarray(np.any(each, axis=0)) if each else np.zeros(self.n_states, dtype=np.bool_)
 
     def take(self, states: ArrayLike) -> Self:
         return type(self)([member.take(states) for member in self.families])
@@ -106,11 +139,11 @@ class Product(Family):
         return self if all(map(is_, each, self.families)) else type(self)(each)
 
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
-        found, first = [], 0
+        maximised, first = [], 0
         for member in self.families:
-            found.append(member.maximise(known.on(slice(first, first + member.n_features)), fixed))
+            maximised.append(member.maximise(known.of_columns(slice(first, first + member.n_features)), fixed))
             first += member.n_features
-        return type(self)(found)
+        return type(self)(maximised)
 
     def statistics(self) -> Statistics | None:
         """Every family's own, side by side; None as soon as one has none."""
@@ -161,4 +194,33 @@ def gaps(p: Product, q: Product) -> list[str | None]:
     ]
 
 
-register(Product, Product, Pair(kl, renyi, log_ratio, gaps))
+def bounds(p: Product, q: Product) -> tuple[Array, Array]:
+    """Sums of the families' own."""
+    each = [kl_bounds(a, b) for _, a, b in _together(p, q)]
+    return _added(lower for lower, _ in each), _added(upper for _, upper in each)
+
+
+def weight_ratio(
+    p: Product, q: Product, x: Array, lower: Array | None, upper: Array | None, inside: Flags | None
+) -> Array:
+    from hidiv.emissions.evidence.log_ratios import added, settled, weight_ratio
+
+    value = added(weight_ratio(*part) for part in _known(p, q, x, lower, upper))
+    return settled(p, q, x, lower, upper, inside, value)
+
+
+def residual(p: Product, q: Product, x: Array, lower: Array | None, upper: Array | None, inside: Flags | None) -> Array:
+    from hidiv.emissions.evidence.log_ratios import added, residual, where_possible
+
+    value = added(residual(*part) for part in _known(p, q, x, lower, upper))
+    return where_possible(p, x, lower, upper, inside, value)
+
+
+def _known(p: Product, q: Product, x: Array, lower: Array | None, upper: Array | None) -> Iterator[tuple[Any, ...]]:
+    """The families of two products side by side, with what is known of their own columns."""
+    tables = (x,) if lower is None or upper is None else (x, lower, upper)
+    for (a, columns), b in zip(p.split(*tables), q.families, strict=True):
+        yield a, b, *columns
+
+
+register(Product, Product, Pair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds))

@@ -12,19 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hidiv.emissions.numerics.quadrature import peak
+from hidiv.emissions.numerics.scales import compare_scales
 from hidiv.emissions.registry import pair
+from hidiv.emissions.sample_space import Kind
 from hidiv.errors import InvalidEvidence, refuse
 from hidiv.types import Array
 
 Function = Callable[[Array], Array]  # any shape in, the same shape out
 
+Ends = tuple[Array, Array, Array]  # (U,) lower and upper ends of intervals, and their widths to all digits
+
 LEAST, MOST = -690.0, 700.0  # of log x: further out x itself is not a number any more
+DRAWS = 256  # of a law whose peak is not known: they show where it is
 
 
-class Sheet(NamedTuple):
+class Stretch(NamedTuple):
     """One stretch of the sample space for U intervals; the functions take coordinates (U, m)."""
 
-    log_p: Function  # log-density of p by the coordinate, up to a constant all sheets share
+    log_p: Function  # log-density of p by the coordinate, up to a constant all stretches share
     ratio: Function  # log q/p
     low: Array  # (U,) ends; nothing where high <= low
     high: Array
@@ -37,36 +43,89 @@ class Sheet(NamedTuple):
     change: Callable[[Array, Array], Array] | None = None  # (y, t): ratio at y + t less ratio at y, where that is
 
 
-def sheets(p: Any, q: Any, lower: Array, upper: Array) -> list[Sheet]:
-    """The stretches that make up [lower, upper] (U,) for two laws of one state and one column."""
-    names = {p.name, q.name}
-    log_p, ratio = _on_points(p, q)
-    if names == {"log_normal"}:
-        from hidiv.emissions.families.log_normal import of_log
+class Normal(NamedTuple):
+    """Mean and standard deviation of one normal law."""
 
-        return [_line(of_log(p), of_log(q), *_logs(lower, upper))]
-    if "generalized_gaussian" in names:
-        sides = [(1.0, lower, upper), (-1.0, -upper, -lower)]
-        return [_side(p, q, log_p, ratio, sign, *_logs(low, high)) for sign, low, high in sides]
-    if names <= {"gaussian", "laplace"}:
-        return [_line(p, q, lower, upper, upper - lower)]
-    if names <= {"exponential", "gamma"}:
-        return [_half_line(p, q, ratio, *_logs(lower, upper))]
-    if names == {"von_mises"}:
-        return _turns(log_p, ratio, _first(p.mean), _first(p.concentration), lower, upper)
-    if names == {"beta"}:
-        return [_odds(p, q, ratio, lower, upper)]
+    mean: float
+    std: float
+
+
+class Rising(NamedTuple):
+    """Shape and rate of one gamma law."""
+
+    shape: float
+    rate: float
+
+
+class Exponents(NamedTuple):
+    """Exponents of x and of 1 - x in one beta law, plus one."""
+
+    a: float
+    b: float
+
+
+def stretches(p: Any, q: Any, lower: Array, upper: Array) -> list[Stretch]:
+    """The stretches that make up [lower, upper] (U,) for two laws of one state and one column."""
+    how = pair(p, q)
+    if how.stretches is not None:
+        return list(how.stretches(p, q, lower, upper))
+    kinds = {law.space.kind for law in (p, q)}
+    if kinds == {Kind.LINE}:
+        return [_searched(p, q, lambda y: (y, np.zeros_like(y)), lambda x: x, lower, upper, upper - lower)]
+    if kinds == {Kind.POSITIVE}:
+        return [_searched(p, q, _from_log, np.log, *logs(lower, upper))]
+    if kinds == {Kind.UNIT}:
+        return [_searched(p, q, _from_log_odds, lambda x: np.log(x) - np.log1p(-x), *log_odds(lower, upper))]
     refuse(
         InvalidEvidence, "interval", f"{p.name} and {q.name} laws cannot be compared inside one", remedy="give a value"
     )
 
 
-def _first(parameter: Any) -> float:
+# Any law with one peak in the coordinate that goes with its sample space.
+
+
+def _from_log(y: Array) -> tuple[Array, Array]:
+    """x and log dx/dy of y = log x."""
+    y = np.clip(y, LEAST, MOST)
+    return np.exp(y), y
+
+
+def _from_log_odds(y: Array) -> tuple[Array, Array]:
+    """x and log dx/dy of y = log x/(1-x)."""
+    y = np.clip(y, LEAST, -LEAST)
+    return np.exp(-np.logaddexp(0.0, -y)), -np.logaddexp(0.0, -y) - np.logaddexp(0.0, y)
+
+
+def _searched(
+    p: Any, q: Any, outward: Callable[[Array], tuple[Array, Array]], inward: Function, low: Array, high: Array,
+    width: Array,
+) -> Stretch:  # fmt: skip
+    """x = outward(y): peak and scale of p are found among draws."""
+    at_x, ratio_at_x = on_points(p, q)
+
+    def log_p(y: Array) -> Array:
+        x, slope = outward(y)
+        return at_x(x) + slope
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = inward(p.draw(np.zeros(DRAWS, dtype=np.int64), np.random.default_rng(0))[:, 0])
+        drawn = np.unique(drawn[np.isfinite(drawn)])
+        bends = inward(np.concatenate([np.ravel(law.kinks()) for law in (p, q)]))
+    unit = float(np.subtract(*np.quantile(drawn, (0.84, 0.16)))) / 2.0 if drawn.size > 1 else 0.0
+    top = peak(log_p, drawn).at if drawn.size > 1 else float(drawn[0])
+    kinks = tuple(float(bend) for bend in bends if np.isfinite(bend))
+    return Stretch(log_p, lambda y: ratio_at_x(outward(y)[0]), low, high, width, top, max(unit, 1e-300), kinks)
+
+
+# Coordinates that families register because they know more.
+
+
+def first(parameter: Any) -> float:
     """The one number a parameter of one state and one column holds."""
     return float(np.ravel(parameter)[0])
 
 
-def _on_points(p: Any, q: Any) -> tuple[Function, Function]:
+def on_points(p: Any, q: Any) -> tuple[Function, Function]:
     """log p and log q/p as functions of x of any shape."""
     how = pair(p, q)
 
@@ -80,7 +139,7 @@ def _on_points(p: Any, q: Any) -> tuple[Function, Function]:
     return quiet(lambda x: p.log_density(x)), quiet(lambda x: how.log_ratio(p, q, x))
 
 
-def _logs(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
+def logs(lower: Array, upper: Array) -> Ends:
     """log of the part above 0, and its length, which short intervals keep from upper - lower."""
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.log(np.maximum(lower, 0.0)), np.log(np.maximum(upper, 0.0))
@@ -89,43 +148,37 @@ def _logs(lower: Array, upper: Array) -> tuple[Array, Array, Array]:
     return low, high, width
 
 
-def _line(p: Any, q: Any, lower: Array, upper: Array, width: Array) -> Sheet:
-    """Gaussian and Laplace laws: x itself."""
-    log_p, ratio = _on_points(p, q)
-    (centre, unit), (other, _) = _centre(p), _centre(q)
-    if p.name == q.name == "gaussian":
-        return Sheet(*_normal(p, q), lower, upper, width, centre, unit, (), True)
-    kinks = tuple(at for law, at in ((p, centre), (q, other)) if law.name == "laplace")
-    change = _laplace_change(p, q) if len(kinks) == 2 else None
-    return Sheet(log_p, ratio, lower, upper, width, centre, unit, kinks, True, None, change)
-
-
-def _normal(p: Any, q: Any) -> tuple[Function, Function]:
-    """log p up to a constant and log q/p of two normal laws: what `Gaussian` computes, without its tables of states."""
-    from hidiv.emissions.families.gaussian import compare_variances
-
-    mean, std = _first(p.mean), _first(p.deviation)
-    shift = (mean - _first(q.mean)) / _first(q.deviation)
-    excess, log = (_first(v) for v in compare_variances(p, q))
+def normal_line(p: Normal, q: Normal, excess: float, log: float, ends: Ends) -> Stretch:
+    """Two normal laws in x itself; excess and log of var_p/var_q, which are known better than by division."""
+    shift = (p.mean - q.mean) / q.std
     wider = excess / (1.0 + math.sqrt(1.0 + excess))  # std_p / std_q - 1
 
     def log_p(x: Array) -> Array:
-        return np.asarray(-0.5 * np.square((x - mean) / std))
+        return np.asarray(-0.5 * np.square((x - p.mean) / p.std))
 
     def ratio(x: Array) -> Array:
-        z = (x - mean) / std
+        z = (x - p.mean) / p.std
         apart = wider * z + shift  # z_q - z_p
         return np.asarray(0.5 * (log - apart * (2.0 * z + apart)))
 
-    return log_p, ratio
+    return Stretch(log_p, ratio, *ends, p.mean, p.std, (), True)
+
+
+def power_line(p: Any, q: Any, located_p: Any, located_q: Any, lower: Array, upper: Array) -> list[Stretch]:
+    """Laplace and Gaussian laws in x itself, seen as exponential power laws of shape 1 and 2."""
+    log_p, ratio = on_points(p, q)
+    laws = located_p(p), located_q(q)
+    kinks = tuple(first(law.loc) for law in laws if first(law.shape) == 1.0)
+    unit = first(laws[0].scale) / math.sqrt(first(laws[0].shape))  # the standard deviation of a normal law
+    change = _laplace_change(*laws) if len(kinks) == 2 else None
+    top = first(laws[0].loc)
+    return [Stretch(log_p, ratio, lower, upper, upper - lower, top, unit, kinks, True, None, change)]
 
 
 def _laplace_change(p: Any, q: Any) -> Callable[[Array, Array], Array]:
     """|x - loc| moves by the same step in both laws unless x crosses a location: only then is there a difference."""
-    from hidiv.emissions.numerics.scales import spread
-
-    loc_p, loc_q, scale_p, scale_q = (_first(v) for v in (p.loc, q.loc, p.scale, q.scale))
-    excess = spread(np.asarray(scale_p), np.asarray(scale_q)).excess
+    loc_p, loc_q, scale_p, scale_q = (first(v) for v in (p.loc, q.loc, p.scale, q.scale))
+    excess = compare_scales(np.asarray(scale_p), np.asarray(scale_q)).excess
 
     def moved(y: Array, t: Array, loc: float) -> tuple[Array, Array]:
         # |y + t - loc| - |y - loc| = side t + jump: the jump is there only when loc lies in between.
@@ -141,69 +194,66 @@ def _laplace_change(p: Any, q: Any) -> Callable[[Array, Array], Array]:
     return change
 
 
-def _centre(law: Any) -> tuple[float, float]:
-    """Where a Gaussian or Laplace law peaks, and its scale."""
-    if law.name == "laplace":
-        return _first(law.loc), _first(law.scale)
-    return _first(law.mean), float(law.deviation[0, 0])
-
-
-def _half_line(p: Any, q: Any, ratio: Function, low: Array, high: Array, width: Array) -> Sheet:
+def half_line(p: Rising, q: Rising, ratio: Function, lower: Array, upper: Array) -> Stretch:
     """x = e^y, in which log p is shape y - rate e^y and a constant."""
-    (shape_p, rate_p), (shape_q, rate_q) = ([_first(getattr(f, key, 1.0)) for key in ("shape", "rate")] for f in (p, q))
 
     def linear(shape: float, rate: float) -> Function:
         return lambda y: np.asarray(shape * y - rate * np.exp(np.minimum(y, MOST)))
 
-    return Sheet(
-        linear(shape_p, rate_p), lambda y: ratio(np.exp(np.clip(y, LEAST, MOST))), low, high, width,
-        math.log(shape_p) - math.log(rate_p), 1.0, moving=linear(shape_q - shape_p, rate_q - rate_p),
+    return Stretch(
+        linear(*p), lambda y: ratio(np.exp(np.clip(y, LEAST, MOST))), *logs(lower, upper),
+        math.log(p.shape) - math.log(p.rate), 1.0, moving=linear(q.shape - p.shape, q.rate - p.rate),
     )  # fmt: skip
 
 
-def _side(
-    p: Any, q: Any, log_p: Function, ratio: Function, sign: float, low: Array, high: Array, width: Array
-) -> Sheet:
-    """x = sign e^y, for pairs with a generalised Gaussian law."""
-    kinks: list[float] = []
-    for law in (p, q):
-        if law.name == "laplace" and sign * _centre(law)[0] > 0:
-            kinks.append(math.log(sign * _centre(law)[0]))
-    if p.name == "generalized_gaussian":
-        scale, shape = _first(p.scale), _first(p.shape)
-        peak = math.log(scale) - math.log(shape) / shape  # where |x| times the density is largest
-    else:
-        centre, scale = _centre(p)
-        centre *= sign
-        if p.name == "laplace":
-            peak = math.log(max(centre, scale))
-        else:  # x^2 - centre x = scale^2, by the root that does not cancel
-            root = 0.5 * math.hypot(centre, 2.0 * scale)
-            above = math.log(0.5 * abs(centre) + root)
-            peak = above if centre >= 0 else 2.0 * math.log(scale) - above
-    steepest = max([1.0, *(_first(law.shape) for law in (p, q) if law.name == "generalized_gaussian")])
+def power_sides(p: Any, q: Any, located_p: Any, located_q: Any, lower: Array, upper: Array) -> list[Stretch]:
+    """Exponential power laws, one of them with a corner at 0: x = e^y and x = -e^y."""
+    log_p, ratio = on_points(p, q)
+    laws = located_p(p), located_q(q)
+    sides = [(1.0, lower, upper), (-1.0, -upper, -lower)]
+    return [_side(*laws, log_p, ratio, sign, logs(low, high)) for sign, low, high in sides]
+
+
+def _side(p: Any, q: Any, log_p: Function, ratio: Function, sign: float, ends: Ends) -> Stretch:
+    """x = sign e^y."""
+    centre, scale, shape = (first(v) for v in p)
+    # A Laplace law bends at its location, which 0 already divides.
+    bends = [sign * first(law.loc) for law in (p, q) if first(law.shape) == 1.0]
+    kinks = tuple(math.log(bend) for bend in bends if bend > 0)
+    at_zero = [first(law.loc) == 0.0 for law in (p, q)]
+    steepest = max([1.0, *(first(law.shape) for law, zero in zip((p, q), at_zero, strict=True) if zero)])
 
     def signed(y: Array) -> Array:
         return np.asarray(sign * np.exp(np.clip(y, LEAST, MOST)))
 
     def density(y: Array) -> Array:
-        if p.name != "generalized_gaussian":
+        if not at_zero[0]:
             return log_p(signed(y)) + y
         with np.errstate(over="ignore"):
             return np.asarray(y - np.exp(shape * (y - math.log(scale))))
 
-    return Sheet(
-        density, lambda y: ratio(signed(y)), low, high, width, peak, 1.0 / steepest, tuple(kinks), False,
-        _power_gap(p, q) if p.name == q.name else None,
+    return Stretch(
+        density, lambda y: ratio(signed(y)), *ends, _side_peak(sign * centre, scale, shape), 1.0 / steepest, kinks,
+        False, _power_gap(p, q) if all(at_zero) else None,
     )  # fmt: skip
+
+
+def _side_peak(centre: float, scale: float, shape: float) -> float:
+    """log of the |x| where |x| times the density is largest; off 0 the shape is 1 or 2."""
+    if centre == 0.0:
+        return math.log(scale) - math.log(shape) / shape
+    if shape == 1.0:
+        return math.log(max(centre, scale))
+    std = scale / math.sqrt(2.0)
+    root = 0.5 * math.hypot(centre, 2.0 * std)  # x^2 - centre x = std^2, by the root that does not cancel
+    above = math.log(0.5 * abs(centre) + root)
+    return above if centre >= 0 else 2.0 * math.log(std) - above
 
 
 def _power_gap(p: Any, q: Any) -> Function:
     """|x/scale_p|^shape_p - |x/scale_q|^shape_q at |x| = e^y: all of log q/p that depends on x."""
-    from hidiv.emissions.numerics.scales import spread
-
-    scale_p, scale_q, shape_p, shape_q = (_first(v) for v in (p.scale, q.scale, p.shape, q.shape))
-    scales = spread(np.asarray(scale_p), np.asarray(scale_q)).log
+    scale_p, scale_q, shape_p, shape_q = (first(v) for v in (p.scale, q.scale, p.shape, q.shape))
+    scales = compare_scales(np.asarray(scale_p), np.asarray(scale_q)).log
 
     def each(y: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -215,9 +265,9 @@ def _power_gap(p: Any, q: Any) -> Function:
     return each
 
 
-def _turns(
+def turns(
     log_p: Function, ratio: Function, mean: float, concentration: float, lower: Array, upper: Array
-) -> list[Sheet]:
+) -> list[Stretch]:
     """Angles within pi of p's mean direction, turn by turn."""
     free = np.isinf(lower) & np.isinf(upper)
     start = np.where(free, mean - math.pi, lower)
@@ -232,30 +282,35 @@ def _turns(
     unit = 1.0 / max(1.0, math.sqrt(concentration))
     first = np.full_like(low, mean - math.pi)
     return [
-        Sheet(log_p, ratio, low, split, np.where(whole, width, split - low), mean, unit),
-        Sheet(log_p, ratio, first, rest, np.maximum(rest - first, 0.0), mean, unit),
+        Stretch(log_p, ratio, low, split, np.where(whole, width, split - low), mean, unit),
+        Stretch(log_p, ratio, first, rest, np.maximum(rest - first, 0.0), mean, unit),
     ]
 
 
-def _odds(p: Any, q: Any, ratio: Function, lower: Array, upper: Array) -> Sheet:
-    """x = 1/(1 + e^-y), in which log p is a log x + b log(1-x) and a constant."""
-    (a_p, b_p), (a_q, b_q) = ((_first(f.a), _first(f.b)) for f in (p, q))
-    # Above 1/2 the laws of 1 - x are read: 1 - x has more digits there.
-    _, back = _on_points(type(p)(p.b, p.a), type(q)(q.b, q.a))
+def odds(p: Exponents, q: Exponents, ratio: Function, mirrored: Function, lower: Array, upper: Array) -> Stretch:
+    """x = 1/(1 + e^-y), in which log p is a log x + b log(1-x) and a constant.
+
+    `mirrored` is log q/p of 1 - x, which has more digits above 1/2.
+    """
 
     def linear(a: float, b: float) -> Function:
         return lambda y: np.asarray(-a * np.logaddexp(0.0, -y) - b * np.logaddexp(0.0, y))
 
     def both(y: Array) -> Array:
         x = np.exp(-np.logaddexp(0.0, np.minimum(np.abs(y), -LEAST)))
-        return np.where(y <= 0, ratio(x), back(x))
+        return np.where(y <= 0, ratio(x), mirrored(x))
 
+    return Stretch(
+        linear(*p), both, *log_odds(lower, upper), math.log(p.a) - math.log(p.b), 1.0,
+        moving=linear(q.a - p.a, q.b - p.b),
+    )  # fmt: skip
+
+
+def log_odds(lower: Array, upper: Array) -> Ends:
+    """log x/(1-x) of the part in [0, 1], and its length, which short intervals keep from upper - lower."""
     low, high = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         y_low, y_high = np.log(low) - np.log1p(-low), np.log(high) - np.log1p(-high)
         short = (low > 0) & (high < 1) & (high - low < 0.5 * np.minimum(low, 1.0 - high))
         width = np.where(short, np.log1p((high - low) / low) + np.log1p((high - low) / (1.0 - high)), y_high - y_low)
-    return Sheet(
-        linear(a_p, b_p), both, y_low, y_high, width, math.log(a_p) - math.log(b_p), 1.0,
-        moving=linear(a_q - a_p, b_q - b_p),
-    )  # fmt: skip
+    return y_low, y_high, width

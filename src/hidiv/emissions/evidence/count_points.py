@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.emissions.evidence.intervals import DEEP, Points
+from hidiv.emissions.evidence.points import DEEP, IntervalPoints
 from hidiv.emissions.numerics.quadrature import FARTHEST, count_rule
 from hidiv.emissions.registry import pair
 from hidiv.types import Array
@@ -15,8 +15,8 @@ from hidiv.types import Array
 EVERY = 32  # counts next to the peak that are taken one by one
 
 
-def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) -> Points:
-    """Points of p on [lower, upper] (U,), laws of one state and one column; log_mass (U,) is p's."""
+def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) -> IntervalPoints:
+    """IntervalPoints of p on [lower, upper] (U,), laws of one state and one column; log_mass (U,) is p's."""
     how = pair(p, q)
 
     def log_p(k: Array) -> Array:
@@ -29,7 +29,7 @@ def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
 
     least, most = support(p)
     low, high = np.maximum(np.ceil(lower), least), np.minimum(np.floor(upper), most)
-    start = np.clip(most_probable(p), low, high)
+    start = np.clip(p.modes()[0, 0], low, high)
     left = np.minimum(start - low, fall(log_p, start, -1.0))
     right = np.minimum(high - start, fall(log_p, start, 1.0))
     offsets, sizes = _padded([_both_sides(int(a), int(b)) for a, b in zip(left, right, strict=True)])
@@ -39,7 +39,7 @@ def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
     with np.errstate(divide="ignore", invalid="ignore"):
         log_weight = np.where(sizes > 0, log_p(at) - log_p(start[:, None]) + np.log(sizes), -np.inf)
         step = np.where(log_weight > -np.inf, ratio(at) - base, 0.0)
-    return Points(log_weight, base[:, 0], step, _beyond(q, lower, upper, low, high, log_mass))
+    return IntervalPoints(log_weight, base[:, 0], step, _beyond(q, lower, upper, low, high, log_mass))
 
 
 def _beyond(q: Any, lower: Array, upper: Array, low: Array, high: Array, log_mass: Array) -> Array:
@@ -55,27 +55,12 @@ def _beyond(q: Any, lower: Array, upper: Array, low: Array, high: Array, log_mas
 
 
 def support(p: Any) -> tuple[float, float]:
-    """First and last count of positive probability."""
-    at = {key: float(np.ravel(value)[0]) for key, value in p.parameters().items()}
-    if p.name == "poisson":
-        return 0.0, (np.inf if at["rate"] > 0 else 0.0)
-    if p.name in ("geometric", "negative_binomial"):
-        return 0.0, (np.inf if at["prob"] < 1 else 0.0)
-    trials, prob = at.get("trials", 1.0), at["probs" if p.name == "bernoulli" else "prob"]
-    return (trials if prob == 1 else 0.0), (trials if prob > 0 else 0.0)
-
-
-def most_probable(p: Any) -> float:
-    """A most probable count."""
-    at = {key: float(np.ravel(value)[0]) for key, value in p.parameters().items()}
-    if p.name == "poisson":
-        return float(np.floor(at["rate"]))
-    if p.name == "geometric":
-        return 0.0
-    if p.name == "negative_binomial":
-        return float(np.floor(max(at["size"] - 1.0, 0.0) * (1.0 - at["prob"]) / at["prob"]))
-    trials, prob = at.get("trials", 1.0), at["probs" if p.name == "bernoulli" else "prob"]
-    return min(float(np.floor((trials + 1.0) * prob)), trials)
+    """First and last count of positive probability; between them there is no gap."""
+    mode = float(p.modes()[0, 0])
+    before, after = (np.array([[-np.inf, mode + 1.0]]), np.array([[mode - 1.0, np.inf]]))
+    with np.errstate(all="ignore"):
+        below, above = p.log_mass(before.T, after.T)[:, 0, 0] > -np.inf
+    return (0.0 if below else mode), (float(p.space.most) if above else mode)
 
 
 def fall(log_p: Any, start: Array, sign: float) -> Array:
@@ -92,7 +77,7 @@ def fall(log_p: Any, start: Array, sign: float) -> Array:
 
 @cache
 def _side(n: int) -> tuple[Array, Array]:
-    """Points and weights for the sum over 1..n: one by one, then half octaves by a rule of 16 points."""
+    """IntervalPoints and weights for the sum over 1..n: one by one, then half octaves by a rule of 16 points."""
     offsets, sizes = [np.arange(1.0, min(n, EVERY) + 1.0)], [np.ones(min(n, EVERY))]
     first, block = EVERY + 1, EVERY // 2
     while first <= n:

@@ -1,7 +1,7 @@
 """Two laws known to lie in an interval: the ratio of its two masses, and the KL of the laws given it.
 
-Everything is a mean under p given the interval: points and weights come from sheets (continuous) or counts, and log q/p
-is taken less its value at the peak, so that short intervals and far tails keep their digits.
+Everything is a mean under p given the interval: points and weights come from stretches of a continuous law or from
+counts, and log q/p is taken less its value at the peak, so that short intervals and far tails keep their digits.
 """
 
 from __future__ import annotations
@@ -13,35 +13,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.emissions.evidence.coordinates import Function, Sheet, sheets
+from hidiv.emissions.evidence.coordinates import Function, Stretch, stretches
+from hidiv.emissions.evidence.count_points import count_points
+from hidiv.emissions.evidence.points import DEEP, IntervalPoints
 from hidiv.emissions.numerics.quadrature import unit_rule
+from hidiv.emissions.sample_space import Kind
 from hidiv.recursions.terms import phi
 from hidiv.types import Array
 
 PANELS, NODES, GRADING = 8, 16, 3  # points of a stretch: panels in the cube root of the distance from the peak
-DEEP = 64.0  # e^-64 of the peak: p is cut there
 NEAR = 1e-3  # below this a KL is a sum of second-order terms, above it a difference keeps its digits
 MOST = -0.1  # of a log-mass: the complement is compared instead
 AGREE = 1e-13  # of the log-masses: q's mass as the points see it, and as it is
 BLOCK = 256  # intervals at a time: their points stay in the cache
 DEGREE = 15  # of local polynomials
-COUNTS = frozenset({"bernoulli", "poisson", "geometric", "binomial", "negative_binomial"})
 
 
-class Given(NamedTuple):
+class InInterval(NamedTuple):
     """log(mass under q / mass under p) and KL of the laws given the interval: (U,) by interval."""
 
     ratio: Array
     kl: Array
-
-
-class Points(NamedTuple):
-    """p given the interval as weighted points; log q/p is base + step."""
-
-    log_weight: Array  # (U, m) log of p over its peak, times the rule's weight; -inf where there is no point
-    base: Array  # (U,) log q/p at the peak
-    step: Array  # (U, m)
-    log_outside: Array | float = -np.inf  # (U,) log of q's mass in the interval beyond p's support, over p's mass
 
 
 def compare(p: Any, q: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
@@ -59,7 +51,7 @@ def compare(p: Any, q: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
     return ratio, kl
 
 
-def one_state(p: Any, q: Any, lower: Array, upper: Array) -> Given:
+def one_state(p: Any, q: Any, lower: Array, upper: Array) -> InInterval:
     """The same for one law on either side: (U,) each."""
     lower, upper = lower.astype(np.float64), upper.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -70,33 +62,31 @@ def one_state(p: Any, q: Any, lower: Array, upper: Array) -> Given:
     both = np.flatnonzero(has_p & has_q)
     if both.size:
         low, high = lower[both], upper[both]
-        if p.name in COUNTS:
-            from hidiv.emissions.evidence.count_points import count_points
-
+        if p.space.is_counts:
             points = count_points(p, q, low, high, log_p[both])
         else:
-            points = stretch_points(sheets(p, q, low, high))
-        found = means(points, log_p[both], log_q[both])
+            points = stretch_points(stretches(p, q, low, high))
+        given = means(points, log_p[both], log_q[both])
         # Most of the mass inside: what is left out tells the two apart better.
         most = np.minimum(log_p, log_q)[both] > MOST
         if most.any():
-            found.ratio[most] = _by_the_rest(p, q, low[most], high[most], log_p[both][most])
-        ratio[both], kl[both] = found
-    return Given(ratio, kl)
+            given.ratio[most] = _by_the_rest(p, q, low[most], high[most], log_p[both][most])
+        ratio[both], kl[both] = given
+    return InInterval(ratio, kl)
 
 
 def _by_the_rest(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) -> Array:
     """log mass_q/mass_p from the complement: log1p(-(q - p)(rest) / p(interval))."""
     none = np.full_like(lower, np.inf)
-    if p.name == "von_mises":
+    if p.space.kind is Kind.ANGLE:
         rest = [(upper, lower + 2.0 * np.pi)]
-    elif p.name in COUNTS:
+    elif p.space.is_counts:
         rest = [(-none, np.ceil(lower) - 1.0), (np.floor(upper) + 1.0, none)]
     else:
         rest = [(-none, lower), (upper, none)]
     gained = np.zeros_like(lower)
     for low, high in rest:
-        open_ = np.flatnonzero(high > low if p.name not in COUNTS else high >= np.maximum(low, 0.0))
+        open_ = np.flatnonzero(high > low if not p.space.is_counts else high >= np.maximum(low, 0.0))
         if open_.size:
             low, high = low[open_], high[open_]
             with np.errstate(all="ignore"):
@@ -106,7 +96,7 @@ def _by_the_rest(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
     return np.asarray(np.log1p(-gained / np.exp(log_mass)))
 
 
-def means(points: Points, log_p: Array, log_q: Array) -> Given:
+def means(points: IntervalPoints, log_p: Array, log_q: Array) -> InInterval:
     """Ratio and KL from the points and both log-masses.
 
     KL = log E e^d - E d with d = log q/p, as E phi(d - log E e^d) when small. Where the points miss some of q's mass
@@ -132,15 +122,15 @@ def means(points: Points, log_p: Array, log_q: Array) -> Given:
         agree = np.abs(by_points - by_mass) <= AGREE * (1.0 + np.abs(log_p) + np.abs(log_q))
         ratio = np.where((near | agree) & ~lost, by_points, by_mass)
         kl = np.where(near | agree, gap, by_mass - points.base - mean)
-    return Given(ratio, np.where(lost, np.inf, kl))
+    return InInterval(ratio, np.where(lost, np.inf, kl))
 
 
-# Points of continuous laws.
+# IntervalPoints of continuous laws.
 
 
-def stretch_points(parts: list[Sheet]) -> Points:
-    """The points of every sheet side by side."""
-    each = [_sheet_points(part) for part in parts]
+def stretch_points(parts: list[Stretch]) -> IntervalPoints:
+    """The points of every stretch side by side."""
+    each = [_points_of(part) for part in parts]
     if len(each) == 1:
         return each[0].points
     peaks = np.stack([np.where(np.isinf(part.points.log_weight).all(axis=1), -np.inf, part.top) for part in each])
@@ -152,42 +142,44 @@ def stretch_points(parts: list[Sheet]) -> Points:
         with np.errstate(invalid="ignore"):
             weights.append(part.points.log_weight + (peak - peaks.max(axis=0))[:, None])
             steps.append(np.where(weights[-1] > -np.inf, part.points.step + (part.anchor - anchor)[:, None], 0.0))
-    return Points(np.hstack(weights), base, np.hstack(steps))
+    return IntervalPoints(np.hstack(weights), base, np.hstack(steps))
 
 
 class _Part(NamedTuple):
-    """Points of one sheet; (U,) log p at their peak, and log q/p there less the constant all sheets share."""
+    """Points of one stretch; (U,) log p at their peak, and log q/p there less the constant all stretches share."""
 
-    points: Points
+    points: IntervalPoints
     top: Array
     anchor: Array
 
 
-def _sheet_points(sheet: Sheet) -> _Part:
-    some = sheet.width > 0
-    low, high, width = (np.where(some, v, 0.0) for v in (sheet.low, sheet.high, sheet.width))
-    start = np.clip(sheet.peak, low, high)
+def _points_of(stretch: Stretch) -> _Part:
+    some = stretch.width > 0
+    low, high, width = (np.where(some, v, 0.0) for v in (stretch.low, stretch.high, stretch.width))
+    start = np.clip(stretch.peak, low, high)
     with np.errstate(invalid="ignore"):
-        left = np.where(sheet.peak <= low, 0.0, np.where(sheet.peak >= high, width, sheet.peak - low))
-        right = np.where(sheet.peak >= high, 0.0, np.where(sheet.peak <= low, width, high - sheet.peak))
-    left = np.where(some, np.minimum(left, _reach(sheet, start, -1.0)), 0.0)
-    right = np.where(some, np.minimum(right, _reach(sheet, start, 1.0)), 0.0)
-    offset, size = _offsets(sheet, start, left, right)
+        left = np.where(stretch.peak <= low, 0.0, np.where(stretch.peak >= high, width, stretch.peak - low))
+        right = np.where(stretch.peak >= high, 0.0, np.where(stretch.peak <= low, width, high - stretch.peak))
+    left = np.where(some, np.minimum(left, _reach(stretch, start, -1.0)), 0.0)
+    right = np.where(some, np.minimum(right, _reach(stretch, start, 1.0)), 0.0)
+    offset, size = _offsets(stretch, start, left, right)
     at = start[:, None] + offset
-    moving = sheet.ratio if sheet.moving is None else sheet.moving
-    top, anchor = sheet.log_p(start[:, None]), moving(start[:, None])
-    base = anchor if sheet.moving is None else sheet.ratio(start[:, None])
-    fall = sheet.log_p(at) - top
-    step = moving(at) - anchor if sheet.change is None else sheet.change(start[:, None], offset)
-    radius = _radius(sheet, start)
+    moving = stretch.ratio if stretch.moving is None else stretch.moving
+    top, anchor = stretch.log_p(start[:, None]), moving(start[:, None])
+    base = anchor if stretch.moving is None else stretch.ratio(start[:, None])
+    fall = stretch.log_p(at) - top
+    step = moving(at) - anchor if stretch.change is None else stretch.change(start[:, None], offset)
+    radius = _radius(stretch, start)
     short = np.flatnonzero(np.maximum(left, right) <= 0.25 * radius)
     if short.size:
         y, s, t = start[short, None], radius[short, None], offset[short] / radius[short, None]
-        fall[short] = local_change(_among(sheet.log_p, short, len(start)), y, s, t)
-        if sheet.change is None:
+        fall[short] = local_change(_among(stretch.log_p, short, len(start)), y, s, t)
+        if stretch.change is None:
             step[short] = local_change(_among(moving, short, len(start)), y, s, t)
     with np.errstate(divide="ignore"):
-        points = Points(np.where(size > 0, fall + np.log(size), -np.inf), base[:, 0], np.where(size > 0, step, 0.0))
+        points = IntervalPoints(
+            np.where(size > 0, fall + np.log(size), -np.inf), base[:, 0], np.where(size > 0, step, 0.0)
+        )
     return _Part(points, top[:, 0], anchor[:, 0])
 
 
@@ -203,40 +195,40 @@ def _among(f: Function, rows: NDArray[np.int64], n: int) -> Function:
     return each
 
 
-def _reach(sheet: Sheet, start: Array, sign: float) -> Array:
+def _reach(stretch: Stretch, start: Array, sign: float) -> Array:
     """(U,): how far from the start p has fallen by e^-DEEP, to an eighth of an octave; more for longer tails of q."""
-    moving = sheet.ratio if sheet.moving is None else sheet.moving
+    moving = stretch.ratio if stretch.moving is None else stretch.moving
 
     def at(octave: Array) -> tuple[Array, Array]:
-        y = (start + sign * sheet.unit * np.exp2(octave))[:, None]
-        log_p = sheet.log_p(y)[:, 0]
+        y = (start + sign * stretch.unit * np.exp2(octave))[:, None]
+        log_p = stretch.log_p(y)[:, 0]
         return log_p, log_p + moving(y)[:, 0]
 
     top, top_q = at(np.full(start.shape, -np.inf))
     low, high = np.full(start.shape, -70.0), np.full(start.shape, 30.0)
     for _ in range(10):
         middle = 0.5 * (low + high)
-        fallen = ~(top - sheet.log_p((start + sign * sheet.unit * np.exp2(middle))[:, None])[:, 0] < DEEP)
+        fallen = ~(top - stretch.log_p((start + sign * stretch.unit * np.exp2(middle))[:, None])[:, 0] < DEEP)
         low, high = np.where(fallen, low, middle), np.where(fallen, middle, high)
     for _ in range(4):
         high = np.where(top_q - at(high)[1] < 0.5 * DEEP, high + 0.5, high)
-    return np.asarray(sheet.unit * np.exp2(high))
+    return np.asarray(stretch.unit * np.exp2(high))
 
 
 @cache
 def _graded_rule() -> tuple[Array, Array]:
-    """Points and weights on [0, 1], crowded towards 0."""
+    """IntervalPoints and weights on [0, 1], crowded towards 0."""
     nodes, weights = unit_rule(NODES)
     u = ((np.arange(PANELS)[:, None] + nodes) / PANELS).ravel()
     return u**GRADING, np.tile(weights / PANELS, PANELS) * GRADING * u ** (GRADING - 1)
 
 
-def _offsets(sheet: Sheet, start: Array, left: Array, right: Array) -> tuple[Array, Array]:
+def _offsets(stretch: Stretch, start: Array, left: Array, right: Array) -> tuple[Array, Array]:
     """(U, m) twice: distances of the points from the start, and their weights; kinks end a stretch."""
     s, w = _graded_rule()
     offsets, sizes = [], []
     for sign, far in ((-1.0, left), (1.0, right)):
-        cuts = [np.clip(sign * (kink - start), 0.0, far) for kink in sheet.kinks]
+        cuts = [np.clip(sign * (kink - start), 0.0, far) for kink in stretch.kinks]
         ends = np.sort(np.stack([np.zeros_like(far), *cuts, far]), axis=0)
         for near, next_ in pairwise(ends):
             if (next_ > near).any():
@@ -245,11 +237,11 @@ def _offsets(sheet: Sheet, start: Array, left: Array, right: Array) -> tuple[Arr
     return (np.hstack(offsets), np.hstack(sizes)) if offsets else (np.zeros((start.size, 1)), np.zeros((start.size, 1)))
 
 
-def _radius(sheet: Sheet, start: Array) -> Array:
+def _radius(stretch: Stretch, start: Array) -> Array:
     """(U,): how far about the start local polynomials hold."""
-    far = np.abs(start - sheet.peak)
-    radius = np.maximum(sheet.unit, far) if sheet.polynomial else np.full_like(far, 0.5 * min(1.0, sheet.unit))
-    for kink in sheet.kinks:
+    far = np.abs(start - stretch.peak)
+    radius = np.maximum(stretch.unit, far) if stretch.polynomial else np.full_like(far, 0.5 * min(1.0, stretch.unit))
+    for kink in stretch.kinks:
         radius = np.minimum(radius, 0.99 * np.abs(start - kink))
     return np.asarray(radius)
 

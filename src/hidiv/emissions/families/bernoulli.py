@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.families.categorical import Categorical
-from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
+from hidiv.emissions.family import Family, add_columns, check_whole
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.bits import Bits
-from hidiv.emissions.parameters import proportions, wide
+from hidiv.emissions.parameters import outer_rows, proportions, wide
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.sample_space import BIT, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.terms import renyi_of
@@ -29,6 +31,7 @@ class Bernoulli(Family):
     """
 
     name: ClassVar[str] = "bernoulli"
+    start: ClassVar[dict[str, float]] = {"probs": 0.5}
     probs: Array  # (K,) or (K, F)
 
     def __init__(self, probs: ArrayLike) -> None:
@@ -36,6 +39,19 @@ class Bernoulli(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"probs": self.probs}
+
+    @property
+    def space(self) -> SampleSpace:
+        return BIT
+
+    def symbol_table(self) -> Array:
+        return outer_rows([np.stack([1.0 - ones, ones], axis=1) for ones in wide(self.probs).T])
+
+    def modes(self) -> Array:
+        return np.asarray(wide(self.probs) >= 0.5, dtype=np.float64)
+
+    def last_counts(self) -> Array:
+        return np.ones_like(wide(self.probs))
 
     def check(self, x: Array) -> None:
         check_whole(x, self.name, 1)
@@ -62,7 +78,9 @@ class Bernoulli(Family):
 
     def statistics(self) -> Statistics:
         both = bits.bits(wide(self.probs))
-        return Statistics((self.name, self.n_features), np.hstack(both), np.hstack(bits.log_bits(both)))
+        return Statistics(
+            (self.name, self.n_features), np.hstack(both), np.hstack(bits.log_bits(both)), are_probabilities=True
+        )
 
 
 def bits_of(family: Bernoulli | Categorical) -> Bits:

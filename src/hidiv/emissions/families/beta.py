@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, Statistics, add_columns, check_between, check_density
+from hidiv.emissions.family import Family, add_columns, check_between, check_density
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between, second_order
 from hidiv.emissions.numerics.stirling import change, curvature, curvature_drop, remainder, slope
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.sample_space import UNIT, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
@@ -28,6 +30,7 @@ class Beta(Family):
     """
 
     name: ClassVar[str] = "beta"
+    start: ClassVar[dict[str, float]] = {"a": 1.0, "b": 1.0}
     a: Array  # (K,) or (K, F)
     b: Array  # the same
 
@@ -38,6 +41,10 @@ class Beta(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"a": self.a, "b": self.b}
+
+    @property
+    def space(self) -> SampleSpace:
+        return UNIT
 
     def check(self, x: Array) -> None:
         check_between(x, self.name, 0.0, 1.0)
@@ -174,4 +181,12 @@ def log_ratio(p: Beta, q: Beta, x: Array) -> Array:
     return add_columns(terms, x)
 
 
-register(Beta, Beta, Pair(kl, renyi, log_ratio, no_gaps))
+def stretches(p: Beta, q: Beta, lower: Array, upper: Array) -> list[Any]:
+    from hidiv.emissions.evidence.coordinates import Exponents, first, odds, on_points
+
+    exponents = [Exponents(first(law.a), first(law.b)) for law in (p, q)]
+    ratio, mirrored = on_points(p, q)[1], on_points(Beta(p.b, p.a), Beta(q.b, q.a))[1]
+    return [odds(exponents[0], exponents[1], ratio, mirrored, lower, upper)]
+
+
+register(Beta, Beta, Pair(kl, renyi, log_ratio, no_gaps, stretches))

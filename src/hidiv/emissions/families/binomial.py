@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.bernoulli import Bernoulli, bits_renyi
-from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
+from hidiv.emissions.family import Family, add_columns, check_whole
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.binomial_trials import kl_trials, log_pmf, ratio_trials, renyi_trials
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import counts, proportions, same_shape, wide
 from hidiv.emissions.registry import Pair, converted, register
+from hidiv.emissions.sample_space import SampleSpace, counts_up_to
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
@@ -31,6 +33,8 @@ class Binomial(Family):
     """
 
     name: ClassVar[str] = "binomial"
+    needs: ClassVar[str] = "its trials"
+    template: ClassVar[str] = "hd.Binomial([10], [0.5])"
     trials: Array  # (K,) or (K, F), whole numbers
     prob: Array  # the same shape
 
@@ -41,6 +45,17 @@ class Binomial(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"trials": self.trials, "prob": self.prob}
+
+    @property
+    def space(self) -> SampleSpace:
+        return counts_up_to(float(self.trials.max()))
+
+    def modes(self) -> Array:
+        trials = wide(self.trials)
+        return np.minimum(np.floor((trials + 1.0) * wide(self.prob)), trials)
+
+    def last_counts(self) -> Array:
+        return wide(self.trials)
 
     def check(self, x: Array) -> None:
         check_whole(x, self.name, float(self.trials.max()))

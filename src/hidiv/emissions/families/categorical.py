@@ -8,11 +8,14 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.family import Family, Statistics, check_whole
+from hidiv.emissions.family import Family, check_whole
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.sample_space import SampleSpace
+from hidiv.emissions.sample_space import symbols as symbol_space
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted
-from hidiv.errors import IncompatibleModels, counted, refuse
+from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.recursions.terms import log_ratio, row_divergence, row_renyi
 from hidiv.types import Array, IntArray
 
@@ -48,6 +51,20 @@ class Categorical(Family):
     def parameters(self) -> dict[str, Array]:
         return {"probs": self.probs}
 
+    @property
+    def space(self) -> SampleSpace:
+        return symbol_space(self.n_symbols)
+
+    def symbol_table(self) -> Array:
+        return self.probs
+
+    @classmethod
+    def begin(cls, n_states: int, x: Array | None, n_symbols: int) -> Self:
+        if not n_symbols:
+            rule = f"{cls.name} cannot be fitted to evidence without symbols"
+            refuse(InvalidModel, "emission", rule, remedy="use silent")
+        return cls(np.full((n_states, n_symbols), 1.0 / n_symbols))
+
     def check(self, x: Array) -> None:
         check_whole(x, self.name, self.n_symbols - 1)
 
@@ -70,18 +87,18 @@ class Categorical(Family):
         # Searching the cumulative rows for a uniform; the last positive symbol takes what rounding leaves over.
         cumulative = np.cumsum(self.probs, axis=1)
         u = rng.random(states.shape[0]) * cumulative[:, -1][states]
-        found = np.zeros(states.shape[0])
+        drawn = np.zeros(states.shape[0])
         if self.n_symbols <= FEW:
             for passed in cumulative.T[:-1]:
-                found += u >= passed[states]
+                drawn += u >= passed[states]
         else:
             for s, row in enumerate(cumulative):
                 mine = np.flatnonzero(states == s)
-                found[mine] = np.searchsorted(row, u[mine], side="right")
-        return found[:, None]
+                drawn[mine] = np.searchsorted(row, u[mine], side="right")
+        return drawn[:, None]
 
     def ranges(self) -> dict[str, str]:
-        return {"probs": "fixed"}  # rows sum to one: `maximise` has its own step, intervals included
+        return {"probs": "rows"}
 
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
         if "probs" in fixed:
@@ -112,7 +129,7 @@ class Categorical(Family):
         return between if known.inside is None else known.inside & between
 
     def statistics(self) -> Statistics:
-        return Statistics((self.name, self.n_symbols), self.probs, self._log_probs())
+        return Statistics((self.name, self.n_symbols), self.probs, self._log_probs(), are_probabilities=True)
 
     def _log_probs(self) -> Array:
         with np.errstate(divide="ignore"):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, Statistics, add_columns, check_between
+from hidiv.emissions.family import Family, add_columns, check_between
 from hidiv.emissions.numerics.deviance import deviance
 from hidiv.emissions.numerics.exponential_family import renyi_between
 from hidiv.emissions.parameters import positive, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.sample_space import POSITIVE, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
@@ -26,6 +28,7 @@ class Exponential(Family):
     """
 
     name: ClassVar[str] = "exponential"
+    start: ClassVar[dict[str, float]] = {"rate": 1.0}
     rate: Array  # (K,) or (K, F)
 
     def __init__(self, rate: ArrayLike) -> None:
@@ -33,6 +36,10 @@ class Exponential(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"rate": self.rate}
+
+    @property
+    def space(self) -> SampleSpace:
+        return POSITIVE
 
     def check(self, x: Array) -> None:
         check_between(x, self.name, 0.0)
@@ -85,4 +92,11 @@ def log_ratio(p: Exponential, q: Exponential, x: Array) -> Array:
     return add_columns((1.0 - a * x[:, None, :]) * relative - kl_rates(a[None], b[None], (b - a)[None]), x)
 
 
-register(Exponential, Exponential, Pair(kl, renyi, log_ratio, no_gaps))
+def stretches(p: Exponential, q: Exponential, lower: Array, upper: Array) -> list[Any]:
+    from hidiv.emissions.evidence.coordinates import Rising, first, half_line, on_points
+
+    laws = [Rising(1.0, first(law.rate)) for law in (p, q)]
+    return [half_line(laws[0], laws[1], on_points(p, q)[1], lower, upper)]
+
+
+register(Exponential, Exponential, Pair(kl, renyi, log_ratio, no_gaps, stretches))

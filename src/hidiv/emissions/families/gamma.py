@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.exponential import Exponential
-from hidiv.emissions.family import Family, Statistics, add_columns, check_between, check_density
+from hidiv.emissions.family import Family, add_columns, check_between, check_density
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between
 from hidiv.emissions.numerics.stirling import bregman, change, remainder, slope
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
 from hidiv.emissions.registry import Pair, converted, no_gaps, register
+from hidiv.emissions.sample_space import POSITIVE, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.recursions.terms import h
 from hidiv.types import Array, IntArray
@@ -32,6 +34,7 @@ class Gamma(Family):
     """
 
     name: ClassVar[str] = "gamma"
+    start: ClassVar[dict[str, float]] = {"shape": 1.0, "rate": 1.0}
     shape: Array  # (K,) or (K, F)
     rate: Array  # the same
 
@@ -42,6 +45,10 @@ class Gamma(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"shape": self.shape, "rate": self.rate}
+
+    @property
+    def space(self) -> SampleSpace:
+        return POSITIVE
 
     def check(self, x: Array) -> None:
         check_between(x, self.name, 0.0)
@@ -91,13 +98,13 @@ class Gamma(Family):
         usable = np.isfinite(gap) & (mean > 0)
         gap, mean = np.where(usable, gap, 1.0), np.where(usable, mean, 1.0)
         start = np.log(wide(self.shape))
-        found = np.exp(
+        shape = np.exp(
             climb(
                 lambda z: -remainder(np.exp(z[0])) - np.exp(z[0]) * gap, start[None], (-HIGH_LOG, HIGH_LOG), rounds=2
             )[0]
         )
         mass = np.where(usable, known.mass, 0.0)
-        return type(self)(kept(found, self.shape, mass), kept(found / mean, self.rate, mass))
+        return type(self)(kept(shape, self.shape, mass), kept(shape / mean, self.rate, mass))
 
     def statistics(self) -> Statistics:
         a, b = wide(self.shape), wide(self.rate)
@@ -155,7 +162,14 @@ def of_exponential(family: Exponential) -> Gamma:
     return Gamma(np.ones_like(family.rate), family.rate)
 
 
-_PAIR = Pair(kl, renyi, log_ratio, no_gaps)
+def stretches(p: Gamma, q: Gamma, lower: Array, upper: Array) -> list[Any]:
+    from hidiv.emissions.evidence.coordinates import Rising, first, half_line, on_points
+
+    laws = [Rising(first(law.shape), first(law.rate)) for law in (p, q)]
+    return [half_line(laws[0], laws[1], on_points(p, q)[1], lower, upper)]
+
+
+_PAIR = Pair(kl, renyi, log_ratio, no_gaps, stretches)
 register(Gamma, Gamma, _PAIR)
 register(Exponential, Gamma, converted(_PAIR, p=of_exponential))
 register(Gamma, Exponential, converted(_PAIR, q=of_exponential))

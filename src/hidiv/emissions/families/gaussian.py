@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, Statistics, add_columns, check_between
-from hidiv.emissions.numerics.scales import Spread, scale_kl, scale_renyi, spread_of
+from hidiv.emissions.family import Family, add_columns, check_between
+from hidiv.emissions.numerics.scales import ScaleRatio, ratio_from_excess, scale_kl, scale_renyi, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
-from hidiv.emissions.weighted import Weighted
+from hidiv.emissions.sample_space import LINE, SampleSpace
+from hidiv.emissions.statistics import Statistics
+from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidModel, refuse
-from hidiv.types import Array, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 SYMMETRY = 1e-8  # of the two standard deviations: what a covariance may differ from its transpose by
 SINGULAR = 1e-14  # of a variance: less left by the columns before is rounding, and marginal laws may have no factor
@@ -30,6 +32,7 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+    start: ClassVar[dict[str, float]] = {"mean": 0.0, "var": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array | None
     var: Array | None
@@ -79,6 +82,23 @@ class Gaussian(Family):
             return super().select(columns)
         return type(self)(self.mean[:, index], cov=self.cov[:, index][:, :, index])
 
+    @property
+    def space(self) -> SampleSpace:
+        return LINE
+
+    @property
+    def density_adds_up(self) -> bool:
+        return self.cov is None
+
+    def heap_coordinates(self, x: Array, fixed: frozenset[str] = frozenset()) -> Array:
+        return log_size(x - self.mean[0]) if "mean" in fixed else x
+
+    def is_narrow(self, least: Array) -> Flags:
+        if self.cov is None:
+            return np.asarray((self.deviation <= 1.001 * least).any(axis=1))
+        across = np.linalg.eigvalsh(self.cov / np.outer(least, least))[:, 0]
+        return np.asarray(across <= 1.001**2)
+
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)
 
@@ -112,7 +132,7 @@ class Gaussian(Family):
         return np.asarray(wide(self.mean)[states] + self.deviation[states] * z)
 
     def ranges(self) -> dict[str, str]:
-        return {"mean": "real", "std": "length", "var": "area", "cov": "fixed"}
+        return {"mean": "real", "std": "length", "var": "area", "cov": "covariance"}
 
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
         from hidiv.emissions.numerics.gaussian_moments import estimate_diagonal, estimate_full
@@ -127,7 +147,8 @@ class Gaussian(Family):
         if self.cov is not None:
             from hidiv.emissions.numerics.covariances import statistics
 
-            return statistics(self.mean, self.cov, cast(Array, self.factor))
+            key = (self.name, "full", self.n_features)
+            return statistics(key, self.mean, self.cov, cast(Array, self.factor))
         mean, var = wide(self.mean), self.variance
         constant = -(0.5 * mean * mean / var + np.log(self.deviation) + HALF_LOG_TWO_PI).sum(axis=1, keepdims=True)
         return Statistics(
@@ -172,7 +193,7 @@ def _factors(cov: Array) -> Array:
 # Pairs without a full covariance: column by column.
 
 
-def compare_variances(p: Gaussian, q: Gaussian) -> Spread:
+def compare_variances(p: Gaussian, q: Gaussian) -> ScaleRatio:
     """(K, F): var_p / var_q. Squared standard deviations carry their rounding along: std and var mix without loss."""
     far = 2.0 * (np.log(p.deviation) - np.log(q.deviation))
     exponent = np.frexp(q.deviation)[1]
@@ -180,7 +201,7 @@ def compare_variances(p: Gaussian, q: Gaussian) -> Spread:
         (high_p, low_p), (high_q, low_q) = _squares(p, exponent), _squares(q, exponent)
         near = np.abs(high_p - high_q) <= 0.5 * high_q
         excess = np.where(near, ((high_p - high_q) + (low_p - low_q)) / high_q, high_p / high_q - 1.0)
-    return spread_of(excess, far)
+    return ratio_from_excess(excess, far)
 
 
 def _squares(family: Gaussian, exponent: IntArray) -> tuple[Array, Array]:
@@ -188,15 +209,6 @@ def _squares(family: Gaussian, exponent: IntArray) -> tuple[Array, Array]:
     if family.std is None:
         return np.ldexp(family.variance, -2 * exponent), np.zeros(exponent.shape)
     return squared(np.ldexp(wide(family.std), -exponent))
-
-
-def squared(s: Array) -> tuple[Array, Array]:
-    """s^2 as a double and its rounding error (Dekker's product)."""
-    square = s * s
-    split = 134217729.0 * s
-    high = split - (split - s)
-    low = s - high
-    return square, ((high * high - square) + 2.0 * high * low) + low * low
 
 
 def kl(p: Gaussian, q: Gaussian) -> Array:
@@ -242,4 +254,27 @@ def log_ratio(p: Gaussian, q: Gaussian, x: Array) -> Array:
     return add_columns(terms, x)
 
 
-register(Gaussian, Gaussian, Pair(kl, renyi, log_ratio, no_gaps))
+# What is known only in part.
+
+
+def stretches(p: Gaussian, q: Gaussian, lower: Array, upper: Array) -> list[Any]:
+    from hidiv.emissions.evidence.coordinates import Normal, first, normal_line
+
+    laws = [Normal(first(law.mean), first(law.deviation)) for law in (p, q)]
+    excess, log = (first(v) for v in compare_variances(p, q))
+    return [normal_line(laws[0], laws[1], excess, log, (lower, upper, upper - lower))]
+
+
+def weight_ratio(p: Gaussian, q: Gaussian, *knowledge: Any) -> Array:
+    from hidiv.emissions.evidence import partly_seen_gaussian
+
+    return partly_seen_gaussian.weight_ratio(p, q, *knowledge)
+
+
+def residual(p: Gaussian, q: Gaussian, *knowledge: Any) -> Array:
+    from hidiv.emissions.evidence import partly_seen_gaussian
+
+    return partly_seen_gaussian.residual(p, q, *knowledge)
+
+
+register(Gaussian, Gaussian, Pair(kl, renyi, log_ratio, no_gaps, stretches, weight_ratio, residual))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +18,9 @@ from hidiv.emissions.numerics.exponential_power import Located, power_pair
 from hidiv.emissions.numerics.tails import gamma_tails, short_interval
 from hidiv.emissions.parameters import positive, same_shape, wide
 from hidiv.emissions.registry import register
-from hidiv.emissions.weighted import Weighted, kept
-from hidiv.types import Array, IntArray
+from hidiv.emissions.sample_space import LINE, SampleSpace
+from hidiv.emissions.weighted import Weighted, kept, log_size
+from hidiv.types import Array, Flags, IntArray
 
 SHAPES = (-3.0, 4.0)  # logs of the shapes that fitting may reach
 
@@ -36,6 +38,7 @@ class GeneralizedGaussian(Family):
     """
 
     name: ClassVar[str] = "generalized_gaussian"
+    start: ClassVar[dict[str, float]] = {"scale": 1.0, "shape": 1.0}
     scale: Array  # (K,) or (K, F)
     shape: Array
 
@@ -46,6 +49,19 @@ class GeneralizedGaussian(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"scale": self.scale, "shape": self.shape}
+
+    @property
+    def space(self) -> SampleSpace:
+        return LINE
+
+    def heap_coordinates(self, x: Array, fixed: frozenset[str] = frozenset()) -> Array:
+        return log_size(x)
+
+    def is_narrow(self, least: Array) -> Flags:
+        return np.asarray((wide(self.scale) <= 1.001 * least).any(axis=1))
+
+    def kinks(self) -> Array:
+        return np.zeros((self.n_states, 1))
 
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)
@@ -130,8 +146,19 @@ def located_generalized(family: GeneralizedGaussian) -> Located:
     return Located(np.zeros_like(wide(family.scale)), wide(family.scale), wide(family.shape))
 
 
-register(GeneralizedGaussian, GeneralizedGaussian, power_pair(located_generalized, located_generalized))
-register(GeneralizedGaussian, Laplace, power_pair(located_generalized, located))
-register(Laplace, GeneralizedGaussian, power_pair(located, located_generalized))
-register(GeneralizedGaussian, Gaussian, power_pair(located_generalized, located_gaussian))
-register(Gaussian, GeneralizedGaussian, power_pair(located_gaussian, located_generalized))
+def on_sides(p: Callable[[Any], Located], q: Callable[[Any], Located]) -> Callable[..., list[Any]]:
+    """The coordinates of two laws, one of them with a corner at 0."""
+
+    def stretches(a: Any, b: Any, lower: Array, upper: Array) -> list[Any]:
+        from hidiv.emissions.evidence.coordinates import power_sides
+
+        return power_sides(a, b, p, q, lower, upper)
+
+    return stretches
+
+
+register(GeneralizedGaussian, GeneralizedGaussian, power_pair(located_generalized, located_generalized, on_sides))
+register(GeneralizedGaussian, Laplace, power_pair(located_generalized, located, on_sides))
+register(Laplace, GeneralizedGaussian, power_pair(located, located_generalized, on_sides))
+register(GeneralizedGaussian, Gaussian, power_pair(located_generalized, located_gaussian, on_sides))
+register(Gaussian, GeneralizedGaussian, power_pair(located_gaussian, located_generalized, on_sides))

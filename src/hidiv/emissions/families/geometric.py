@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.poisson import counts_above
-from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
+from hidiv.emissions.family import Family, add_columns, check_whole
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import proportions, require, wide
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.sample_space import COUNTS, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
@@ -30,6 +32,7 @@ class Geometric(Family):
     """
 
     name: ClassVar[str] = "geometric"
+    start: ClassVar[dict[str, float]] = {"prob": 0.5}
     prob: Array  # (K,) or (K, F)
 
     def __init__(self, prob: ArrayLike) -> None:
@@ -37,6 +40,13 @@ class Geometric(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"prob": self.prob}
+
+    @property
+    def space(self) -> SampleSpace:
+        return COUNTS
+
+    def modes(self) -> Array:
+        return np.zeros_like(wide(self.prob))
 
     def check(self, x: Array) -> None:
         check_whole(x, self.name)
@@ -77,11 +87,6 @@ def success(place: str, value: ArrayLike) -> Array:
     return prob
 
 
-def kl_failures(p: Bits, q: Bits, d: Array) -> Array:
-    """KL of the failures before one success: that of one trial, as often as p tries."""
-    return np.asarray(bits.kl(p, q, d) / p.one)
-
-
 def renyi_failures(p: Bits, q: Bits, alpha: float) -> Array:
     """Renyi divergence of the failures before one success; +inf where p^alpha q^(1-alpha) of a failure reaches one.
 
@@ -97,7 +102,7 @@ def renyi_failures(p: Bits, q: Bits, alpha: float) -> Array:
 
 def kl(p: Geometric, q: Geometric) -> Array:
     first, second = bits.bits(wide(p.prob)), bits.bits(wide(q.prob))
-    return np.asarray(kl_failures(first, second, bits.step(first, second)).sum(axis=1))
+    return np.asarray(bits.kl_failures(first, second, bits.step(first, second)).sum(axis=1))
 
 
 def renyi(p: Geometric, q: Geometric, alpha: float) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +13,14 @@ from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.family import Family, check_between
 from hidiv.emissions.numerics.exponential_power import Located, power_pair
 from hidiv.emissions.numerics.quadrature import unit_rule
-from hidiv.emissions.numerics.scales import scale_kl, scale_renyi, spread
+from hidiv.emissions.numerics.scales import compare_scales, scale_kl, scale_renyi
 from hidiv.emissions.parameters import positive, reading, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
-from hidiv.emissions.weighted import Weighted, kept
+from hidiv.emissions.sample_space import LINE, SampleSpace
+from hidiv.emissions.weighted import Weighted, kept, log_size
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.terms import phi
-from hidiv.types import Array, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 LOG_TWO = float(np.log(2.0))
 
@@ -32,6 +34,7 @@ class Laplace(Family):
     """
 
     name: ClassVar[str] = "laplace"
+    start: ClassVar[dict[str, float]] = {"loc": 0.0, "scale": 1.0}
     loc: Array  # (K,) or (K, F)
     scale: Array
 
@@ -42,6 +45,19 @@ class Laplace(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"loc": self.loc, "scale": self.scale}
+
+    @property
+    def space(self) -> SampleSpace:
+        return LINE
+
+    def heap_coordinates(self, x: Array, fixed: frozenset[str] = frozenset()) -> Array:
+        return log_size(x - self.loc[0]) if "loc" in fixed else x
+
+    def is_narrow(self, least: Array) -> Flags:
+        return np.asarray((wide(self.scale) <= 1.001 * least).any(axis=1))
+
+    def kinks(self) -> Array:
+        return wide(self.loc)[:, :1]
 
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)
@@ -87,7 +103,7 @@ class Laplace(Family):
 
 def kl(p: Laplace, q: Laplace) -> Array:
     """rho (e^-u - 1 + u) + [rho - 1 - log rho], rho = scale_p/scale_q, u the distance over scale_p."""
-    ratio = spread(wide(p.scale), wide(q.scale))
+    ratio = compare_scales(wide(p.scale), wide(q.scale))
     distance = np.abs(wide(p.loc) - wide(q.loc))
     with np.errstate(over="ignore", invalid="ignore"):
         u, rho = distance / wide(p.scale), 1.0 + ratio.excess
@@ -103,7 +119,7 @@ def renyi(p: Laplace, q: Laplace, alpha: float) -> Array:
     distance = np.abs(wide(p.loc) - wide(q.loc))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         x, y = (1.0 - alpha) * distance / wide(q.scale), alpha * distance / wide(p.scale)
-        scales = scale_renyi(spread(wide(p.scale), wide(q.scale)), alpha)
+        scales = scale_renyi(compare_scales(wide(p.scale), wide(q.scale)), alpha)
         apart = np.where(np.isinf(scales), 0.0, _log_one_minus_w(np.minimum(x, y), np.maximum(x, y)) / (alpha - 1.0))
     return np.asarray((scales + apart).sum(axis=1) + 0.0)
 
@@ -133,7 +149,7 @@ def _divided(x: Array, gap: Array) -> Array:
 
 def log_ratio(p: Laplace, q: Laplace, x: Array) -> Array:
     x = x[:, None, :]
-    ratio = spread(wide(p.scale), wide(q.scale))
+    ratio = compare_scales(wide(p.scale), wide(q.scale))
     off_p, off_q = x - wide(p.loc), x - wide(q.loc)
     with np.errstate(over="ignore", invalid="ignore"):
         # |off_p| - |off_q|: exactly the difference of the locations unless x lies between them.
@@ -162,6 +178,17 @@ def located_gaussian(family: Gaussian) -> Located:
     return Located(wide(family.mean), np.sqrt(2.0) * family.deviation, np.full_like(family.deviation, 2.0))
 
 
-register(Laplace, Laplace, Pair(kl, renyi, log_ratio, no_gaps))
-register(Laplace, Gaussian, power_pair(located, located_gaussian))
-register(Gaussian, Laplace, power_pair(located_gaussian, located))
+def on_line(p: Callable[[Any], Located], q: Callable[[Any], Located]) -> Callable[..., list[Any]]:
+    """The coordinates of two laws that are smooth but for a bend at their locations."""
+
+    def stretches(a: Any, b: Any, lower: Array, upper: Array) -> list[Any]:
+        from hidiv.emissions.evidence.coordinates import power_line
+
+        return power_line(a, b, p, q, lower, upper)
+
+    return stretches
+
+
+register(Laplace, Laplace, Pair(kl, renyi, log_ratio, no_gaps, on_line(located, located)))
+register(Laplace, Gaussian, power_pair(located, located_gaussian, on_line))
+register(Gaussian, Laplace, power_pair(located_gaussian, located, on_line))

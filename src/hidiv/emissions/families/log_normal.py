@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.gaussian import Gaussian, compare_variances
 from hidiv.emissions.families.gaussian import kl as gaussian_kl
 from hidiv.emissions.families.gaussian import log_ratio as gaussian_log_ratio
 from hidiv.emissions.families.gaussian import renyi as gaussian_renyi
-from hidiv.emissions.family import Family, Statistics
+from hidiv.emissions.family import Family
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, require, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.sample_space import POSITIVE, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import NARROWEST, Weighted, kept
 from hidiv.errors import InvalidEvidence, refuse
 from hidiv.types import Array, IntArray
@@ -33,6 +35,7 @@ class LogNormal(Family):
     """
 
     name: ClassVar[str] = "log_normal"
+    start: ClassVar[dict[str, float]] = {"mean": 0.0, "std": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array
 
@@ -50,6 +53,10 @@ class LogNormal(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"mean": self.mean, "std": self.std}
+
+    @property
+    def space(self) -> SampleSpace:
+        return POSITIVE
 
     def check(self, x: Array) -> None:
         with np.errstate(invalid="ignore"):
@@ -117,6 +124,15 @@ def log_ratio(p: LogNormal, q: LogNormal, x: Array) -> Array:
     return gaussian_log_ratio(of_log(p), of_log(q), np.log(x))
 
 
+def stretches(p: LogNormal, q: LogNormal, lower: Array, upper: Array) -> list[Any]:
+    """Those of the normal laws of log X."""
+    from hidiv.emissions.evidence.coordinates import Normal, first, logs, normal_line
+
+    laws = [Normal(first(law.mean), first(law.std)) for law in (p, q)]
+    excess, log = (first(v) for v in compare_variances(of_log(p), of_log(q)))
+    return [normal_line(laws[0], laws[1], excess, log, logs(lower, upper))]
+
+
 register(
     LogNormal,
     LogNormal,
@@ -125,5 +141,6 @@ register(
         lambda p, q, alpha: gaussian_renyi(of_log(p), of_log(q), alpha),
         log_ratio,
         no_gaps,
+        stretches,
     ),
 )

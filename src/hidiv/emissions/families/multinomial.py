@@ -9,14 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from hidiv.emissions.family import Family, Statistics, check_whole
+from hidiv.emissions.family import Family, check_whole
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import counts, distributions
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.sample_space import Kind, SampleSpace, counts_up_to
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.recursions import terms
 from hidiv.types import Array, Flags, IntArray
+
+ROWS_OF_COUNTS = SampleSpace(Kind.VECTOR, words="rows of counts")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,27 @@ class Multinomial(Family):
             remedy="show all of a row or none",
         )  # fmt: skip
 
+    @property
+    def space(self) -> SampleSpace:
+        return ROWS_OF_COUNTS
+
+    def column_spaces(self) -> tuple[SampleSpace, ...]:
+        return (counts_up_to(float(self.trials.max())),) * self.n_features
+
+    @classmethod
+    def begin(cls, n_states: int, x: Array | None, n_symbols: int) -> Self:
+        """As many trials as every row that is wholly seen has."""
+        if x is None:
+            rule = f"{cls.name} cannot be fitted to evidence without values"
+            refuse(InvalidModel, "emission", rule, remedy="use silent")
+        totals = np.unique(x[~np.isnan(x).any(axis=1)].sum(axis=1))
+        if len(totals) != 1 or not (np.isfinite(totals[0]) and totals[0] >= 0):
+            refuse(
+                InvalidModel, "emission", f"{cls.name} needs rows of counts that all have one sum", totals[:3].tolist(),
+                "give a template, for example hd.Multinomial([5], [[0.5, 0.5]])",
+            )  # fmt: skip
+        return cls(np.repeat(totals, n_states), np.full((n_states, x.shape[1]), 1.0 / x.shape[1]))
+
     def check(self, x: Array) -> None:
         """Whole numbers, and totals that some state has: as many as its trials, or fewer while some are not seen."""
         check_whole(x, self.name, float(self.trials.max()))
@@ -101,23 +126,23 @@ class Multinomial(Family):
         return np.asarray(rng.multinomial(self.trials[states].astype(np.int64), self.probs[states]), dtype=np.float64)
 
     def ranges(self) -> dict[str, str]:
-        return {"trials": "fixed", "probs": "fixed"}  # rows sum to one: `maximise` has its own step
+        return {"trials": "fixed", "probs": "rows"}
 
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
         """Shares of the counts; trials that fell on counts not seen are shared out by the law so far."""
         if "probs" in fixed:
             return self
-        found = known.weight.T @ known.values
+        counts = known.weight.T @ known.values
         part = np.flatnonzero(~known.seen.all(axis=1) & known.seen.any(axis=1))
         if part.size:
             hidden = (~known.seen[part]).astype(np.float64)
             rest = self.trials - known.values[part].sum(axis=1, keepdims=True)
             with np.errstate(divide="ignore", invalid="ignore"):
                 share = known.weight[part] * rest / (hidden @ self.probs.T)
-            found += self.probs * (np.where(np.isfinite(share), np.maximum(share, 0.0), 0.0).T @ hidden)
-        total = found.sum(axis=1, keepdims=True)
+            counts += self.probs * (np.where(np.isfinite(share), np.maximum(share, 0.0), 0.0).T @ hidden)
+        total = counts.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return type(self)(self.trials, np.where(total > 0, found / total, self.probs))
+            return type(self)(self.trials, np.where(total > 0, counts / total, self.probs))
 
     def statistics(self) -> Statistics:
         """Only laws with the same trials make one exponential family: the trials are in the key."""
@@ -162,14 +187,28 @@ def log_ratio(p: Multinomial, q: Multinomial, x: Array) -> Array:
 
 
 def gaps(p: Multinomial, q: Multinomial) -> list[str | None]:
-    found: list[str | None] = []
+    missing_values: list[str | None] = []
     for n, m, first, second in zip(p.trials, q.trials, p.probs, q.probs, strict=True):
         missing = (first > 0) & (second == 0) & (n > 0)
         if n != m:
-            found.append(f"counts that sum to {n:.0f}")
+            missing_values.append(f"counts that sum to {n:.0f}")
         else:
-            found.append(f"count {int(np.argmax(missing))} above 0" if missing.any() else None)
-    return found
+            missing_values.append(f"count {int(np.argmax(missing))} above 0" if missing.any() else None)
+    return missing_values
 
 
-register(Multinomial, Multinomial, Pair(kl, renyi, log_ratio, gaps))
+def residual(
+    p: Multinomial, q: Multinomial, x: Array, lower: Array | None, upper: Array | None, inside: Flags | None
+) -> Array:
+    """(R, K): KL of the counts not seen given the others, a multinomial law of the trials that are left."""
+    from hidiv.emissions.evidence.log_ratios import where_possible
+    from hidiv.emissions.evidence.symbol_sets import by_distinct_row, set_divergence
+
+    hidden = np.isnan(x)
+    left = np.where(hidden.any(axis=1, keepdims=True), p.trials - np.nansum(x, axis=1, keepdims=True), 0.0)
+    each = by_distinct_row(hidden, lambda sets: set_divergence(p.probs, q.probs, sets))
+    value = np.where((left > 0) & (p.trials != q.trials), np.inf, times(left, each))
+    return where_possible(p, x, lower, upper, inside, value)
+
+
+register(Multinomial, Multinomial, Pair(kl, renyi, log_ratio, gaps, residual=residual))

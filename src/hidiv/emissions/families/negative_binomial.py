@@ -8,9 +8,9 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.families.geometric import Geometric, kl_failures, renyi_failures, success
+from hidiv.emissions.families.geometric import Geometric, renyi_failures, success
 from hidiv.emissions.families.poisson import counts_above, draw_poisson
-from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
+from hidiv.emissions.family import Family, add_columns, check_whole
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
@@ -18,6 +18,8 @@ from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.numerics.negative_binomial_sizes import kl_sizes, log_pmf, ratio_sizes, renyi_sizes
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
 from hidiv.emissions.registry import Pair, converted, register
+from hidiv.emissions.sample_space import COUNTS, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
@@ -34,6 +36,7 @@ class NegativeBinomial(Family):
     """
 
     name: ClassVar[str] = "negative_binomial"
+    start: ClassVar[dict[str, float]] = {"size": 1.0, "prob": 0.5}
     size: Array  # (K,) or (K, F)
     prob: Array  # the same
 
@@ -44,6 +47,14 @@ class NegativeBinomial(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"size": self.size, "prob": self.prob}
+
+    @property
+    def space(self) -> SampleSpace:
+        return COUNTS
+
+    def modes(self) -> Array:
+        size, prob = wide(self.size), wide(self.prob)
+        return np.floor(np.maximum(size - 1.0, 0.0) * (1.0 - prob) / prob)
 
     def check(self, x: Array) -> None:
         check_whole(x, self.name)
@@ -102,7 +113,7 @@ def trial(family: NegativeBinomial) -> Bits:
 
 def kl(p: NegativeBinomial, q: NegativeBinomial) -> Array:
     first, second, r, s = trial(p), trial(q), wide(p.size), wide(q.size)
-    value = r * kl_failures(first, second, bits.step(first, second))
+    value = r * bits.kl_failures(first, second, bits.step(first, second))
     for i in zip(*np.nonzero(r != s), strict=True):
         value[i] = kl_sizes(r[i], _one(first, i), s[i], _one(second, i))
     return np.asarray(value.sum(axis=1))
@@ -129,7 +140,9 @@ def log_ratio(p: NegativeBinomial, q: NegativeBinomial, x: Array) -> Array:
     # About the mean, so that large sizes keep their digits; where a success is sure the log is infinite.
     with np.errstate(invalid="ignore"):
         terms = np.where(
-            np.isfinite(zero), times(at - mean, zero) - r * kl_failures(first, second, d), r * one + times(at, zero)
+            np.isfinite(zero),
+            times(at - mean, zero) - r * bits.kl_failures(first, second, d),
+            r * one + times(at, zero),
         )
     for i, j in zip(*np.nonzero(r != s), strict=True):
         terms[:, i, j] = ratio_sizes(x[:, j], r[i, j], _one(first, (i, j)), s[i, j], _one(second, (i, j)))

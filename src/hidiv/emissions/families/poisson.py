@@ -8,11 +8,13 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.family import Family, Statistics, add_columns, check_whole
+from hidiv.emissions.family import Family, add_columns, check_whole
 from hidiv.emissions.numerics.deviance import deviance, power_gap, times
 from hidiv.emissions.numerics.stirling import factorial_remainder, log_step
 from hidiv.emissions.parameters import RESCALE, reading, require, wide
 from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.sample_space import COUNTS, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
@@ -28,6 +30,7 @@ class Poisson(Family):
     """
 
     name: ClassVar[str] = "poisson"
+    start: ClassVar[dict[str, float]] = {"rate": 1.0}
     rate: Array  # (K,) or (K, F); 0 is the law that gives nothing but 0
 
     def __init__(self, rate: ArrayLike) -> None:
@@ -37,6 +40,13 @@ class Poisson(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"rate": self.rate}
+
+    @property
+    def space(self) -> SampleSpace:
+        return COUNTS
+
+    def modes(self) -> Array:
+        return np.floor(wide(self.rate))
 
     def check(self, x: Array) -> None:
         check_whole(x, self.name)

@@ -8,8 +8,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, Statistics
+from hidiv.emissions.family import Family
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.sample_space import NOTHING, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import InvalidModel, refuse
 from hidiv.types import Array, IntArray
@@ -49,6 +51,10 @@ class Silent(Family):
     def take(self, states: ArrayLike) -> Self:
         return type(self)(int(np.arange(self.states)[np.asarray(states)].size))
 
+    @property
+    def space(self) -> SampleSpace:
+        return NOTHING
+
     def check(self, x: Array) -> None:
         """Nothing can be wrong with an observation of no columns."""
 
@@ -60,6 +66,13 @@ class Silent(Family):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         return np.zeros((states.shape[0], 0))
+
+    def ranges(self) -> dict[str, str]:
+        return {"n_states": "fixed"}
+
+    @classmethod
+    def begin(cls, n_states: int, x: Array | None, n_symbols: int) -> Self:
+        return cls(n_states)
 
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
         return self

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, Statistics, check_between
+from hidiv.emissions.family import Family, check_between
 from hidiv.emissions.numerics.bessel import bregman, growth, log_bessel, mean_cosine, mean_cosine_gap, scaled_growth
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.parameters import reading, require, same_shape, wide
 from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.sample_space import ANGLE, SampleSpace
+from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.errors import InvalidEvidence, refuse
 from hidiv.types import Array, IntArray
@@ -36,6 +38,7 @@ class VonMises(Family):
     """
 
     name: ClassVar[str] = "von_mises"
+    start: ClassVar[dict[str, float]] = {"mean": 0.0, "concentration": 1.0}
     mean: Array  # (K,) or (K, F)
     concentration: Array
 
@@ -51,6 +54,10 @@ class VonMises(Family):
 
     def parameters(self) -> dict[str, Array]:
         return {"mean": self.mean, "concentration": self.concentration}
+
+    @property
+    def space(self) -> SampleSpace:
+        return ANGLE
 
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)
@@ -96,10 +103,10 @@ class VonMises(Family):
         short = known.mean_of(2.0 * np.sin(0.5 * (known.values[:, None, :] - mean)) ** 2)
         short = np.where(np.isfinite(short), short, 1.0)
         start = np.log(np.maximum(wide(self.concentration), 1e-3))[None]
-        found = np.exp(
+        concentration = np.exp(
             climb(lambda z: -np.exp(z[0]) * short - log_bessel(np.exp(z[0])), start, (-HIGH_LOG, HIGH_LOG), rounds=2)[0]
         )
-        return type(self)(kept(mean, self.mean, known.mass), kept(found, self.concentration, known.mass))
+        return type(self)(kept(mean, self.mean, known.mass), kept(concentration, self.concentration, known.mass))
 
     def statistics(self) -> Statistics:
         mean, kappa = wide(self.mean), wide(self.concentration)
@@ -200,4 +207,10 @@ def log_ratio(p: VonMises, q: VonMises, x: Array) -> Array:
     return np.asarray(np.where(np.isnan(x)[:, None, :], 0.0, turned + longer).sum(axis=2))
 
 
-register(VonMises, VonMises, Pair(kl, renyi, log_ratio, no_gaps))
+def stretches(p: VonMises, q: VonMises, lower: Array, upper: Array) -> list[Any]:
+    from hidiv.emissions.evidence.coordinates import first, on_points, turns
+
+    return turns(*on_points(p, q), first(p.mean), first(p.concentration), lower, upper)
+
+
+register(VonMises, VonMises, Pair(kl, renyi, log_ratio, no_gaps, stretches))

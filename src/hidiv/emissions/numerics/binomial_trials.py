@@ -33,7 +33,7 @@ def log_pmf(x: Array, n: Array, trial: Bits) -> Array:
         return np.where(x > n, -np.inf, value)
 
 
-class Between(NamedTuple):
+class TrialsBetween(NamedTuple):
     """The law of q's number of trials and p's mean."""
 
     mean: Array
@@ -41,10 +41,10 @@ class Between(NamedTuple):
     step: Array  # from its probability of success to q's
 
 
-def between(n: Array, p: Bits, m: Array, q: Bits) -> Between:
+def between(n: Array, p: Bits, m: Array, q: Bits) -> TrialsBetween:
     """n, m: the trials of p and of q, n < m."""
     further = products(m, q.one, n, p.one)  # q's mean less p's
-    return Between(n * p.one, Bits(n * p.one / m, ((m - n) + n * p.zero) / m), further / m)
+    return TrialsBetween(n * p.one, Bits(n * p.one / m, ((m - n) + n * p.zero) / m), further / m)
 
 
 def kl_trials(n: Array, p: Bits, m: Array, q: Bits) -> float:

@@ -55,3 +55,8 @@ def log_powers(p: Bits, q: Bits, alpha: float) -> Bits:
     with np.errstate(invalid="ignore"):
         one, zero = alpha * one_p + (1.0 - alpha) * one_q, alpha * zero_p + (1.0 - alpha) * zero_q
     return Bits(np.where(p.one == 0, -np.inf, one), np.where(p.zero == 0, -np.inf, zero))
+
+
+def kl_failures(p: Bits, q: Bits, d: Array) -> Array:
+    """KL of the failures before one success: that of one trial, as often as p tries."""
+    return np.asarray(kl(p, q, d) / p.one)

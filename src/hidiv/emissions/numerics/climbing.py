@@ -22,6 +22,7 @@ HALVINGS = 14
 ROUNDS = 12
 HIGH_LOG = 20.0  # positive parameters stay within e^-20..e^20, in the unit of the values
 HIGH_LOGIT = 36.0
+MOVED = ("positive", "length", "rate", "area", "real", "number", "unit")  # ranges that have a coordinate
 
 
 def climb(value: Callable[[Array], Array], start: Array, bounds: tuple[float, float], rounds: int = ROUNDS) -> Array:
@@ -33,8 +34,8 @@ def climb(value: Callable[[Array], Array], start: Array, bounds: tuple[float, fl
 
     def safe(z: Array) -> Array:
         with np.errstate(all="ignore"):
-            found = np.asarray(value(np.clip(z, *bounds)))
-        return np.where(np.isnan(found), -np.inf, found)
+            tried = np.asarray(value(np.clip(z, *bounds)))
+        return np.where(np.isnan(tried), -np.inf, tried)
 
     z = np.clip(start, *bounds)
     best = safe(z)
@@ -44,11 +45,11 @@ def climb(value: Callable[[Array], Array], start: Array, bounds: tuple[float, fl
         left, gained = np.ones(best.shape, dtype=np.bool_), np.zeros(best.shape, dtype=np.bool_)
         for _ in range(HALVINGS):
             trial = np.where(left, z + room, z)
-            found = safe(trial)
-            better = left & (found > best)
+            tried = safe(trial)
+            better = left & (tried > best)
             z = np.where(better, trial, z)
-            gained |= better & ~(found <= best + 1e-14 * np.abs(np.where(np.isfinite(best), best, 0.0)))
-            best = np.where(better, found, best)
+            gained |= better & ~(tried <= best + 1e-14 * np.abs(np.where(np.isfinite(best), best, 0.0)))
+            best = np.where(better, tried, best)
             left &= ~better
             room = 0.5 * room
             if not (left & (np.abs(room) > 1e-7).any(axis=0)).any():
@@ -61,15 +62,15 @@ def climb(value: Callable[[Array], Array], start: Array, bounds: tuple[float, fl
 def _newton(value: Callable[[Array], Array], z: Array, best: Array) -> Array:
     """(D, ...): the Newton step where the value is concave, else a step uphill."""
     size = len(z)
-    ahead, back = [], []
+    ahead, behind = [], []
     for d in range(size):
         shift = np.zeros((size, *(1,) * best.ndim))
         shift[d] = STEP
         ahead.append(value(z + shift))
-        back.append(value(z - shift))
+        behind.append(value(z - shift))
     with np.errstate(all="ignore"):
-        slope = np.stack([(a - b) / (2 * STEP) for a, b in zip(ahead, back, strict=True)])
-        bend = np.stack([(a - 2 * best + b) / STEP**2 for a, b in zip(ahead, back, strict=True)])
+        slope = np.stack([(a - b) / (2 * STEP) for a, b in zip(ahead, behind, strict=True)])
+        bend = np.stack([(a - 2 * best + b) / STEP**2 for a, b in zip(ahead, behind, strict=True)])
         alone = slope / np.maximum(np.abs(bend), 1e-8)
         if size == 1:
             step = alone
@@ -86,7 +87,7 @@ def climb_family(family: Any, known: Weighted, fixed: frozenset[str]) -> Any:
     """The family moved uphill in sum of weight times log-weight, values seen and intervals alike; columns apart."""
     ranges = family.ranges()
     parameters = family.parameters()
-    free = [name for name in parameters if ranges.get(name, "fixed") != "fixed" and name not in fixed]
+    free = [name for name in parameters if ranges.get(name) in MOVED and name not in fixed]
     if not free:
         return family
     if len(free) > 2:
@@ -110,8 +111,8 @@ def climb_family(family: Any, known: Weighted, fixed: frozenset[str]) -> Any:
     def built(z: Array) -> Family:
         moved = dict(parameters)
         for name, row in zip(free, z, strict=True):
-            found = _outward(row, ranges[name], unit)
-            moved[name] = found[:, 0] if scalar else found
+            parameter = _outward(row, ranges[name], unit)
+            moved[name] = parameter[:, 0] if scalar else parameter
         made: Family = type(family)(**moved)
         return made
 
@@ -124,8 +125,8 @@ def climb_family(family: Any, known: Weighted, fixed: frozenset[str]) -> Any:
         return np.asarray(weighed.sum(axis=0) / mass)
 
     start = np.stack([_inward(wide(parameters[name]), ranges[name], unit) for name in free])
-    found = climb(value, start, (-HIGH_LOGIT, HIGH_LOGIT), rounds=1)
-    return built(found) if np.any(found != np.clip(start, -HIGH_LOGIT, HIGH_LOGIT)) else family
+    reached = climb(value, start, (-HIGH_LOGIT, HIGH_LOGIT), rounds=1)
+    return built(reached) if np.any(reached != np.clip(start, -HIGH_LOGIT, HIGH_LOGIT)) else family
 
 
 def _inward(parameter: Array, kind: str, unit: Array) -> Array:

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from hidiv.emissions.family import Statistics
-from hidiv.emissions.numerics.scales import Spread, scale_kl
+from hidiv.emissions.numerics.scales import ScaleRatio, scale_kl, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
 from hidiv.emissions.parameters import wide
+from hidiv.emissions.statistics import Statistics
 from hidiv.errors import InvalidEvidence, refuse
 from hidiv.recursions.terms import h
 from hidiv.types import Array, Flags
@@ -28,28 +28,26 @@ if TYPE_CHECKING:
 NEAR = 0.25  # largest entry of L^-1 (cov_p - cov_q) L^-T for which M is built from the difference
 
 
-class Law(NamedTuple):
+class NormalLaw(NamedTuple):
     """One state's law; `low` is what rounding left over on the diagonal when standard deviations were squared."""
 
     mean: Array  # (F,)
     cov: Array  # (F, F)
     low: Array  # (F,)
 
-    def on(self, columns: Flags) -> Law:
+    def on(self, columns: Flags) -> NormalLaw:
         """The marginal law of some columns."""
-        return Law(self.mean[columns], self.cov[np.ix_(columns, columns)], self.low[columns])
+        return NormalLaw(self.mean[columns], self.cov[np.ix_(columns, columns)], self.low[columns])
 
 
-def laws(family: Gaussian) -> list[Law]:
+def normal_laws(family: Gaussian) -> list[NormalLaw]:
     """One law a state, whatever way the spread was given."""
-    from hidiv.emissions.families.gaussian import squared
-
     mean = wide(family.mean)
     if family.cov is not None:
         both = 0.5 * family.cov + 0.5 * family.cov.transpose(0, 2, 1)
-        return [Law(m, c, np.zeros_like(m)) for m, c in zip(mean, both, strict=True)]
+        return [NormalLaw(m, c, np.zeros_like(m)) for m, c in zip(mean, both, strict=True)]
     high, low = (family.variance, np.zeros_like(mean)) if family.std is None else squared(wide(family.std))
-    return [Law(m, np.diag(v), e) for m, v, e in zip(mean, high, low, strict=True)]
+    return [NormalLaw(m, np.diag(v), e) for m, v, e in zip(mean, high, low, strict=True)]
 
 
 class Whitened(NamedTuple):
@@ -58,11 +56,11 @@ class Whitened(NamedTuple):
     factor: Array  # (F, F) L of q
     difference: Array  # (F, F) L^-1 (cov_p - cov_q) L^-T
     below: Array  # (F, F) M under its diagonal
-    diagonal: Spread  # (F,) M_jj^2: its excess over one, and its log
+    diagonal: ScaleRatio  # (F,) M_jj^2: its excess over one, and its log
     shift: Array  # (F,) L^-1 (mean_p - mean_q)
 
 
-def whiten(p: Law, q: Law) -> Whitened:
+def whiten(p: NormalLaw, q: NormalLaw) -> Whitened:
     """Compare the covariances of p and q through q's Cholesky factor."""
     factor = _factor(q.cov)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -70,10 +68,10 @@ def whiten(p: Law, q: Law) -> Whitened:
         shift = _solve(factor, p.mean - q.mean)
         if np.abs(difference).max() <= NEAR:
             below, excess = deviation(difference)
-            return Whitened(factor, difference, below, Spread(excess, np.log1p(excess)), shift)
+            return Whitened(factor, difference, below, ScaleRatio(excess, np.log1p(excess)), shift)
         m = _solve(factor, _factor(p.cov))
         root = np.diagonal(m)
-        diagonal = Spread((root - 1.0) * (root + 1.0), 2.0 * np.log(root))
+        diagonal = ScaleRatio((root - 1.0) * (root + 1.0), 2.0 * np.log(root))
         return Whitened(factor, difference, np.tril(m, -1), diagonal, shift)
 
 
@@ -99,10 +97,10 @@ def _solve(lower: Array, right: Array) -> Array:
 
 def kl_full(p: Gaussian, q: Gaussian) -> Array:
     """(K,)."""
-    return np.array([_kl(a, b) for a, b in zip(laws(p), laws(q), strict=True)])
+    return np.array([_kl(a, b) for a, b in zip(normal_laws(p), normal_laws(q), strict=True)])
 
 
-def _kl(p: Law, q: Law) -> float:
+def _kl(p: NormalLaw, q: NormalLaw) -> float:
     w = whiten(p, q)
     with np.errstate(over="ignore"):
         return float(0.5 * (scale_kl(w.diagonal).sum() + np.square(w.below).sum() + np.square(w.shift).sum()))
@@ -110,10 +108,10 @@ def _kl(p: Law, q: Law) -> float:
 
 def renyi_full(p: Gaussian, q: Gaussian, alpha: float) -> Array:
     """(K,): +inf where alpha cov_q + (1 - alpha) cov_p is not positive definite."""
-    return np.array([_renyi(a, b, alpha) for a, b in zip(laws(p), laws(q), strict=True)])
+    return np.array([_renyi(a, b, alpha) for a, b in zip(normal_laws(p), normal_laws(q), strict=True)])
 
 
-def _renyi(p: Law, q: Law, alpha: float) -> float:
+def _renyi(p: NormalLaw, q: NormalLaw, alpha: float) -> float:
     rest = 1.0 - alpha
     if rest > 0.5:  # order alpha of (p, q) is alpha/c times order c of (q, p): the differences below keep their digits
         return alpha / rest * _renyi(q, p, rest)
@@ -145,12 +143,12 @@ def log_ratio_full(p: Gaussian, q: Gaussian, x: Array) -> Array:
     value = np.zeros((x.shape[0], p.n_states))
     for rows, (seen,) in _patterns(~np.isnan(x)):
         if seen.any():
-            for state, (a, b) in enumerate(zip(laws(p), laws(q), strict=True)):
+            for state, (a, b) in enumerate(zip(normal_laws(p), normal_laws(q), strict=True)):
                 value[rows, state] = _log_ratio(a.on(seen), b.on(seen), x[np.ix_(rows, seen)])
     return value
 
 
-def _log_ratio(p: Law, q: Law, x: Array) -> Array:
+def _log_ratio(p: NormalLaw, q: NormalLaw, x: Array) -> Array:
     w = whiten(p, q)
     root = w.diagonal.excess / (1.0 + np.sqrt(1.0 + w.diagonal.excess))  # M_jj - 1
     beyond = w.below + np.diag(root)  # M - I
@@ -203,7 +201,7 @@ def _patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, .
         yield np.flatnonzero(group.reshape(-1) == index), tuple(np.split(both, len(masks)))
 
 
-def statistics(mean: Array, cov: Array, factor: Array) -> Statistics:
+def statistics(key: tuple[object, ...], mean: Array, cov: Array, factor: Array) -> Statistics:
     """x, the products x_i x_j (i <= j) and 1, with the precision matrix as their natural parameters."""
     n_features = mean.shape[1]
     i, j = np.triu_indices(n_features)
@@ -214,7 +212,7 @@ def statistics(mean: Array, cov: Array, factor: Array) -> Statistics:
     log_scale = np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1) + n_features * HALF_LOG_TWO_PI
     constant = -(0.5 * (linear * mean).sum(axis=1) + log_scale)[:, None]
     return Statistics(
-        ("gaussian", "full", n_features),
+        key,
         np.hstack([mean, products, np.ones_like(constant)]),
         np.hstack([linear, np.where(i == j, -0.5, -1.0) * precision[:, i, j], constant]),
     )

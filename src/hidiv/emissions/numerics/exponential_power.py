@@ -11,7 +11,7 @@ from scipy.special import digamma, gammaln, polygamma
 
 from hidiv.emissions.numerics.exponential_power_line import Line, line_kl, line_renyi, power_gap
 from hidiv.emissions.numerics.quadrature import first_order, second_order
-from hidiv.emissions.numerics.scales import power, scale_renyi, spread
+from hidiv.emissions.numerics.scales import compare_scales, power, scale_renyi
 from hidiv.emissions.registry import Pair, no_gaps
 from hidiv.recursions.terms import phi
 from hidiv.types import Array
@@ -34,7 +34,7 @@ def concentric_kl(p: Located, q: Located) -> Array:
     less its value at that least. Near r = 1, f is the integral of f''.
     """
     a, over, under = 1.0 / p.shape, (p.shape - q.shape) / q.shape, (q.shape - p.shape) / p.shape  # 1/r - 1, r - 1
-    best = spread(p.shape, q.shape).log - log_gamma_step(1.0 + a, under)
+    best = compare_scales(p.shape, q.shape).log - log_gamma_step(1.0 + a, under)
     near = np.abs(over) <= NEAR
 
     def curvature(n: Array) -> Array:
@@ -44,7 +44,9 @@ def concentric_kl(p: Located, q: Located) -> Array:
     least = second_order(curvature, np.ones_like(over), np.where(near, over, 0.0))
     far = log_gamma_step(1.0 + a, a * over) + a * over - best / q.shape
     with np.errstate(over="ignore"):
-        return np.asarray(phi(q.shape * spread(p.scale, q.scale).log - best) / q.shape + np.where(near, least, far))
+        return np.asarray(
+            phi(q.shape * compare_scales(p.scale, q.scale).log - best) / q.shape + np.where(near, least, far)
+        )
 
 
 def log_gamma_step(start: Array, step: Array) -> Array:
@@ -64,7 +66,7 @@ def kl(p: Located, q: Located) -> Array:
 
 def renyi(p: Located, q: Located, alpha: float) -> Array:
     """(K, F): in closed form for equal centres and shapes, else by quadrature; +inf where the integral diverges."""
-    value = np.array(scale_renyi(power(spread(p.scale, q.scale), p.shape), alpha) / p.shape)
+    value = np.array(scale_renyi(power(compare_scales(p.scale, q.scale), p.shape), alpha) / p.shape)
     for index in np.argwhere((p.loc != q.loc) | (p.shape != q.shape)):
         value[tuple(index)] = line_renyi(_line(p, q, tuple(index)), alpha)
     return value
@@ -74,7 +76,7 @@ def log_ratio(p: Located, q: Located, x: Array) -> Array:
     """(n, 1, F) -> (n, K, F): log q(x)/p(x); 0 where x is not seen."""
     off_p, off_q = np.abs(x - p.loc), np.abs(x - q.loc)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        apart = np.where(p.loc == q.loc, 0.0, np.log(off_q) - np.log(off_p)) + spread(p.scale, q.scale).log
+        apart = np.where(p.loc == q.loc, 0.0, np.log(off_q) - np.log(off_p)) + compare_scales(p.scale, q.scale).log
         gap = power_gap(p.shape, q.shape, np.log(off_p / p.scale), apart)
         at_p, at_q = -((off_q / q.scale) ** q.shape), (off_p / p.scale) ** p.shape  # where a log is infinite
         gap = np.where(off_p == 0.0, at_p, np.where(off_q == 0.0, at_q, gap))
@@ -83,7 +85,9 @@ def log_ratio(p: Located, q: Located, x: Array) -> Array:
 
 def _norm_gap(p: Located, q: Located) -> Array:
     """log of q's normaliser over p's: scales, and Gamma(1 + 1/shape)."""
-    return spread(p.scale, q.scale).log - log_gamma_step(1.0 + 1.0 / p.shape, (p.shape - q.shape) / (p.shape * q.shape))
+    return compare_scales(p.scale, q.scale).log - log_gamma_step(
+        1.0 + 1.0 / p.shape, (p.shape - q.shape) / (p.shape * q.shape)
+    )
 
 
 def _line(p: Located, q: Located, index: tuple[int, ...]) -> Line:
@@ -92,18 +96,21 @@ def _line(p: Located, q: Located, index: tuple[int, ...]) -> Line:
     return Line(
         shape_p=float(p.shape[index]),
         shape_q=float(q.shape[index]),
-        log_scale=-float(spread(p.scale, q.scale).log[index]),
+        log_scale=-float(compare_scales(p.scale, q.scale).log[index]),
         log_distance=math.log(distance) if distance > 0 else -math.inf,
         log_norm_p=-math.log(2.0) - float(gammaln(1.0 + 1.0 / p.shape[index])),
         log_norm_gap=float(_norm_gap(p, q)[index]),
     )
 
 
-def power_pair(p: Callable[[Any], Located], q: Callable[[Any], Located]) -> Pair:
-    """The pair of two families, given how to see each as exponential power laws."""
+def power_pair(
+    p: Callable[[Any], Located], q: Callable[[Any], Located], coordinates: Callable[..., Callable[..., list[Any]]]
+) -> Pair:
+    """The pair of two families, given how to see each as exponential power laws; coordinates(p, q) for intervals."""
     return Pair(
         kl=lambda a, b: kl(p(a), q(b)).sum(axis=1),
         renyi=lambda a, b, alpha: renyi(p(a), q(b), alpha).sum(axis=1),
         log_ratio=lambda a, b, x: log_ratio(p(a), q(b), x[:, None, :]).sum(axis=2),
         gaps=no_gaps,
+        stretches=coordinates(p, q),
     )

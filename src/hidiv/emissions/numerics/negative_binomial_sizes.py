@@ -11,7 +11,6 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from hidiv.emissions.families.geometric import kl_failures
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.deviance import deviance, products
@@ -36,7 +35,7 @@ def log_pmf(x: Array, size: Array, trial: Bits) -> Array:
         return np.asarray(remainder(n) - remainder(size) - factorial_remainder(x) - binomial)
 
 
-class Between(NamedTuple):
+class SizesBetween(NamedTuple):
     """The law of q's size and p's mean."""
 
     mean: Array
@@ -44,13 +43,13 @@ class Between(NamedTuple):
     step: Array  # from its probability of success to q's
 
 
-def between(r: Array, p: Bits, s: Array, q: Bits) -> Between:
+def between(r: Array, p: Bits, s: Array, q: Bits) -> SizesBetween:
     """r, s: the sizes of p and q."""
     mean = r * (p.zero / p.one)
     # q's mean less p's, from differences of the parameters.
     further = products(s - r, q.zero * p.one, r, bits.step(p, q)) / (p.one * q.one)
     n = s + mean
-    return Between(mean, Bits(s / n, mean / n), -further * q.one / n)
+    return SizesBetween(mean, Bits(s / n, mean / n), -further * q.one / n)
 
 
 def kl_sizes(r: Array, p: Bits, s: Array, q: Bits) -> float:
@@ -64,7 +63,7 @@ def kl_sizes(r: Array, p: Bits, s: Array, q: Bits) -> float:
     centres = [mode(r, p), mode(s, mid.trial)]
     end = last([laws.log_p, laws.log_q], centres)
     by_size = divergence(laws, lambda f: total(f, centres, end))
-    return by_size + float(s * kl_failures(mid.trial, q, mid.step))
+    return by_size + float(s * bits.kl_failures(mid.trial, q, mid.step))
 
 
 def renyi_sizes(r: Array, p: Bits, s: Array, q: Bits, alpha: float) -> float:
@@ -159,7 +158,7 @@ def ratio_sizes(x: Array, r: Array, p: Bits, s: Array, q: Bits) -> Array:
             return np.where(log_p == log_q, 0.0, log_q - log_p)
     mid = between(r, p, s, q)
     slope = log_step(mid.trial.zero, q.zero, -mid.step)
-    return size_ratio(x, r, s, mid.mean) + (x - mid.mean) * slope - s * kl_failures(mid.trial, q, mid.step)
+    return size_ratio(x, r, s, mid.mean) + (x - mid.mean) * slope - s * bits.kl_failures(mid.trial, q, mid.step)
 
 
 def size_ratio(x: Array, r: Array, s: Array, mean: Array) -> Array:

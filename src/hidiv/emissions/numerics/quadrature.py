@@ -96,8 +96,8 @@ def count_rule(size: int) -> tuple[Array, Array]:
     if size <= NODES:
         return np.arange(size, dtype=np.float64), np.ones(size)
     k = np.arange(1.0, NODES)
-    beside = np.sqrt(k * k * (float(size) ** 2 - k * k) / (4.0 * (4.0 * k * k - 1.0)))
-    nodes, vectors = np.linalg.eigh(np.diag(beside, 1) + np.diag(beside, -1))
+    off_diagonal = np.sqrt(k * k * (float(size) ** 2 - k * k) / (4.0 * (4.0 * k * k - 1.0)))
+    nodes, vectors = np.linalg.eigh(np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1))
     return nodes + 0.5 * (size - 1), size * vectors[0] ** 2
 
 
@@ -124,8 +124,8 @@ def peak(log_f: Function, edges: Array) -> Peak:
         grid = np.linspace(low, high, 17)
     width = float(edges[-1] - edges[0])
     while width > 1e-12 * max(1.0, abs(at)):
-        beside = np.array([t for t in (at - width, at + width) if edges[0] <= t <= edges[-1]])
-        if beside.size and float(log_f(beside).max()) >= height - 1.0:
+        flanks = np.array([t for t in (at - width, at + width) if edges[0] <= t <= edges[-1]])
+        if flanks.size and float(log_f(flanks).max()) >= height - 1.0:
             break
         width *= 0.5
     return Peak(at, width, height)
@@ -233,7 +233,7 @@ def _second_order_mass(log_p: Array, log_q: Array, ratio: Array) -> Array:
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         near = np.exp(log_p) * phi(ratio)
         above = np.exp(log_q) * (1.0 - (1.0 + ratio) * np.exp(-ratio))
-        below = np.exp(log_p + np.log(-ratio - 1.0))  # e^l is nothing beside it
+        below = np.exp(log_p + np.log(-ratio - 1.0))  # e^l is nothing flanks it
         above = np.where(ratio < np.inf, above, np.exp(log_q))
         far = np.where(log_q > log_p, above, np.where(log_p > -np.inf, below, 0.0))
         return np.where(np.abs(ratio) < 40.0, near, far)

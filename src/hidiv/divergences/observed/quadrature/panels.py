@@ -8,6 +8,7 @@ import numpy as np
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.numerics.quadrature import unit_rule
+from hidiv.emissions.sample_space import Kind
 from hidiv.types import Array
 
 NODES = 16  # of a panel
@@ -16,7 +17,6 @@ LOWEST = 1e6  # log-densities below are as good as none
 COVERED = 1e-9  # mass the points may miss before the rule is refused
 LEVELS = 40
 RESOLVED = 36.0  # log-odds beyond which a proportion and one are the same double
-_POSITIVE = ("exponential", "gamma", "log_normal")
 
 
 class Fineness(NamedTuple):
@@ -72,9 +72,8 @@ def tail_points(family: Family) -> tuple[Array, Array]:
 
 def _variable(family: Family) -> str:
     """What to integrate over: x itself, its logarithm, its log-odds, or an angle."""
-    if family.name in _POSITIVE:
-        return "log"
-    return {"beta": "log-odds", "von_mises": "angle"}.get(family.name, "line")
+    variables = {Kind.POSITIVE: "log", Kind.UNIT: "log-odds", Kind.ANGLE: "angle"}
+    return variables.get(family.space.kind, "line")
 
 
 def _back(y: Array, kind: str) -> tuple[Array, Array]:

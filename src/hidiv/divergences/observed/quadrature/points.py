@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.divergences.comparable import columns
-from hidiv.divergences.observed.alphabets import family_symbols
+from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.panels import COVERED, FINE, Fineness, panel_rule, tail_points
 from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable
+from hidiv.emissions.sample_space import Kind
 from hidiv.recursions.predictive import ObservationPoints
 from hidiv.types import Array
 
@@ -31,7 +32,7 @@ def points(p: Family, q: Family, fineness: Fineness = FINE) -> ObservationPoints
     else:
         check_alphabets(tables[0].shape[1], tables[1].shape[1])
         apart = tables[1] - tables[0] if p.n_states == q.n_states else None
-        return _points(tables[0], tables[1], np.ones(tables[0].shape[1]), apart, True)
+        return _points(tables[0], tables[1], np.ones(tables[0].shape[1]), apart, has_symbols(p))
     log_p, log_q = (log_weights(f, x[:, None]).T for f in (p, q))
     found = _points(np.exp(log_p), np.exp(log_q), weight, differences(p, q, x[:, None]), False, log_q)
     missing = max(float(np.abs(table @ weight - 1.0).max()) for table in (found.p, found.q))
@@ -52,10 +53,10 @@ def _points(
 
 def _numbers(p: Family, q: Family, fineness: Fineness) -> tuple[Array, Array]:
     """Points and weights for scalar counts and scalar continuous observations."""
-    if not p.n_features == q.n_features == 1 or "product" in (p.name, q.name):
+    if not p.n_features == q.n_features == 1 or Kind.VECTOR in (p.space.kind, q.space.kind):
         raise NotApplicable("an integral over several columns is no sum over few points")
     counts = tuple(columns(family) == ["counts"] for family in (p, q))
-    if counts[0] != counts[1] or {"categorical", "bernoulli"} & {p.name, q.name}:
+    if counts[0] != counts[1] or has_symbols(p) or has_symbols(q):
         raise NotApplicable(f"{p.name} and {q.name} observations are not of one kind")
     if all(counts):
         last = max(float(tail_points(family)[1].max()) for family in (p, q))

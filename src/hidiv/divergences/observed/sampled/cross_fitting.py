@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.errors import OutOfRange, refuse
 from hidiv.types import Array, Flags
 
 FOLDS = 5
@@ -26,7 +25,7 @@ SURE = 1e-12  # deviations of counts below this mean that nothing else can happe
 NEGLIGIBLE = 1e-3  # share of a standard error
 SHARED = 10.0  # draws for each unit of a control's kurtosis: fewer decide it, and its coefficient, alone
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
-LARGEST = 1e70  # nats of a draw: fourth powers of them are finite
+HUGE = 1e50  # draws and controls above are taken in their own unit: their fourth powers overflow
 
 
 class Mean(NamedTuple):
@@ -43,13 +42,22 @@ class Mean(NamedTuple):
         """Of the 95 % interval, by Student's law to second order."""
         return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1, 1)))
 
+    def scaled(self, unit: float) -> Mean:
+        """The same of draws that are `unit` times as large."""
+        return self._replace(value=unit * self.value, std_error=unit * self.std_error, draws=unit * self.draws)
+
+
+def unit_of(draws: Array) -> float:
+    """The size of numbers whose powers would overflow; 1 for all others."""
+    largest = float(np.abs(draws).max(initial=0.0))
+    return largest if HUGE < largest < np.inf else 1.0
+
 
 def plain_mean(draws: Array, full: bool = True) -> Mean:
     """Without controls; where rare events are missing the spread is taken to be at least the value."""
-    largest = float(np.abs(draws).max(initial=0.0))
-    if largest > LARGEST:
-        rule = f"draws reach {largest:.2g} nats, and an estimate holds {LARGEST:g} at most"
-        refuse(OutOfRange, "observed divergence", rule, remedy="use the joint divergence, which bounds it")
+    unit = unit_of(draws)
+    if unit > 1.0:
+        return plain_mean(draws / unit, full).scaled(unit)
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.inf
     value = float(draws.mean())
     fair = len(draws) >= SETTLED * kurtosis(draws)
@@ -71,13 +79,19 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     decide what is left. The error allows for what the missing events add: as much as the draws show, and no more than
     one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
     """
-    if len(draws) < FEWEST or np.abs(draws).max() > LARGEST or not draws.std() > 0:
+    unit = unit_of(draws)
+    if unit > 1.0:
+        return controlled_mean(draws / unit, controls, steps).scaled(unit)
+    if len(draws) < FEWEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
     with np.errstate(invalid="ignore", over="ignore"):
         marks = controls @ np.cos(np.arange(controls.shape[1]))  # any mixture tells draws apart
     different = len(np.unique(marks))
     most = different // SHARE
     controls = controls[:, np.isfinite(controls).all(axis=0)]
+    largest = np.abs(controls).max(axis=0, initial=0.0)
+    if (largest > HUGE).any():
+        controls = controls / np.where(largest > HUGE, largest, 1.0)
     # One that is off by itself would make others off that have nothing to do with it.
     apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
     basis, offset, size = _orthonormal(controls[:, ~apart][:, : 4 * most], most)

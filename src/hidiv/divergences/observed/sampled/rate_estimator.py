@@ -9,7 +9,15 @@ from time import monotonic
 import numpy as np
 
 from hidiv.arguments import Seed
-from hidiv.divergences.observed.sampled.cross_fitting import SURE, Mean, controlled_mean, plain_mean, unseen, widened
+from hidiv.divergences.observed.sampled.cross_fitting import (
+    SURE,
+    Mean,
+    controlled_mean,
+    plain_mean,
+    unit_of,
+    unseen,
+    widened,
+)
 from hidiv.divergences.observed.sampled.draws import Batch
 from hidiv.divergences.observed.sampled.long_paths import BATCH, BLOCK, Path, classes_of, paths_of
 from hidiv.divergences.observed.sampled.missed_states import missed
@@ -130,7 +138,10 @@ def _mean(path: Path) -> Mean:
     if len(long) > 1:
         carry = _carry(long)
         carry = carry if carry > CARRIED / sqrt(len(long)) else 0.0
-        error = float(long.std(ddof=1)) / sqrt(len(long)) * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9)))
+        unit = unit_of(long)
+        error = (
+            unit * float((long / unit).std(ddof=1)) / sqrt(len(long)) * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9)))
+        )
         found = found._replace(std_error=error if found.settled else max(error, found.std_error), draws=long)
     found = widened(found, 1.0, missed(batch.events, *path.expected, steps), least=False)
     chance = unseen(batch.controls)
@@ -140,6 +151,7 @@ def _mean(path: Path) -> Mean:
 def _carry(draws: Array) -> float:
     """Correlation of neighbouring batches."""
     off = draws - draws.mean()
+    off = off / max(float(np.abs(off).max(initial=0.0)), 1e-300)  # squares of very large numbers are none
     square = float(off @ off)
     return float(off[1:] @ off[:-1]) / square if square > 0 else 0.0
 
@@ -156,4 +168,5 @@ def _weighted(paths: list[Path], means: list[Mean]) -> tuple[float, float]:
     """Over the classes, each with its probability."""
     shares = np.array([path.share for path in paths])
     values, errors = np.array([m.value for m in means]), np.array([m.std_error for m in means])
-    return float(shares @ values), float(np.sqrt((shares**2) @ (errors**2)))
+    unit = unit_of(errors)
+    return float(shares @ values), unit * float(np.sqrt((shares**2) @ ((errors / unit) ** 2)))

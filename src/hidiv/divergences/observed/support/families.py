@@ -14,7 +14,7 @@ from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.types import Flags, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 
 def forbidden(p: Model, q: Model, tree: Tree | None) -> str | None:
@@ -69,12 +69,13 @@ def _law(model: Model, tables: list[Flags], group: IntArray) -> TreeLaw:
 
 def supports(p: Family, q: Family) -> tuple[Flags, Flags]:
     """(K, M) and (L, M): what each state can show, of symbols, or of "what q can have" and "what it cannot"."""
-    if has_symbols(p) and has_symbols(q):
+    if p.alphabet() is not None and q.alphabet() is not None:
         tables = family_symbols(p), family_symbols(q)
         check_alphabets(tables[0].shape[1], tables[1].shape[1])
         return tables[0] > 0, tables[1] > 0
-    if p.name == q.name == "binomial" or {p.name, q.name} == {"binomial", "bernoulli"}:
-        return _counts(p, q)
+    last_p, last_q = p.last_counts(), q.last_counts()
+    if last_p is not None and last_q is not None:
+        return _counts(p, q, np.append(last_p, last_q))
     everything = np.ones((p.n_states, 1), dtype=np.bool_), np.ones((q.n_states, 1), dtype=np.bool_)
     if not p.n_features or not comparable(p, q):
         return everything
@@ -88,12 +89,11 @@ def supports(p: Family, q: Family) -> tuple[Flags, Flags]:
     return outside, np.concatenate([everything[1], ~np.eye(q.n_states, dtype=np.bool_)], axis=1)
 
 
-def _counts(p: Family, q: Family) -> tuple[Flags, Flags]:
+def _counts(p: Family, q: Family, tops: Array) -> tuple[Flags, Flags]:
     """Supports of laws on 0..trials, of rows with one count in all columns.
 
     A state has 0, its last count, or all up to it: nothing changes between those counts and their neighbours.
     """
-    tops = np.concatenate([np.ravel(f.parameters().get("trials", [1])) for f in (p, q)]).astype(np.float64)
     marks = np.unique(np.concatenate([[0.0, 1.0], tops - 1.0, tops, tops + 1.0]))
     marks = marks[(marks >= 0) & (marks <= tops.max())]
     tables = []

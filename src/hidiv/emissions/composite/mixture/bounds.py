@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hidiv.emissions.registry import pair
+from hidiv.emissions.sample_space import Kind
 from hidiv.types import Array
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def bounds(p: Mixture, q: Mixture) -> Bounds:
     across = _pairs(p, q, lambda a, b: pair(a, b).kl(a, b))  # (K, C_p, C_q)
     upper = _above(p.weights, q.weights, across)
     # Bins of a single column come so near that pairs of components add nothing.
-    alone = p.n_features == 1 and p.components[0].name != "von_mises"
+    alone = p.n_features == 1 and p.space.kind is not Kind.ANGLE
     lower = np.zeros(p.n_states) if alone else _below(p, q)
     for column in range(p.n_features):  # no column alone tells more than all of them
         lower = np.maximum(lower, _binned(p.select([column]), q.select([column])))
@@ -97,17 +98,16 @@ def _below(p: Mixture, q: Mixture) -> Array:
 
 def _binned(p: Mixture, q: Mixture) -> Array:
     """(K,): KL of the probabilities of bins, which no KL is below; 0 for angles, whose bins have no order."""
-    from hidiv.emissions.composite.mixture.integrals import is_finite, uncovered, where_it_lies
-    from hidiv.emissions.composite.mixture.sample_space import kind
+    from hidiv.emissions.composite.mixture.integrals import uncovered, where_it_lies
 
-    what, value = kind(p), np.zeros(p.n_states)
-    if what == "angles":
+    value = np.zeros(p.n_states)
+    if p.space.kind is Kind.ANGLE:
         return value
     missing = uncovered(p, q)
-    every = all(is_finite(member) for member in p.components + q.components)
+    every = all(member.space.is_finite for member in p.components + q.components)
     for s, places in enumerate(zip(where_it_lies(p), where_it_lies(q), strict=True)):
         edges = np.unique(np.concatenate(places))
-        low, high = (edges, edges) if every else _bins(edges, what == "counts")
+        low, high = (edges, edges) if every else _bins(edges, p.space.is_counts)
         with np.errstate(all="ignore"):
             log_p, log_q = (f.take([s]).log_mass(low[:, None], high[:, None])[:, 0, 0] for f in (p, q))
             # Terms of one sign, so that those no double holds may be left out of a lower bound.

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.emissions.composite.mixture.mixture import Mixture
 from hidiv.types import Array
 
 if TYPE_CHECKING:
+    from hidiv.emissions.composite.mixture.mixture import Mixture
     from hidiv.emissions.weighted import Weighted
 
 
@@ -29,4 +29,4 @@ def maximised(family: Mixture, known: Weighted, laws: Array, fixed: frozenset[st
         mass = shared.sum(axis=0)
         total = mass.sum(axis=1, keepdims=True)
         weights = np.where(total > 0, mass / np.where(total > 0, total, 1.0), weights)
-    return Mixture(weights, members)
+    return type(family)(weights, members)

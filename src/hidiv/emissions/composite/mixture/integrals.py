@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.emissions.evidence.intervals import COUNTS
+from hidiv.emissions.composite.mixture.ratios import density_ratio
 from hidiv.emissions.numerics.quadrature import Function, Laws, Over, divergence, integral, log_power, renyi, total
 from hidiv.emissions.registry import comparable, pair
+from hidiv.emissions.sample_space import Kind
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.types import Array
 
@@ -63,26 +64,26 @@ def uncovered(p: Mixture, q: Mixture) -> list[str | None]:
 
 def _by_components(p: Mixture, q: Mixture) -> list[str | None]:
     """The same for several columns: what a component of p shows and no component of q does."""
-    found: list[str | None] = [None] * p.n_states
+    gaps: list[str | None] = [None] * p.n_states
     for c, member in enumerate(p.components):
         each = [pair(member, other).gaps(member, other) for other in q.components]
         for s in range(p.n_states):
             seen = [gap[s] for gap, weight in zip(each, q.weights[s], strict=True) if weight > 0]
             if p.weights[s, c] > 0 and all(gap is not None for gap in seen):
-                found[s] = found[s] or f"{seen[0]} of component {c}"
-    return found
+                gaps[s] = gaps[s] or f"{seen[0]} of component {c}"
+    return gaps
 
 
 def _uncovered(p: Mixture, q: Mixture, places: list[Array]) -> list[str | None]:
-    found: list[str | None] = []
+    gaps: list[str | None] = []
     well_inside = [t if _is_listed(m) else np.delete(t, _deep(t), 1) for m, t in zip(p.components, places, strict=True)]
     for s in range(p.n_states):
         at = _used(p, well_inside, s)
         with np.errstate(all="ignore"):
             log_p, log_q = (np.asarray(f.log_density(at[:, None])[:, s, 0]) for f in (p, q))
         lost = np.flatnonzero((log_p > -np.inf) & (log_q == -np.inf))
-        found.append(f"values such as {at[lost[0]]:g}" if lost.size else None)
-    return found
+        gaps.append(f"values such as {at[lost[0]]:g}" if lost.size else None)
+    return gaps
 
 
 def _deep(table: Array) -> list[int]:
@@ -93,15 +94,8 @@ def _deep(table: Array) -> list[int]:
 
 def _edges(p: Mixture, q: Mixture, places: tuple[list[Array], list[Array]], state: int) -> Array:
     """Where panels end: the places of both, and where a density bends, which a rule next to it might not notice."""
-    kinks = [_kinks(member)[state] for member in p.components + q.components]
+    kinks = [member.kinks()[state] for member in p.components + q.components]
     return np.unique(np.concatenate([_used(p, places[0], state), _used(q, places[1], state), *kinks]))
-
-
-def _kinks(member: Any) -> Array:
-    """(K, n): where densities bend."""
-    if member.name == "laplace":
-        return np.asarray(member.loc).reshape(member.n_states, 1)
-    return np.zeros((member.n_states, 1 if member.name == "generalized_gaussian" else 0))
 
 
 def _used(p: Mixture, places: list[Array], state: int) -> Array:
@@ -127,33 +121,20 @@ def places_of(p: Mixture, tails: tuple[float, ...] = TAILS) -> list[Array]:
 
 
 def _places(member: Any, tails: tuple[float, ...]) -> Array:
-    if is_finite(member):
-        return symbols(member)
-    if member.name in COUNTS:
+    space = member.space
+    if space.is_finite:
+        return np.tile(np.arange(space.most + 1.0), (member.n_states, 1))
+    if space.is_counts:
         return count_places(member)
-    if member.name == "von_mises":
+    if space.kind is Kind.ANGLE:
         return np.tile(np.linspace(-np.pi, np.pi, 33), (member.n_states, 1))
-    found = quantiles(member, tails)
-    return np.minimum(found, 1.0) if member.name == "beta" else found  # they are found from outside
+    places = quantiles(member, tails)
+    return np.minimum(places, 1.0) if space.kind is Kind.UNIT else places  # bisection ends outside the segment
 
 
 def _is_listed(member: Any) -> bool:
     """Whether the places of a family are no quantiles."""
-    return is_finite(member) or member.name in COUNTS or member.name == "von_mises"
-
-
-def is_finite(member: Any) -> bool:
-    """Whether a family has finitely many values."""
-    return member.name in ("categorical", "bernoulli", "binomial")
-
-
-def symbols(member: Any) -> Array:
-    """(K, M): all values of a family that has finitely many."""
-    if member.name == "categorical":
-        last = int(member.n_symbols) - 1
-    else:
-        last = 1 if member.name == "bernoulli" else int(np.max(member.trials))
-    return np.tile(np.arange(last + 1.0), (member.n_states, 1))
+    return member.space.is_finite or member.space.is_counts or member.space.kind is Kind.ANGLE
 
 
 def quantiles(member: Any, logs: tuple[float, ...]) -> Array:
@@ -191,12 +172,12 @@ def _double(rank: NDArray[np.int64]) -> Array:
 
 def count_places(member: Any) -> Array:
     """(K, T): a most probable count of each state's law, and counts from there out to where it has all but vanished."""
-    from hidiv.emissions.evidence.count_points import fall, most_probable
+    from hidiv.emissions.evidence.count_points import fall
 
     table = []
     for s in range(member.n_states):
         one = member.take([s])
-        peak = np.array([most_probable(one)])
+        peak = np.ravel(one.modes())
 
         def log_p(k: Array, one: Any = one) -> Array:
             with np.errstate(all="ignore"):
@@ -210,10 +191,8 @@ def count_places(member: Any) -> Array:
 
 def _laws(p: Mixture, q: Mixture) -> Laws:
     """Both laws and their ratio at any point, between counts too, where rules for sums look."""
-    from hidiv.emissions.composite.mixture.mixture import density_ratio
-
     # A node that rounds to the end of the segment would meet a density of 0 or infinity there.
-    last = np.nextafter(1.0, 0.0) if any(member.name == "beta" for member in p.components + q.components) else np.inf
+    last = np.nextafter(1.0, 0.0) if p.space.kind is Kind.UNIT else np.inf
 
     def at(f: Callable[[Array], Array]) -> Function:
         def each(x: Array) -> Array:
@@ -227,9 +206,9 @@ def _laws(p: Mixture, q: Mixture) -> Laws:
 
 def _over(p: Mixture, q: Mixture, edges: Array) -> Over:
     """Sum or integral over all that either has mass on; one state."""
-    if all(is_finite(member) for member in p.components + q.components):
+    if all(member.space.is_finite for member in p.components + q.components):
         return lambda f: float(f(edges).sum())
-    if p.components[0].name in COUNTS:
+    if p.space.is_counts:
         return lambda f: total(f, [int(edge) for edge in edges])
     return lambda f: integral(f, edges)
 

@@ -39,6 +39,11 @@ class Marked:
     def take(self, states: ArrayLike) -> Marked:
         return Marked(self.mixture.take(states))
 
+    def embed(self, other: Any) -> Any:
+        """A plain family as the mixture of it alone, with its component."""
+        mixture = self.mixture.embed(other)
+        return None if mixture is None else Marked(mixture)
+
     def kl(self, other: Any) -> Array:
         return pair(self, other).kl(self, other)  # type: ignore[arg-type]
 
@@ -53,7 +58,7 @@ class Marked:
         return pair(self, other).gaps(self, other)  # type: ignore[arg-type]
 
 
-def _together(p: Marked, q: Marked) -> list[tuple[Pair, Any, Any]]:
+def paired_components(p: Marked, q: Marked) -> list[tuple[Pair, Any, Any]]:
     """How each component of p compares with the one in the same place in q."""
     first, second = p.mixture.components, q.mixture.components
     if len(first) != len(second):
@@ -62,54 +67,44 @@ def _together(p: Marked, q: Marked) -> list[tuple[Pair, Any, Any]]:
     return [(pair(a, b), a, b) for a, b in zip(first, second, strict=True)]
 
 
-def _weighed(weights: Array, values: Array) -> Array:
-    """(K, C) twice -> (K,): sums in which no weight makes nothing of an infinite value."""
+def weighted_sum(weights: Array, values: Array) -> Array:
+    """(K, C) twice -> (K,): sums in which an infinite value without weight counts nothing."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(weights > 0, weights * values, 0.0).sum(axis=-1))
 
 
 def kl(p: Marked, q: Marked) -> Array:
-    each = np.stack([how.kl(a, b) for how, a, b in _together(p, q)], axis=1)
-    return row_divergence(p.mixture.weights, q.mixture.weights) + _weighed(p.mixture.weights, each)
+    each = np.stack([how.kl(a, b) for how, a, b in paired_components(p, q)], axis=1)
+    return row_divergence(p.mixture.weights, q.mixture.weights) + weighted_sum(p.mixture.weights, each)
 
 
 def renyi(p: Marked, q: Marked, alpha: float) -> Array:
     """log Z of the weights, and of the components under the weights' geometric mean; both of one sign."""
     a, b = p.mixture.weights, q.mixture.weights
-    each = np.stack([how.renyi(f, g, alpha) for how, f, g in _together(p, q)], axis=1)
+    each = np.stack([how.renyi(f, g, alpha) for how, f, g in paired_components(p, q)], axis=1)
     outer = row_renyi(a, b, alpha)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         logs = alpha * np.log(a) + (1.0 - alpha) * np.log(b)
         tilted = np.where((a > 0) & (b > 0), np.exp(logs - (alpha - 1.0) * outer[:, None]), 0.0)
-        excess = _weighed(tilted, np.expm1((alpha - 1.0) * each))
+        excess = weighted_sum(tilted, np.expm1((alpha - 1.0) * each))
         return np.where(np.isinf(outer), outer, outer + np.log1p(excess) / (alpha - 1.0))
 
 
 def log_ratio(p: Marked, q: Marked, x: Array) -> Array:
-    _together(p, q)
+    paired_components(p, q)
     value = p.mixture.log_ratio(q.mixture, x)
     return np.asarray(value - row_divergence(p.mixture.component_laws(x), q.mixture.component_laws(x)))
 
 
 def gaps(p: Marked, q: Marked) -> list[str | None]:
     """The first component that has one."""
-    each = [how.gaps(a, b) for how, a, b in _together(p, q)]
-    found: list[str | None] = []
+    each = [how.gaps(a, b) for how, a, b in paired_components(p, q)]
+    first_gaps: list[str | None] = []
     for s, (a, b) in enumerate(zip(p.mixture.weights, q.mixture.weights, strict=True)):
-        said = [f"component {c}" if b[c] == 0 else f"{gap[s]} of component {c}" for c, gap in enumerate(each)
-                if a[c] > 0 and (b[c] == 0 or gap[s] is not None)]  # fmt: skip
-        found.append(said[0] if said else None)
-    return found
-
-
-def marked_residual(p: Mixture, q: Mixture, *knowledge: Any) -> Array:
-    """(R, K): KL of (component, observation) given pieces of knowledge (x, lower, upper)."""
-    from hidiv.emissions.evidence.log_ratios import residual
-
-    laws = [family.component_laws(*knowledge) for family in (p, q)]
-    each = [residual(a, b, *knowledge) for _, a, b in _together(Marked(p), Marked(q))]
-    value = row_divergence(*laws) + _weighed(laws[0], np.stack(each, axis=2))
-    return np.where(p.log_weight(*knowledge) == -np.inf, 0.0, value)
+        of_state = [f"component {c}" if b[c] == 0 else f"{gap[s]} of component {c}" for c, gap in enumerate(each)
+                    if a[c] > 0 and (b[c] == 0 or gap[s] is not None)]  # fmt: skip
+        first_gaps.append(of_state[0] if of_state else None)
+    return first_gaps
 
 
 register(Marked, Marked, Pair(kl, renyi, log_ratio, gaps))

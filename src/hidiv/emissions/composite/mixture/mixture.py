@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.composite.mixture.sample_space import check_counts, kind, log_weight
+from hidiv.emissions.composite.mixture.ratios import are_paired, mixed_ratio
 from hidiv.emissions.families.categorical import Categorical
-from hidiv.emissions.family import Family
+from hidiv.emissions.family import Family, check_whole
 from hidiv.emissions.parameters import distributions
-from hidiv.emissions.registry import Pair, comparable, pair, register
+from hidiv.emissions.registry import Pair, comparable, register
+from hidiv.emissions.sample_space import Kind, SampleSpace
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
-from hidiv.recursions.terms import log_ratio as ratio_of
-from hidiv.types import Array, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 if TYPE_CHECKING:
     from hidiv.emissions.composite.mixture.bounds import Bounds
     from hidiv.emissions.composite.mixture.marked import Marked
     from hidiv.emissions.weighted import Weighted
-
-
-NEAR = 0.5  # log-ratios of components below it are summed as differences from one
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +38,9 @@ class Mixture(Family):
     """
 
     name: ClassVar[str] = "mixture"
+    needs: ClassVar[str] = "its families"
+    template: ClassVar[str] = "hd.Mixture([[0.5, 0.5]], [hd.Gaussian([0.0], std=[1.0]), hd.Gaussian([1.0], std=[1.0])])"
+    nested: ClassVar[str | None] = "components"
     weights: Array
     components: tuple[Family, ...]
 
@@ -66,9 +66,9 @@ class Mixture(Family):
                 refuse(InvalidModel, place, rule, member.n_features)
             if isinstance(member, Mixture):
                 refuse(InvalidModel, place, "must not be a mixture itself", remedy="list its components instead")
-            if kind(member) != kind(members[0]):
-                rule = f"must be {kind(members[0])} like the first"
-                refuse(InvalidModel, place, rule, f"{member.name}, which is {kind(member)}")
+            if str(member.space) != str(members[0].space):
+                rule = f"must be {members[0].space} like the first"
+                refuse(InvalidModel, place, rule, f"{member.name}, which is {member.space}")
         object.__setattr__(self, "weights", table)
         object.__setattr__(self, "components", members)
 
@@ -83,6 +83,44 @@ class Mixture(Family):
     def parameters(self) -> dict[str, Any]:
         return {"weights": self.weights, "components": list(self.components)}
 
+    def members(self) -> tuple[Family, ...]:
+        return self.components
+
+    @property
+    def space(self) -> SampleSpace:
+        """That of the components, which are alike; of counts that with the largest one."""
+        return _widest(member.space for member in self.components)
+
+    def column_spaces(self) -> tuple[SampleSpace, ...]:
+        return tuple(map(_widest, zip(*(member.column_spaces() for member in self.components), strict=True)))
+
+    def symbol_table(self) -> Array:
+        tables = np.stack([member.symbol_table() for member in self.components])
+        return np.asarray(np.einsum("kc,ckm->km", self.weights, tables))
+
+    @property
+    def density_adds_up(self) -> bool:
+        return False
+
+    @property
+    def kl_is_integral(self) -> bool:
+        return True
+
+    def ranges(self) -> dict[str, str]:
+        return {"weights": "rows", "components": "fixed"}
+
+    def heap_coordinates(self, x: Array, fixed: frozenset[str] = frozenset()) -> Array:
+        return self.components[0].heap_coordinates(x, fixed)
+
+    def is_narrow(self, least: Array) -> Flags:
+        return np.asarray(np.any([member.is_narrow(least) for member in self.components], axis=0))
+
+    def embed(self, other: Any) -> Any:
+        """A family that compares with every component, as a mixture of it alone."""
+        if not all(comparable(member, other) for member in self.components):
+            return None
+        return type(self)(np.ones((other.n_states, 1)), [other])
+
     def take(self, states: ArrayLike) -> Self:
         index = np.asarray(states)
         return type(self)(self.weights[index], [member.take(index) for member in self.components])
@@ -91,8 +129,8 @@ class Mixture(Family):
         return type(self)(self.weights, [member.select(columns) for member in self.components])
 
     def check(self, x: Array) -> None:
-        if kind(self) == "counts":
-            check_counts(x, self.components)
+        if self.space.is_counts:  # a count that some component takes is no error
+            check_whole(x, self.name, self.space.most)
             return
         for member in self.components:
             member.check(x)
@@ -107,7 +145,7 @@ class Mixture(Family):
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         self.check(x)
-        value = self._mixed([log_weight(member, x, lower, upper) for member in self.components], self._log_weights)
+        value = self._mixed([_log_weight(member, x, lower, upper) for member in self.components], self._log_weights)
         # Where nothing is known weights sum to one, whatever rounding says.
         return np.where(_nothing(x, lower, upper)[:, None], 0.0, value)
 
@@ -131,11 +169,11 @@ class Mixture(Family):
     def _symbol_tables(self) -> Array:
         """(C, K, M)."""
         members: list[Any] = list(self.components)
-        if any(member.name != "categorical" for member in members):
+        if any(member.space.kind is not Kind.SYMBOLS for member in members):
             refuse(IncompatibleModels, "emission", "a mixture of symbols needs categorical components")
         if len({member.n_symbols for member in members}) > 1:
             refuse(IncompatibleModels, "emission", "the components of a mixture of symbols need the same alphabet")
-        return np.stack([member.probs for member in members])
+        return np.stack([member.symbol_table() for member in members])
 
     def component_laws(
         self,
@@ -145,12 +183,12 @@ class Mixture(Family):
         inside: NDArray[np.bool_] | None = None,
     ) -> Array:
         """(n, K, C): P(component | state, what is known); the weights where a state rules the knowledge out."""
-        each = [log_weight(member, x, lower, upper) for member in self.components]
+        each = [_log_weight(member, x, lower, upper) for member in self.components]
         terms = np.stack(each, axis=2) + self._log_weights
         if inside is not None:
             members: list[Any] = list(self.components)
-            said = ~np.asarray(inside.all(axis=1))[:, None, None]
-            terms = terms + np.where(said, np.stack([member.log_set(inside) for member in members], axis=2), 0.0)
+            restricted = ~np.asarray(inside.all(axis=1))[:, None, None]
+            terms = terms + np.where(restricted, np.stack([member.log_set(inside) for member in members], axis=2), 0.0)
         top = terms.max(axis=2, keepdims=True)
         share = np.exp(terms - np.where(np.isfinite(top), top, 0.0))
         total = share.sum(axis=2, keepdims=True)
@@ -208,6 +246,21 @@ class Mixture(Family):
         return estimate(self, other, samples, seed)
 
 
+def _log_weight(member: Family, x: Array, lower: Array | None, upper: Array | None) -> Array:
+    """(n, K): the component's own, -inf for counts beyond it that others may take."""
+    highest = member.space.most if member.space.is_counts else np.inf
+    beyond = np.asarray((x > highest).any(axis=1))
+    if not beyond.any():
+        return member.log_weight(x, lower, upper)
+    terms = member.log_weight(np.where(x > highest, 0.0, x), lower, upper)
+    return np.where(beyond[:, None], -np.inf, terms)
+
+
+def _widest(spaces: Iterable[SampleSpace]) -> SampleSpace:
+    """The space that holds the values of all, which differ in their largest count at most."""
+    return max(spaces, key=lambda space: (space.most, space.kind is Kind.COUNTS))
+
+
 def _nothing(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.bool_]:
     """(n,): rows of which no entry is seen or bounded."""
     known = ~np.isnan(x)
@@ -237,52 +290,28 @@ def gaps(p: Mixture, q: Mixture) -> list[str | None]:
 def log_ratio(p: Mixture, q: Mixture, x: Array) -> Array:
     """log q(x)/p(x), from the ratios of paired components where those are small."""
     ratios = None
-    if _are_paired(p, q):
+    if are_paired(p, q):
         pairs = zip(p.components, q.components, strict=True)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             ratios = np.stack([a.log_ratio(b, x) for a, b in pairs], axis=2)
     return mixed_ratio(p, q, ratios, p.component_laws(x), p.log_weight(x), q.log_weight(x))
 
 
-def density_ratio(p: Mixture, q: Mixture, x: Array) -> Array:
-    """The same for one column and any numbers (n, 1), whether in the sample space or not; one state."""
-    ratios = None
-    if _are_paired(p, q):
-        pairs = zip(p.components, q.components, strict=True)
-        ratios = np.stack([pair(a, b).log_ratio(a, b, x) for a, b in pairs], axis=2)
-    terms = np.stack([member.log_density(x)[:, :, 0] for member in p.components], axis=2) + p._log_weights
-    log_p = p.log_density(x)[:, :, 0]
-    laws = np.where(log_p[:, :, None] > -np.inf, np.exp(terms - log_p[:, :, None]), p.weights)
-    return mixed_ratio(p, q, ratios, laws, log_p, q.log_density(x)[:, :, 0])
+def bounds_pair(p: Mixture, q: Mixture) -> tuple[Array, Array]:
+    certified = p.bounds(q)
+    return certified.lower, certified.upper
 
 
-def mixed_ratio(p: Mixture, q: Mixture, ratios: Array | None, laws: Array, log_p: Array, log_q: Array) -> Array:
-    """(n, K): log q/p; ratios (n, K, C) of paired components, laws (n, K, C) of p's given what is known."""
-    with np.errstate(invalid="ignore"):
-        value = np.where(log_p == log_q, 0.0, log_q - log_p)
-    if ratios is None:
-        return value
-    with np.errstate(invalid="ignore"):  # opposite infinities: not near
-        steps = ratios + ratio_of(p.weights, q.weights)
-    near = np.asarray((np.abs(steps) < NEAR).all(axis=2))
-    small = np.where(near[:, :, None], steps, 0.0)
-    return np.where(near, np.log1p((laws * np.expm1(small)).sum(axis=2)), value)
+def weight_ratio(p: Mixture, q: Mixture, *knowledge: Any) -> Array:
+    from hidiv.emissions.composite.mixture.partly_known import weight_ratio
+
+    return weight_ratio(p, q, *knowledge)
 
 
-def known_ratio(p: Mixture, q: Mixture, *knowledge: Any) -> Array:
-    """(R, K): log w_q/w_p of pieces of knowledge (x, lower, upper), as `known.weight_ratio` has it."""
-    from hidiv.emissions.evidence.log_ratios import weight_ratio
+def residual(p: Mixture, q: Mixture, *knowledge: Any) -> Array:
+    from hidiv.emissions.composite.mixture.partly_known import residual
 
-    ratios = None
-    if _are_paired(p, q):
-        pairs = zip(p.components, q.components, strict=True)
-        ratios = np.stack([weight_ratio(a, b, *knowledge) for a, b in pairs], axis=2)
-    return mixed_ratio(p, q, ratios, p.component_laws(*knowledge), p.log_weight(*knowledge), q.log_weight(*knowledge))
+    return residual(p, q, *knowledge)
 
 
-def _are_paired(p: Mixture, q: Mixture) -> bool:
-    """Whether each component of p compares with the one in the same place in q."""
-    return len(p.components) == len(q.components) and all(map(comparable, p.components, q.components))
-
-
-register(Mixture, Mixture, Pair(kl, renyi, log_ratio, gaps))
+register(Mixture, Mixture, Pair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds_pair))
