@@ -138,5 +138,5 @@ REFUSED = {
     "LinearRegressionHMM": _COVARIATES,
     "LogisticRegressionHMM": _COVARIATES,
     "CategoricalRegressionHMM": _COVARIATES,
-    "LinearAutoregressiveHMM": "observations depend on earlier ones, which a Model cannot represent",
+    "LinearAutoregressiveHMM": "observations depend on those before them, which a Model cannot represent",
 }

@@ -22,7 +22,7 @@ def read(obj: Any) -> Model:
     results = getattr(obj, "_results", obj)
     names = class_names(results)
     if any(name.startswith("MarkovAutoregression") for name in names):
-        refuse(InvalidModel, "class", "observations depend on earlier ones, which a Model cannot represent")
+        refuse(InvalidModel, "class", "observations depend on those before them, which a Model cannot represent")
     if not any(name.startswith("MarkovRegressionResults") for name in names):
         if any(name.startswith("MarkovRegression") for name in names):
             refuse(InvalidModel, "class", "has no parameters yet", remedy="give what fit() or smooth() returns")

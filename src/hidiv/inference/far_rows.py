@@ -34,21 +34,21 @@ def relative(model: Model, rows: EvidenceRows, table: Array, where: IntArray, st
     own = table[where]
     with np.errstate(invalid="ignore"):
         plain = own - np.take_along_axis(own, state[:, None], axis=1)
-    found = np.zeros_like(plain)
+    ratio = np.zeros_like(plain)
     for family, of_family in by_family(model, rows):
-        mine = np.isin(where, np.arange(rows.n_rows)[of_family])
-        for reference in np.unique(state[mine]):
-            index = np.flatnonzero(mine & (state == reference))
+        own_rows = np.isin(where, np.arange(rows.n_rows)[of_family])
+        for reference in np.unique(state[own_rows]):
+            index = np.flatnonzero(own_rows & (state == reference))
             at = where[index]
             lower, upper = (None if bound is None else bound[at] for bound in (rows.lower, rows.upper))
             if family.n_features:
                 first = family.take(np.full(model.n_states, reference))
                 inside = symbol_sets(family, rows, at)
-                found[index] = weight_ratio(first, family, rows.x[at], lower, upper, inside)
+                ratio[index] = weight_ratio(first, family, rows.x[at], lower, upper, inside)
     if model.end is not None:
         ended = where >= rows.n_rows - rows.n_ended
-        found[ended] += log_ratio(model.end[state[ended]][:, None], model.end[None])
-    return np.where(own == -np.inf, -np.inf, np.where(np.isfinite(found), found, plain))
+        ratio[ended] += log_ratio(model.end[state[ended]][:, None], model.end[None])
+    return np.where(own == -np.inf, -np.inf, np.where(np.isfinite(ratio), ratio, plain))
 
 
 def moved(table: Array, where: IntArray, state: IntArray, rows: Array | None = None) -> tuple[Array, Array | None]:
