@@ -82,7 +82,7 @@ test-sanitize: install
 	  -DPython_EXECUTABLE=$(CURDIR)/$(bin)/python -Dnanobind_DIR="$$($(bin)/python -m nanobind --cmake_dir)" >build/asan.log
 	@PATH="$$PATH:$(CURDIR)/$(bin)" cmake --build build/asan --parallel 2 >>build/asan.log || { tail -n 20 build/asan.log; exit 1; }
 	@LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  $(bin)/python tests/sanitize/fuzz.py --kernels build/asan --rounds $(or $(ROUNDS),1000)
+	  $(bin)/python tests/sanitize/fuzz.py --kernels build/asan --rounds $(or $(ROUNDS),500)
 
 clean:
 	rm -rf .venv .venv-peers .venv-with-torch .venv-with-jax build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures

@@ -179,7 +179,7 @@ def test_laws_of_a_chain_that_begins_are_checked(shape, depth):
 @pytest.mark.parametrize("what", ["ticks", "start", "states", "index"] if compiled else [])
 def test_wrong_arrays_are_refused(what):
     p, q = chains((2, 2, 3, False), 4)
-    start, beside, places = np.full((1, 2), 0.5), np.ones((1, 2), dtype=bool), ticks(4)
+    start, states, places = np.full((1, 2), 0.5), np.ones((1, 2), dtype=bool), ticks(4)
     if what == "index":
         points, index, weights, *_ = grid_of(compiled.belief_grid, p, q)
         index[0, 0, 0] = len(points)
@@ -191,6 +191,6 @@ def test_wrong_arrays_are_refused(what):
     elif what == "start":
         start = start * 2
     else:
-        beside = np.ones((1, 3), dtype=bool)
-    with pytest.raises(ValueError, match={"ticks": "ascend", "start": "sum to one", "states": "beside"}[what]):
-        compiled.belief_grid(*p, *q, start, beside, places, 100)
+        states = np.ones((1, 3), dtype=bool)
+    with pytest.raises(ValueError, match={"ticks": "ascend", "start": "sum to one", "states": "start_states"}[what]):
+        compiled.belief_grid(*p, *q, start, states, places, 100)
