@@ -46,27 +46,25 @@ class Pair:
 
         `by_states` names a quantity that pairs states by their labels: the models need equal numbers of them.
         """
-        return cls.models(p, q, by_states=by_states)._moved(tree)
+        return cls._checked(*_adapted(p, q, by_states), tree, {})
 
     @classmethod
     def on_tree(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None) -> Pair:
         """The same for a quantity that is no rate: a tree, a length or UNTIL_END is needed."""
-        return cls.models(p, q, by_states=by_states)._moved(tree if isinstance(tree, UntilEnd) else as_tree(tree))
+        models = _adapted(p, q, by_states)
+        return cls._checked(*models, tree if isinstance(tree, UntilEnd) else as_tree(tree), {})
 
     @classmethod
     def models(cls, p: Any, q: Any, *, by_states: str | None = None) -> Pair:
         """The models alone, where there are several trees; `on` checks them against each tree."""
-        adapted = as_models(p, q)
-        if by_states is not None:
-            check_same_states(*adapted, by_states)
-        return cls(*adapted, None)
+        return cls(*_adapted(p, q, by_states), None)
 
     def on(self, tree: Tree | UntilEnd | None) -> Pair:
         """The same models on another tree, sharing what depends on the models alone."""
         if tree is self.tree:
             return self
         if tree not in self._kept:
-            self._kept[tree] = self._moved(tree)
+            self._kept[tree] = self._checked(self.p, self.q, tree, self._kept_by_models)
         return cast(Pair, self._kept[tree])
 
     def relabelled(self, order: Sequence[int] | IntArray) -> Pair:
@@ -78,18 +76,18 @@ class Pair:
             self._kept_by_models[order] = Pair(self.p, self.q.relabel(order), self.tree)
         return cast(Pair, self._kept_by_models[order]).on(self.tree)
 
-    def _moved(self, tree: Any) -> Pair:
-        """The same models on another tree, which they are checked against."""
+    @classmethod
+    def _checked(cls, p: Model, q: Model, tree: Any, kept_by_models: dict[Any, Any]) -> Pair:
+        """Models on a tree that they were checked against."""
         place = tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree)
-        check_length(self.p, self.q, until_end=isinstance(place, UntilEnd))
+        check_length(p, q, until_end=isinstance(place, UntilEnd))
         if isinstance(place, Tree):
-            check_groups(self.p, place, "p")
-            check_groups(self.q, place, "q")
-        groups = max(self.p.n_groups, self.q.n_groups)
-        if place is None and groups > 1:
+            check_groups(p, place, "p")
+            check_groups(q, place, "q")
+        elif place is None and (groups := max(p.n_groups, q.n_groups)) > 1:
             rule = "needs models with one group, the same at every step"
             refuse(IncompatibleModels, "rate", rule, f"{groups} groups", "compare them on a tree")
-        return Pair(self.p, self.q, place, _kept_by_models=self._kept_by_models)
+        return cls(p, q, place, {}, kept_by_models)
 
     @property
     def subject(self) -> str:
@@ -117,6 +115,14 @@ class Pair:
         if work not in kept:
             kept[work] = work(self)
         return cast(Result, kept[work])
+
+
+def _adapted(p: Any, q: Any, by_states: str | None) -> tuple[Model, Model]:
+    """What a caller gave as models, with equal numbers of states where a quantity pairs them."""
+    models = as_models(p, q)
+    if by_states is not None:
+        check_same_states(*models, by_states)
+    return models
 
 
 @of_models
