@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length, check_observations, check_same_states
@@ -46,7 +46,8 @@ class Pair:
 
         `by_states` names a quantity that pairs states by their labels: the models need equal numbers of them.
         """
-        return cls._checked(*_adapted(p, q, by_states), tree, {})
+        models = _adapted(p, q, by_states)
+        return cls._checked(*models, tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree), {})
 
     @classmethod
     def on_tree(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None) -> Pair:
@@ -65,7 +66,8 @@ class Pair:
             return self
         if tree not in self._kept:
             self._kept[tree] = self._checked(self.p, self.q, tree, self._kept_by_models)
-        return cast(Pair, self._kept[tree])
+        moved: Pair = self._kept[tree]
+        return moved
 
     def relabelled(self, order: Sequence[int] | IntArray) -> Pair:
         """The pair in which new state i of q is its old state order[i]."""
@@ -74,20 +76,20 @@ class Pair:
             return self
         if order not in self._kept_by_models:
             self._kept_by_models[order] = Pair(self.p, self.q.relabel(order), self.tree)
-        return cast(Pair, self._kept_by_models[order]).on(self.tree)
+        relabelled: Pair = self._kept_by_models[order]
+        return relabelled.on(self.tree)
 
     @classmethod
-    def _checked(cls, p: Model, q: Model, tree: Any, kept_by_models: dict[Any, Any]) -> Pair:
+    def _checked(cls, p: Model, q: Model, tree: Tree | UntilEnd | None, kept_by_models: dict[Any, Any]) -> Pair:
         """Models on a tree that they were checked against."""
-        place = tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree)
-        check_length(p, q, until_end=isinstance(place, UntilEnd))
-        if isinstance(place, Tree):
-            check_groups(p, place, "p")
-            check_groups(q, place, "q")
-        elif place is None and (groups := max(p.n_groups, q.n_groups)) > 1:
+        check_length(p, q, until_end=isinstance(tree, UntilEnd))
+        if isinstance(tree, Tree):
+            check_groups(p, tree, "p")
+            check_groups(q, tree, "q")
+        elif tree is None and (groups := max(p.n_groups, q.n_groups)) > 1:
             rule = "needs models with one group, the same at every step"
             refuse(IncompatibleModels, "rate", rule, f"{groups} groups", "compare them on a tree")
-        return cls(p, q, place, {}, kept_by_models)
+        return cls(p, q, tree, {}, kept_by_models)
 
     @property
     def subject(self) -> str:
@@ -114,7 +116,8 @@ class Pair:
         kept = self._kept_by_models if work in _OF_MODELS else self._kept
         if work not in kept:
             kept[work] = work(self)
-        return cast(Result, kept[work])
+        result: Result = kept[work]
+        return result
 
 
 def _adapted(p: Any, q: Any, by_states: str | None) -> tuple[Model, Model]:
@@ -135,6 +138,8 @@ def same_observations(pair: Pair) -> bool:
 def families(p: Model, q: Model) -> list[tuple[Family, Family]]:
     """The emissions of two models by group; a model with one emission uses it in every group."""
     count = max(len(p.emissions), len(q.emissions))
+    if count == 1:
+        return [(p.emissions[0], q.emissions[0])]
     return [
         (p.emissions[min(g, len(p.emissions) - 1)], q.emissions[min(g, len(q.emissions) - 1)]) for g in range(count)
     ]

@@ -150,19 +150,6 @@ def _joint(pair: Pair, per_node: bool) -> Divergence:
 
 def joint_value(pair: Pair, per_node: bool) -> float:
     """The number alone, without reasons and notes; +inf where p reaches a place without mass under q."""
-    return pair.once(_value_per_node if per_node else _value)
-
-
-def _value_per_node(pair: Pair) -> float:
-    return _summed(pair, per_node=True)
-
-
-def _value(pair: Pair) -> float:
-    return _summed(pair, per_node=False)
-
-
-def _summed(pair: Pair, per_node: bool) -> float:
-    """The sum of the parts, or the inward quantities at the root, whichever is cheaper on this tree."""
     local, reasons = pair.once(reached_terms)
     if reasons:
         return inf
