@@ -211,7 +211,7 @@ def _expected_posterior(
 ) -> dict[str, Any]:
     """What the observed divergence leaves of the joint one."""
     if joint is None or observed is None:
-        undefined.setdefault("expected_posterior", "it is joint - observed, and one of them is not there")
+        undefined.setdefault("expected_posterior", "it is joint - observed, and one of them is not defined")
         return {}
     return {"expected_posterior": _remainder(joint, observed, undefined, "expected_posterior")}
 

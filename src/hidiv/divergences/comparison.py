@@ -104,7 +104,7 @@ class Comparison(Value):
 
     @property
     def chain_rule(self) -> str | None:
-        """joint = observed + expected posterior in numbers, where all three are there and finite."""
+        """joint = observed + expected posterior in numbers, where all three are defined and finite."""
         terms = self.joint, self.observed, self.expected_posterior
         if any(term is None or term.infinite for term in terms):
             return None

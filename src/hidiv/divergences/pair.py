@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length, check_observations, check_same_states
@@ -46,28 +46,28 @@ class Pair:
 
         `by_states` names a quantity that pairs states by their labels: the models need equal numbers of them.
         """
-        return cls.models(p, q, by_states=by_states)._moved(tree)
+        models = _adapted(p, q, by_states)
+        return cls._checked(*models, tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree), {})
 
     @classmethod
     def on_tree(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None) -> Pair:
         """The same for a quantity that is no rate: a tree, a length or UNTIL_END is needed."""
-        return cls.models(p, q, by_states=by_states)._moved(tree if isinstance(tree, UntilEnd) else as_tree(tree))
+        models = _adapted(p, q, by_states)
+        return cls._checked(*models, tree if isinstance(tree, UntilEnd) else as_tree(tree), {})
 
     @classmethod
     def models(cls, p: Any, q: Any, *, by_states: str | None = None) -> Pair:
         """The models alone, where there are several trees; `on` checks them against each tree."""
-        adapted = as_models(p, q)
-        if by_states is not None:
-            check_same_states(*adapted, by_states)
-        return cls(*adapted, None)
+        return cls(*_adapted(p, q, by_states), None)
 
     def on(self, tree: Tree | UntilEnd | None) -> Pair:
         """The same models on another tree, sharing what depends on the models alone."""
         if tree is self.tree:
             return self
         if tree not in self._kept:
-            self._kept[tree] = self._moved(tree)
-        return cast(Pair, self._kept[tree])
+            self._kept[tree] = self._checked(self.p, self.q, tree, self._kept_by_models)
+        moved: Pair = self._kept[tree]
+        return moved
 
     def relabelled(self, order: Sequence[int] | IntArray) -> Pair:
         """The pair in which new state i of q is its old state order[i]."""
@@ -76,20 +76,20 @@ class Pair:
             return self
         if order not in self._kept_by_models:
             self._kept_by_models[order] = Pair(self.p, self.q.relabel(order), self.tree)
-        return cast(Pair, self._kept_by_models[order]).on(self.tree)
+        relabelled: Pair = self._kept_by_models[order]
+        return relabelled.on(self.tree)
 
-    def _moved(self, tree: Any) -> Pair:
-        """The same models on another tree, which they are checked against."""
-        place = tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree)
-        check_length(self.p, self.q, until_end=isinstance(place, UntilEnd))
-        if isinstance(place, Tree):
-            check_groups(self.p, place, "p")
-            check_groups(self.q, place, "q")
-        groups = max(self.p.n_groups, self.q.n_groups)
-        if place is None and groups > 1:
+    @classmethod
+    def _checked(cls, p: Model, q: Model, tree: Tree | UntilEnd | None, kept_by_models: dict[Any, Any]) -> Pair:
+        """Models on a tree that they were checked against."""
+        check_length(p, q, until_end=isinstance(tree, UntilEnd))
+        if isinstance(tree, Tree):
+            check_groups(p, tree, "p")
+            check_groups(q, tree, "q")
+        elif tree is None and (groups := max(p.n_groups, q.n_groups)) > 1:
             rule = "needs models with one group, the same at every step"
             refuse(IncompatibleModels, "rate", rule, f"{groups} groups", "compare them on a tree")
-        return Pair(self.p, self.q, place, _kept_by_models=self._kept_by_models)
+        return cls(p, q, tree, {}, kept_by_models)
 
     @property
     def subject(self) -> str:
@@ -116,7 +116,16 @@ class Pair:
         kept = self._kept_by_models if work in _OF_MODELS else self._kept
         if work not in kept:
             kept[work] = work(self)
-        return cast(Result, kept[work])
+        result: Result = kept[work]
+        return result
+
+
+def _adapted(p: Any, q: Any, by_states: str | None) -> tuple[Model, Model]:
+    """What a caller gave as models, with equal numbers of states where a quantity pairs them."""
+    models = as_models(p, q)
+    if by_states is not None:
+        check_same_states(*models, by_states)
+    return models
 
 
 @of_models
@@ -129,6 +138,8 @@ def same_observations(pair: Pair) -> bool:
 def families(p: Model, q: Model) -> list[tuple[Family, Family]]:
     """The emissions of two models by group; a model with one emission uses it in every group."""
     count = max(len(p.emissions), len(q.emissions))
+    if count == 1:
+        return [(p.emissions[0], q.emissions[0])]
     return [
         (p.emissions[min(g, len(p.emissions) - 1)], q.emissions[min(g, len(q.emissions) - 1)]) for g in range(count)
     ]

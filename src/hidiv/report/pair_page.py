@@ -11,8 +11,8 @@ import numpy as np
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.compare import INTERRUPTED, compare
 from hidiv.divergences.comparison import Comparison
-from hidiv.divergences.joint.local_terms import local_divergences
-from hidiv.divergences.pair import tree_in_words
+from hidiv.divergences.joint.local_terms import local_terms
+from hidiv.divergences.pair import Pair, tree_in_words
 from hidiv.divergences.quantities import MEANINGS, in_words
 from hidiv.divergences.result import Divergence, plain
 from hidiv.inference.influence import influence
@@ -69,7 +69,9 @@ def pair_page(
             "found": found,
             "cards": cards(found),
             "answer": answer(found),
-            "rows": part_rows(p, q, found.joint, local_divergences(p, q) if found.joint is not None else None),
+            "rows": part_rows(
+                p, q, found.joint, Pair.models(p, q).once(local_terms) if found.joint is not None else None
+            ),
             "tables": tables,
             "tables_left_out": left_out,
             "charts": charts,

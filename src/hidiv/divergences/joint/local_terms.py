@@ -40,11 +40,7 @@ class Local:
 @of_models
 def local_terms(pair: Pair) -> Local:
     """KL of the initial laws, of every transition row (end included) and of every emission state."""
-    return local_divergences(pair.p, pair.q)
-
-
-def local_divergences(p: Model, q: Model) -> Local:
-    """The same for models that no pair was made of."""
+    p, q = pair.p, pair.q
     rows = row_divergence(with_end(p), with_end(q))
     return Local(
         float(row_divergence(p.initial, q.initial)), used_rows(p, q, rows), by_family(p, q, _emission_divergence)

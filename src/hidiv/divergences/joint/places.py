@@ -21,7 +21,7 @@ NEVER = int(np.iinfo(np.int64).max)
 
 
 class Places(NamedTuple):
-    """The first node or level at which p is there: (G or 1, K) by row (the parent's state) and by state, or NEVER."""
+    """The first node or level where p has mass: (G or 1, K) by row (the state of the parent) and by state, or NEVER."""
 
     rows: IntArray
     states: IntArray
@@ -45,7 +45,8 @@ class Reached(NamedTuple):
 
 def reached_terms(pair: Pair) -> Reached:
     """The local terms of a pair that p reaches on its tree."""
-    return reached(pair, pair.once(local_terms))
+    local = pair.once(local_terms)
+    return Reached(local, []) if local.is_finite else reached(pair, local)
 
 
 def reached(pair: Pair, local: Local) -> Reached:
