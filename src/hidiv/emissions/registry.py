@@ -81,7 +81,7 @@ def registered() -> list[tuple[type, type]]:
 
 
 def comparable(p: Family, q: Family) -> bool:
-    """Whether somebody registered the pair."""
+    """Whether the two families can be compared."""
     return _how(p, q) is not None
 
 
@@ -110,7 +110,7 @@ def _how(p: Family, q: Family) -> Pair | None:
 
 
 def pair(p: Family, q: Family) -> Pair:
-    """How p and q compare; refuses pairs nobody registered and different numbers of states or features."""
+    """How p and q compare; refuses pairs that are not registered and different numbers of states or features."""
     how = _how(p, q)
     if how is None:
         refuse(

@@ -22,8 +22,25 @@ from hidiv.types import Array, Flags, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Product(Family):
-    """Columns of the families in the order given, independent given the state; every family has the same states.
+    """Several families side by side: independent groups of columns, one hidden state.
 
+    Parameters
+    ----------
+    families : sequence of Family
+        Their columns follow each other in this order; every family has the same states.
+
+    Raises
+    ------
+    InvalidModel
+        If a member is no family, or has other states than the first.
+
+    Notes
+    -----
+    e_s(x) of definitions (1.1) is the product of those of the families. Families of symbols together are a finite
+    alphabet of up to 4,096 combinations.
+
+    Examples
+    --------
     >>> from hidiv.emissions.families.gaussian import Gaussian
     >>> one = Gaussian([0.0], std=[1.0])
     >>> float(Product([one, one]).kl(Product([one, Gaussian([1.0], std=[1.0])]))[0])

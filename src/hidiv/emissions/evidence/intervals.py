@@ -67,7 +67,7 @@ def one_state(p: Any, q: Any, lower: Array, upper: Array) -> InInterval:
         else:
             points = stretch_points(stretches(p, q, low, high))
         given = means(points, log_p[both], log_q[both])
-        # Most of the mass inside: what is left out tells the two apart better.
+        # Most of the mass lies inside: the ratio is more accurate from what is left outside.
         most = np.minimum(log_p, log_q)[both] > MOST
         if most.any():
             given.ratio[most] = _by_the_rest(p, q, low[most], high[most], log_p[both][most])

@@ -24,8 +24,24 @@ from hidiv.types import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Bernoulli(Family):
-    """P(X = 1 | S = s) = probs[s], (K,); or (K, F) for F independent bits.
+    """Zeros and ones.
 
+    Parameters
+    ----------
+    probs : array_like
+        The probability of a one, (K,), or (K, F) for F independent columns.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    P(X = 1 | S = s) = probs[s]: e_s(x) of definitions (1.1). Compares with Binomial, and with Categorical of 2 symbols.
+
+    Examples
+    --------
     >>> float(Bernoulli([0.5]).kl(Bernoulli([0.75]))[0])
     0.14384103622589045
     """

@@ -23,8 +23,26 @@ from hidiv.types import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Beta(Family):
-    """Density x^(a-1) (1-x)^(b-1) / B(a, b) on 0 < x < 1; a[s], b[s] > 0; (K,), or (K, F) for independent columns.
+    """Proportions between 0 and 1.
 
+    Parameters
+    ----------
+    a : array_like
+        (K,), or (K, F) for F independent columns; above 0.
+    b : array_like
+        In the shape of `a`; above 0.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    The density is x^(a-1) (1-x)^(b-1) / B(a, b) on 0 < x < 1: e_s(x) of definitions (1.1).
+
+    Examples
+    --------
     >>> round(float(Beta([1.0], [1.0]).kl(Beta([2.0], [1.0]))[0]), 15)
     0.306852819440055
     """

@@ -24,10 +24,27 @@ from hidiv.types import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Binomial(Family):
-    """P(X = x | S = s) = C(trials, x) prob^x (1-prob)^(trials-x); trials[s] whole, 0 <= prob[s] <= 1.
+    """Successes out of a number of trials.
 
-    (K,), or (K, F) for independent columns. One trial is Bernoulli, and compares with it.
+    Parameters
+    ----------
+    trials : array_like
+        Whole numbers from 0, (K,), or (K, F) for F independent columns.
+    prob : array_like
+        The probability of a success, from 0 to 1, in the shape of `trials`.
 
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    P(X = x | S = s) = C(trials, x) prob^x (1-prob)^(trials-x): e_s(x) of definitions (1.1). One trial is Bernoulli, and
+    compares with it.
+
+    Examples
+    --------
     >>> round(float(Binomial([2], [0.5]).kl(Binomial([2], [0.75]))[0]), 15)
     0.287682072451781
     """

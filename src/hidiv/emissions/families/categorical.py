@@ -24,8 +24,24 @@ FEW = 8  # symbols that are quicker compared one by one than searched
 
 @dataclass(frozen=True, eq=False)
 class Categorical(Family):
-    """P(X = m | S = s) = probs[s, m]; rows sum to one.
+    """Symbols 0 to M - 1 with any probabilities.
 
+    Parameters
+    ----------
+    probs : array_like
+        (K, M): the probability of each symbol in each state; rows sum to one within 1e-8.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    P(X = m | S = s) = probs[s, m]: e_s(x) of definitions (1.1).
+
+    Examples
+    --------
     >>> float(Categorical([[0.5, 0.5]]).kl(Categorical([[0.25, 0.75]]))[0])
     0.14384103622589045
     """

@@ -21,8 +21,24 @@ from hidiv.types import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Exponential(Family):
-    """Density rate exp(-rate x) on x >= 0, rate[s] > 0; (K,), or (K, F) for independent columns.
+    """Waiting times without memory.
 
+    Parameters
+    ----------
+    rate : array_like
+        One over the mean, (K,), or (K, F) for F independent columns; above 0.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    The density is rate exp(-rate x) on x >= 0: e_s(x) of definitions (1.1). Compares with Gamma: it is shape 1.
+
+    Examples
+    --------
     >>> float(Exponential([1.0]).kl(Exponential([2.0]))[0])
     0.3068528194400547
     """

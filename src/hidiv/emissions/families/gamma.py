@@ -25,10 +25,27 @@ from hidiv.types import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Gamma(Family):
-    """Density rate^shape x^(shape-1) exp(-rate x) / Gamma(shape) on x > 0; shape[s], rate[s] > 0.
+    """Positive quantities with a shape and a rate.
 
-    (K,), or (K, F) for independent columns. Shape 1 is Exponential, and compares with it.
+    Parameters
+    ----------
+    shape : array_like
+        (K,), or (K, F) for F independent columns; above 0.
+    rate : array_like
+        In the shape of `shape`; above 0.
 
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    The density is rate^shape x^(shape-1) exp(-rate x) / Gamma(shape) on x > 0: e_s(x) of definitions (1.1). Shape 1 is
+    Exponential, and compares with it.
+
+    Examples
+    --------
     >>> round(float(Gamma([1.0], [1.0]).kl(Gamma([1.0], [2.0]))[0]), 15)
     0.306852819440055
     """

@@ -25,8 +25,30 @@ SINGULAR = 1e-14  # of a variance: less left by the columns before is rounding, 
 
 @dataclass(frozen=True, eq=False)
 class Gaussian(Family):
-    """Normal X given the state: mean (K,) or (K, F), and one of std, var (same shape), cov (K, F, F).
+    """Normal laws: scalar, diagonal, or with a full covariance.
 
+    Parameters
+    ----------
+    mean : array_like
+        (K,), or (K, F) for F independent columns; (K, F) with `cov`.
+    std : array_like, optional
+        Standard deviations, in the shape of `mean`.
+    var : array_like, optional
+        Variances, in the shape of `mean`.
+    cov : array_like, optional
+        (K, F, F): covariance matrices. Exactly one of `std`, `var` and `cov` is given.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    e_s(x) of definitions (1.1) is the normal density. The three forms compare with each other.
+
+    Examples
+    --------
     >>> float(Gaussian([0.0], std=[1.0]).kl(Gaussian([1.0], std=[1.0]))[0])
     0.5
     """

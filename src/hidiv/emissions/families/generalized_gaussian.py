@@ -29,10 +29,27 @@ LOG_TWO = float(np.log(2.0))
 
 @dataclass(frozen=True, eq=False)
 class GeneralizedGaussian(Family):
-    """Density exp(-|x/scale|^shape) / (2 scale Gamma(1 + 1/shape)) given the state; both parameters (K,) or (K, F).
+    """Laws about 0 from peaked to flat: the usual model of wavelet coefficients.
 
-    Shape 2 is the normal law with std = scale / sqrt(2), shape 1 the Laplace law.
+    Parameters
+    ----------
+    scale : array_like
+        (K,), or (K, F) for F independent columns; above 0.
+    shape : array_like
+        Between 1e-3 and 1e6, in the shape of `scale`.
 
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    The density is exp(-|x/scale|^shape) / (2 scale Gamma(1 + 1/shape)): e_s(x) of definitions (1.1). Shape 2 is the
+    normal law with std = scale / sqrt(2), shape 1 the Laplace law; it compares with both.
+
+    Examples
+    --------
     >>> float(GeneralizedGaussian([1.0], [0.5]).kl(GeneralizedGaussian([2.0], [0.5]))[0])
     0.10736074293304035
     """

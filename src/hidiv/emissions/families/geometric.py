@@ -23,10 +23,25 @@ from hidiv.types import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Geometric(Family):
-    """P(X = x | S = s) = prob (1 - prob)^x: failures, from 0, before the first success; 0 < prob[s] <= 1.
+    """Failures before the first success, counted from 0.
 
-    (K,), or (K, F) for independent columns. It is NegativeBinomial with size 1, and compares with it.
+    Parameters
+    ----------
+    prob : array_like
+        The probability of a success, (K,), or (K, F) for F independent columns; above 0, at most 1.
 
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    P(X = x | S = s) = prob (1 - prob)^x: e_s(x) of definitions (1.1). It is NegativeBinomial of size 1, and compares
+    with it.
+
+    Examples
+    --------
     >>> round(float(Geometric([0.5]).kl(Geometric([0.75]))[0]), 15)
     0.287682072451781
     """

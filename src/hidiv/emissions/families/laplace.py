@@ -27,8 +27,27 @@ LOG_TWO = float(np.log(2.0))
 
 @dataclass(frozen=True, eq=False)
 class Laplace(Family):
-    """Density exp(-|x - loc| / scale) / (2 scale) given the state; both parameters (K,) or (K, F).
+    """Two-sided exponential laws.
 
+    Parameters
+    ----------
+    loc : array_like
+        The median, (K,), or (K, F) for F independent columns.
+    scale : array_like
+        The mean distance from `loc`, above 0, in the shape of `loc`.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    The density is exp(-|x - loc| / scale) / (2 scale): e_s(x) of definitions (1.1). Compares with Gaussian and
+    GeneralizedGaussian.
+
+    Examples
+    --------
     >>> float(Laplace([0.0], [1.0]).kl(Laplace([1.0], [1.0]))[0])
     0.36787944117144233
     """
@@ -167,7 +186,7 @@ def located(family: Laplace) -> Located:
 
 
 def located_gaussian(family: Gaussian) -> Located:
-    """As exponential power laws of shape two; a full covariance cannot be seen so."""
+    """As exponential power laws of shape two; a full covariance is refused."""
     if family.cov is not None:
         refuse(
             IncompatibleModels,

@@ -28,8 +28,27 @@ SMALLEST, LARGEST = np.nextafter(0.0, 1.0), np.finfo(np.float64).max
 
 @dataclass(frozen=True, eq=False)
 class LogNormal(Family):
-    """log X is normal given the state, with this mean and standard deviation; both (K,) or (K, F).
+    """Positive observations whose logarithm is normal.
 
+    Parameters
+    ----------
+    mean : array_like
+        The mean of log X, (K,), or (K, F) for F independent columns.
+    std : array_like
+        The standard deviation of log X, above 0, in the shape of `mean`.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    e_s(x) of definitions (1.1) is the normal density of log x, over x. Mean plus or minus 6 std must stay within the
+    logarithms of doubles.
+
+    Examples
+    --------
     >>> float(LogNormal([0.0], [1.0]).kl(LogNormal([1.0], [1.0]))[0])
     0.5
     """

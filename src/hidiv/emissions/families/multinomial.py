@@ -25,10 +25,27 @@ ROWS_OF_COUNTS = SampleSpace(Kind.VECTOR, words="rows of counts")
 
 @dataclass(frozen=True, eq=False)
 class Multinomial(Family):
-    """P(X = x | S = s) = trials[s]! prod_m probs[s, m]^x_m / x_m!, for rows x of counts that sum to trials[s].
+    """Counts of symbols in a fixed number of trials.
 
-    trials (K,) whole numbers, probs (K, M) rows that sum to one. Counts not seen are summed over.
+    Parameters
+    ----------
+    trials : array_like
+        (K,): whole numbers from 0; the counts of a row sum to them.
+    probs : array_like
+        (K, M): the probability of each symbol in each state; rows sum to one within 1e-8.
 
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    P(X = x | S = s) = trials[s]! prod_m probs[s, m]^x_m / x_m!: e_s(x) of definitions (1.1). Counts that are not seen
+    are summed over; intervals are refused.
+
+    Examples
+    --------
     >>> round(float(Multinomial([2], [[0.5, 0.5]]).kl(Multinomial([2], [[0.25, 0.75]]))[0]), 15)
     0.287682072451781
     """

@@ -26,11 +26,27 @@ from hidiv.types import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class NegativeBinomial(Family):
-    """P(X = x | S = s) = Gamma(size+x) / (Gamma(size) x!) prob^size (1-prob)^x: failures before `size` successes.
+    """Failures before a number of successes: counts that vary more than Poisson's.
 
-    size[s] > 0 need not be whole, 0 < prob[s] <= 1; (K,), or (K, F) for independent columns. The mean is
+    Parameters
+    ----------
+    size : array_like
+        The number of successes, (K,), or (K, F) for F independent columns; above 0, need not be whole.
+    prob : array_like
+        The probability of a success, above 0 and at most 1, in the shape of `size`.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    P(X = x | S = s) = Gamma(size+x) / (Gamma(size) x!) prob^size (1-prob)^x: e_s(x) of definitions (1.1). The mean is
     size (1-prob)/prob. Size 1 is Geometric, and compares with it.
 
+    Examples
+    --------
     >>> round(float(NegativeBinomial([2.0], [0.5]).kl(NegativeBinomial([2.0], [0.75]))[0]), 15)
     0.575364144903562
     """

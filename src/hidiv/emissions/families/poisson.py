@@ -23,8 +23,24 @@ LARGEST_DRAW = 1e15  # of a mean: above it whole numbers leave no trace in a dou
 
 @dataclass(frozen=True, eq=False)
 class Poisson(Family):
-    """P(X = x | S = s) = exp(-rate) rate^x / x!, rate[s] >= 0; (K,), or (K, F) for independent columns.
+    """Counts whose mean and variance are equal.
 
+    Parameters
+    ----------
+    rate : array_like
+        The mean, (K,), or (K, F) for F independent columns; at least 0, where 0 is the law that only gives 0.
+
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    P(X = x | S = s) = exp(-rate) rate^x / x!: e_s(x) of definitions (1.1).
+
+    Examples
+    --------
     >>> float(Poisson([1.0]).kl(Poisson([2.0]))[0])
     0.3068528194400547
     """

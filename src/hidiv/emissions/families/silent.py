@@ -19,8 +19,24 @@ from hidiv.types import Array, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Silent(Family):
-    """K states that show nothing: observations have no columns, every log-probability is 0.
+    """States that show nothing: a Markov chain or tree alone.
 
+    Parameters
+    ----------
+    n_states : int
+        The number of states K, at least 1.
+
+    Raises
+    ------
+    InvalidModel
+        If it is not a whole number from 1.
+
+    Notes
+    -----
+    Observations have no columns, and every log-probability is 0.
+
+    Examples
+    --------
     >>> Silent(3).log_prob([[], []]).shape
     (2, 3)
     """

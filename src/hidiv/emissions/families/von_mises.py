@@ -29,10 +29,26 @@ ARC_NODES = 48  # for a fall of DEEP along one smooth arc
 
 @dataclass(frozen=True, eq=False)
 class VonMises(Family):
-    """Density exp(concentration cos(x - mean)) / (2 pi I_0(concentration)) of an angle; both parameters (K,) or (K, F).
+    """Angles in radians, any turn.
 
-    Angles are in radians, any turn; concentration 0 is the uniform law.
+    Parameters
+    ----------
+    mean : array_like
+        The mean direction, (K,), or (K, F) for F independent columns.
+    concentration : array_like
+        At least 0, where 0 is the uniform law, in the shape of `mean`.
 
+    Raises
+    ------
+    InvalidModel
+        If a parameter has not that shape or range; the message names the entry.
+
+    Notes
+    -----
+    The density is exp(concentration cos(x - mean)) / (2 pi I_0(concentration)): e_s(x) of definitions (1.1).
+
+    Examples
+    --------
     >>> float(VonMises([0.0], [0.0]).kl(VonMises([1.0], [1.0]))[0])
     0.23591435850717912
     """

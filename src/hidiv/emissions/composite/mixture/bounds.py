@@ -40,7 +40,7 @@ def bounds(p: Mixture, q: Mixture) -> Bounds:
     # Bins of a single column come so near that pairs of components add nothing.
     alone = p.n_features == 1 and p.space.kind is not Kind.ANGLE
     lower = np.zeros(p.n_states) if alone else _below(p, q)
-    for column in range(p.n_features):  # no column alone tells more than all of them
+    for column in range(p.n_features):  # the KL of one column is at most that of all
         lower = np.maximum(lower, _binned(p.select([column]), q.select([column])))
     upper = upper * (1.0 + ROUNDING) + 1e-14
     lower = np.where(np.isinf(lower), lower, np.maximum(lower * (1.0 - ROUNDING) - 1e-14, 0.0))

@@ -26,11 +26,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Mixture(Family):
-    """sum_c weights(s, c) components[c](x | s); weights (K, C), C families of K states and the same columns.
+    """Mixtures: a component is drawn given the state, then the observation from its law.
 
-    `kl` is that of the mixture itself, which has no closed form: integrated for one column, refused for more (`bounds`
-    and `estimate` are there for any). Joint divergences take the component as part of the hidden state (`complete`).
+    Parameters
+    ----------
+    weights : array_like
+        (K, C): the probability of each component in each state; rows sum to one within 1e-8.
+    components : sequence of Family
+        C families of K states, with the same columns and values of one kind.
 
+    Raises
+    ------
+    InvalidModel
+        If weights and components do not fit together, or the components show values of different kinds.
+
+    Notes
+    -----
+    e_s(x) of definitions (1.1) is sum_c weights(s, c) components[c](x | s). `kl` is that of the mixture itself, which
+    has no closed form: integrated for one column, refused for more (`bounds` and `kl_estimate` are there for any). Joint
+    divergences take the component as part of the hidden state (`complete`).
+
+    Examples
+    --------
     >>> from hidiv.emissions.families.gaussian import Gaussian
     >>> two = Mixture([[0.5, 0.5]], [Gaussian([-1.0], std=[1.0]), Gaussian([1.0], std=[1.0])])
     >>> round(float(two.log_prob([0.0])[0, 0]), 12)
