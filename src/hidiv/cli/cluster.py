@@ -57,7 +57,7 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
         from hidiv.plots import pairwise as picture
 
         linkage = found.linkage if found.linkage is not None else group(values, 1).linkage
-        axes: Any = picture(jeffreys(values), names=names, linkage=linkage)
+        axes: Any = picture(jeffreys(values), names=names, linkage=linkage, quantity="Jeffreys", symmetric=True)
         save_picture(axes, plot)
     members = [[names[i] for i, label in enumerate(found.labels) if label == c] for c in range(found.n_clusters)]
     if as_json:

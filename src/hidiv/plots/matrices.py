@@ -23,13 +23,13 @@ NAMED = 60
 def pairwise(
     matrix: ArrayLike | PairwiseMatrix, *, names: Sequence[str] | None = None, linkage: ArrayLike | None = None,
     unit: str = "nats", quantity: str | None = None, status: str | None = None, log: bool = False,
-    ax: Axes | None = None,
+    symmetric: bool = False, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """D(row || column) for all pairs; with a `linkage` (m - 1, 4) as SciPy writes it, its dendrogram above.
 
     Rows and columns then come in the order of the leaves. Infinite entries are crossed out; `log` shades by logarithm.
-    A PairwiseMatrix brings its own names, quantity and status; for a plain array say the last two to see them in the
-    title.
+    A PairwiseMatrix brings its own names, quantity, status and direction; for a plain array say the last three to see
+    them in the title (`symmetric` for D(p || q) + D(q || p)).
 
     >>> import hidiv as hd
     >>> hd.plots.pairwise([[0.0, 2.0], [1.0, 0.0]], names=["a", "b"]).get_title(loc="left")
@@ -38,9 +38,8 @@ def pairwise(
     >>> hd.plots.pairwise(hd.pairwise_kl(coins, 10)).get_title(loc="left")
     'joint divergence D(row || column) in nats (exact)'
     """
-    direction = None
     if isinstance(matrix, PairwiseMatrix):
-        direction = "D(p || q) + D(q || p)" if matrix.symmetric else None
+        symmetric = symmetric or matrix.symmetric
         quantity, status = quantity or matrix.quantity, status or matrix.status
         if names is None and any(name is not None for name in matrix.names):
             names = matrix.labels()[0]
@@ -74,7 +73,8 @@ def pairwise(
     bar.ax.tick_params(labelsize="small")
     what = f"{quantity} divergence" if quantity else "divergence"
     trust = f" ({status})" if status else ""
-    top.set_title(f"{what} {direction or 'D(row || column)'} in {unit}{trust}", fontsize="medium", loc="left")
+    direction = "D(p || q) + D(q || p)" if symmetric else "D(row || column)"
+    top.set_title(f"{what} {direction} in {unit}{trust}", fontsize="medium", loc="left")
     return ax
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hidiv.arguments import whole
-from hidiv.comparison.collection.by_shape import checked_tree, shelves_of
-from hidiv.comparison.pairwise.joint_pairs import joint_sides
-from hidiv.comparison.pairwise.operands import Side
+from hidiv.comparison.collection.by_shape import by_shape, checked_tree
+from hidiv.comparison.pairwise.joint_pairs import joint_operands
+from hidiv.comparison.pairwise.operands import Operand
 from hidiv.comparison.pairwise.product import counts_of, logs_of
 from hidiv.errors import HidivError, IncompatibleModels, MissingExtra, refuse
 from hidiv.types import Array, IntArray
@@ -47,16 +47,16 @@ def faiss_index(models: Any, tree: Any, *, lists: int | None = None, probes: int
     Without `lists` every model is looked at, in single precision. With it models are sorted into that many lists and a
     search looks at `probes` of them (a sixteenth): much quicker, and models that lie in no clusters are often missed.
     """
-    shelves = shelves_of(models)
-    if len(shelves.shelves) > 1:
+    shelves = by_shape(models)
+    if len(shelves.groups) > 1:
         refuse(HidivError, "models", "an index needs models of one shape")
     if lists is not None:
         lists = whole("lists", lists, 1, len(shelves), of="models")
-    side = joint_sides(shelves, shelves, checked_tree(shelves, shelves, tree))[1][0]
+    side = joint_operands(shelves, shelves, checked_tree(shelves, shelves, tree))[1][0]
     return build_index(side, side, lists, probes)
 
 
-def build_index(q: Side, other: Side, lists: int | None = None, probes: int | None = None) -> FaissIndex:
+def build_index(q: Operand, other: Operand, lists: int | None = None, probes: int | None = None) -> FaissIndex:
     """The logarithms of q, centred: what all models share does not change which one is nearest."""
     try:
         import faiss
@@ -83,7 +83,7 @@ def build_index(q: Side, other: Side, lists: int | None = None, probes: int | No
     return FaissIndex(index, scale, m, words)
 
 
-def candidates(index: FaissIndex, p: Side, k: int) -> IntArray:
+def candidates(index: FaissIndex, p: Operand, k: int) -> IntArray:
     """(Q, c): models an index offers; where it offers too few, the first models stand in."""
     counts = counts_of(p)
     if counts is None or counts.shape[1] != len(index.scale):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.comparison.pairwise.operands import Side, common_groups, family_of_group
+from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
 from hidiv.emissions.family import Family
 from hidiv.recursions.terms import row_divergence
 from hidiv.types import Array, IntArray
@@ -13,7 +13,7 @@ from hidiv.types import Array, IntArray
 CELLS = 1 << 20  # numbers of one part handled at once
 
 
-def direct_joint(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
+def direct_joint(p: Operand, q: Operand, first: IntArray, second: IntArray) -> Array:
     """(n,): D of p[first[i]] from q[second[i]] (definitions (3.6)); +inf where p reaches what q lacks."""
     size = max(1, CELLS // (p.n_states * p.n_states * max(common_groups(p, q))))
     parts = [
@@ -23,7 +23,7 @@ def direct_joint(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _portion(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
+def _portion(p: Operand, q: Operand, first: IntArray, second: IntArray) -> Array:
     assert p.expected is not None
     weights = p.expected
     value = weights.root * row_divergence(p.initial[first], q.initial[second])

@@ -1,4 +1,4 @@
-"""Expected visits of many models of one shape on one tree, together where a closed form allows it."""
+"""ExpectedVisits visits of many models of one shape on one tree, together where a closed form allows it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.comparison.collection.collection import Collection, title
-from hidiv.comparison.pairwise.operands import Expected
+from hidiv.comparison.pairwise.operands import ExpectedVisits
 from hidiv.divergences.joint.kl import too_large
 from hidiv.divergences.joint.places import NEVER, first_places
 from hidiv.divergences.joint.visits import expected_visits, tree_size
@@ -35,7 +35,7 @@ class _Law(NamedTuple):
 
 def expected_of(
     models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int], level_weights: Array | None = None
-) -> Expected:
+) -> ExpectedVisits:
     """Visits of rows and states, each in one group or in the groups of the tree as `groups` says.
 
     `level_weights` (depth,) replace the numbers of nodes of the levels.
@@ -50,7 +50,7 @@ def expected_of(
         rows, states = _visits(models, tree, groups)
         root = 1.0
     reached = _reached(models, tree, groups)
-    return Expected(root, rows, states, *reached)
+    return ExpectedVisits(root, rows, states, *reached)
 
 
 def _law(models: Collection, i: int) -> _Law:

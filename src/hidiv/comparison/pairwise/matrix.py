@@ -28,7 +28,7 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
     Used as an array: `np.asarray(matrix)`, `matrix[i, j]`, arithmetic, comparisons and numpy's functions, which give
     plain arrays; what an array has and this has not (`min`, `T`, ...) is the array's. `to_frame()` is a pandas table
     with the models' names, `condensed()` what scipy's linkage takes; `hd.save` writes it as JSON or NPZ. `values` is a
-    zarr array where a store was asked for.
+    zarr array where a store was options for.
     """
 
     values: Any  # an ndarray, or a zarr array that is read when looked at

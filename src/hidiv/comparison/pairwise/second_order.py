@@ -13,8 +13,8 @@ from math import sqrt
 
 import numpy as np
 
-from hidiv.comparison.collection.stacked_families import family_of, law_of, mapped
-from hidiv.comparison.pairwise.operands import Side, common_groups, family_of_group
+from hidiv.comparison.collection.stacked_families import family_of, mapped, parameters_of_family
+from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
 from hidiv.comparison.pairwise.product import EPS, Factors, balance, common_statistics, norms
 from hidiv.emissions.family import Family, Statistics, sizes_of
 from hidiv.recursions.terms import log_ratio, row_divergence
@@ -24,7 +24,7 @@ NEAR = 0.5  # largest relative distance of a probability from the centre's: up t
 LOGARITHMIC = ("categorical", "bernoulli")  # families whose natural parameters are the logarithms of the statistics
 
 
-def second_order(p: Side, q: Side) -> Factors | None:
+def second_order(p: Operand, q: Operand) -> Factors | None:
     """The factors of the product, or None where the models do not lie near one."""
     stats_p, stats_q = common_statistics(p, q)
     groups = common_groups(p, q)
@@ -32,23 +32,23 @@ def second_order(p: Side, q: Side) -> Factors | None:
         return None
     assert p.expected is not None
     weights = p.expected
-    columns = _Columns(len(p), len(q))
+    builder = _FactorBuilder(len(p), len(q))
     initial = p.initial.mean(axis=0)
     rows = p.rows.mean(axis=0)
     there = np.asarray(p.has_transition.all(axis=0) & q.has_transition.all(axis=0))[:, None]
-    good = columns.add_probabilities(p.initial, q.initial, initial, np.full(len(p), weights.root))
+    good = builder.add_probabilities(p.initial, q.initial, initial, np.full(len(p), weights.root))
     row_weights = weights.rows if groups[0] > 1 else weights.rows.sum(axis=1, keepdims=True)
-    good = good and columns.add_probabilities(p.rows, q.rows, rows, row_weights * there)
+    good = good and builder.add_probabilities(p.rows, q.rows, rows, row_weights * there)
     states = weights.states if groups[1] > 1 else weights.states.sum(axis=1, keepdims=True)
     for g in range(groups[1]):
         if good:
             a, b = family_of_group(p, g), family_of_group(q, g)
-            good = columns.add_family(a, b, stats_p[g], stats_q[g], states[:, g])
-    factors = columns.factors() if good else None
+            good = builder.add_family(a, b, stats_p[g], stats_q[g], states[:, g])
+    factors = builder.factors() if good else None
     return factors if factors is not None and np.isfinite(factors.left).all() else None
 
 
-class _Columns:
+class _FactorBuilder:
     """Collects the columns of both factors."""
 
     def __init__(self, m: int, n: int) -> None:
@@ -73,7 +73,9 @@ class _Columns:
         """The states (m K) of a family against the mean of all models' parameters."""
         m, k = weights.shape
         # Any law near all of them is a centre; the mean of the parameters is one.
-        centre = family_of(mapped(law_of(p), lambda x: x.reshape(m, k, *x.shape[1:]).mean(axis=0)), k, "emission")
+        centre = family_of(
+            mapped(parameters_of_family(p), lambda x: x.reshape(m, k, *x.shape[1:]).mean(axis=0)), k, "emission"
+        )
         if a.key[0] in LOGARITHMIC:
             middle = centre.statistics()
             assert middle is not None

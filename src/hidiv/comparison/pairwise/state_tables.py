@@ -6,8 +6,7 @@ from math import sqrt
 
 import numpy as np
 
-from hidiv.comparison.pairwise.joint_block import multiply
-from hidiv.comparison.pairwise.product import EPS, Factors, balance, norms
+from hidiv.comparison.pairwise.product import EPS, Factors, balance, multiply, norms
 from hidiv.emissions.family import Family, Statistics, sizes_of
 from hidiv.types import Array
 
