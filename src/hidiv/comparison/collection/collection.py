@@ -36,9 +36,29 @@ NAMED = 5  # bad models named after the first
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Collection(Value):
-    """M models that share their numbers of states and groups and their families; frozen, checked in one pass.
+    """Many models of one shape: the same numbers of states and groups and the same families, parameters stacked.
 
-    `collection[i]` is a Model, `collection[i:j]` a Collection.
+    Frozen and checked in one pass. `collection[i]` is a Model, `collection[i:j]` a Collection; it is accepted wherever
+    a list of models is.
+
+    Parameters
+    ----------
+    models : iterable of models
+        Models, or fitted models of other libraries, which are converted; at least one.
+
+    Raises
+    ------
+    InvalidModel
+        No models, something that is not a model, or models of different shapes; the message names the place.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> coins = hd.Collection([hd.Model([1.0], [[1.0]], hd.Bernoulli([prob])) for prob in (0.25, 0.5, 0.75)])
+    >>> coins
+    Collection of 3 models: 1 state, bernoulli emission
+    >>> len(coins[1:]), coins[0]
+    (2, Model: 1 state, bernoulli emission)
     """
 
     initial: Array  # (M, K)
@@ -106,7 +126,7 @@ class Collection(Value):
         return model_of(self._parameters, range(len(self))[index])  # IndexError outside, as a list would
 
     def take(self, which: NDArray[np.int64]) -> Collection:
-        """The models of these places."""
+        """The collection of the models at these places."""
         return Collection._of(checked(self._parameters.take(which)))
 
     def __iter__(self) -> Iterator[Model]:
@@ -174,7 +194,7 @@ def _read(models: Iterable[Any]) -> list[Model]:
 
 
 def _further_bad(parameters: Parameters, start: int) -> str:
-    """The models from `start` on that are refused too, in words: a few by their place."""
+    """A few of the further models that are refused, by their places; empty where there are none."""
     bad: list[str] = []
     while start < len(parameters.initial) and len(bad) <= NAMED:
         try:
@@ -190,7 +210,7 @@ def _further_bad(parameters: Parameters, start: int) -> str:
 
 
 def _first_bad(parameters: Parameters, low: int, error: HidivError) -> tuple[int, HidivError]:
-    """The first model from `low` on that a check refuses, bad by halving, and its own error message."""
+    """The first model from `low` on that a check refuses, located by bisection, and its own error message."""
     high = len(parameters.initial)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""The parameters of a collection as named arrays, the way an NPZ file holds them.
+"""The parameters of a collection as named arrays, as an NPZ file holds them.
 
 format, version; initial (M, K); transition (M, G, K, K) and transition_present (M, G); end (M, K);
 emission.0.gaussian.mean (M, K, ...), emission.1.product.0.poisson.rate, ...: group, family, parameter;
@@ -145,7 +145,7 @@ def _place(
 
 
 def _member(arrays: Arrays, key: str, kind: str, shape: tuple[Any, ...]) -> NDArray[Any]:
-    """An array that must be there, of that kind and shape; None stands for any length, ... for any axes."""
+    """A required array, checked for its kind and shape; None stands for any length, ... for any further axes."""
     if key not in arrays:
         refuse(InvalidFile, key, "is missing")
     array = arrays[key]
@@ -170,7 +170,7 @@ def _flags(arrays: Arrays, key: str, shape: tuple[int, ...]) -> NDArray[np.bool_
 
 
 def _texts(key: str, rows: Sequence[Sequence[str] | None], width: int) -> dict[str, NDArray[Any]]:
-    """Texts as one array, and which of the models have them unless all do; nothing where none does."""
+    """Texts as one array, with a second one that marks the models that have any unless all do; empty where none has."""
     present = [row is not None for row in rows]
     if not any(present):
         return {}

@@ -32,7 +32,10 @@ QUERIES, MODELS = 256, 1 << 15  # of one block
 
 @dataclass(frozen=True, eq=False)
 class Nearest(Value):
-    """Indices and divergences, each (Q, k), nearest first; unpacks as the two. `recall` with an index."""
+    """Indices and divergences of the nearest models, each (Q, k), nearest first; it unpacks as the two.
+
+    `recall` is measured where an index was used; `quantity`, `status` and `notes` are those of the divergences.
+    """
 
     indices: IntArray
     values: Array

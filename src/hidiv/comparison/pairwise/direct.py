@@ -24,12 +24,13 @@ def direct_joint(p: Operand, q: Operand, first: IntArray, second: IntArray) -> A
 
 
 def _portion(p: Operand, q: Operand, first: IntArray, second: IntArray) -> Array:
+    """(n,): the divergences of pairs few enough to hold their tables at once."""
     assert p.expected is not None
     weights = p.expected
     value = weights.root * row_divergence(p.initial[first], q.initial[second])
     rows = row_divergence(p.rows[first], q.rows[second])
-    there = (p.has_transition[first] & q.has_transition[second])[:, :, None]
-    value = value + _weighted(weights.rows[first], weights.rows_reached[first], np.where(there, rows, 0.0))
+    present = (p.has_transition[first] & q.has_transition[second])[:, :, None]
+    value = value + _weighted(weights.rows[first], weights.rows_reached[first], np.where(present, rows, 0.0))
     states = np.stack(
         [
             family_pairs(family_of_group(p, g), family_of_group(q, g), p.n_states, first, second)
@@ -52,7 +53,7 @@ def family_pairs(p: Family, q: Family, n_states: int, first: IntArray, second: I
 
 
 def _weighted(visits: Array, reached: NDArray[np.bool_], local: Array) -> Array:
-    """(n,): sum of visits times divergences; one group stands for all, and what is not reached counts nothing."""
+    """(n,): sum of visits times divergences; one group stands for all, and states that are not reached count 0."""
     if local.shape[1] == 1 and visits.shape[1] > 1:
         visits, reached = visits.sum(axis=1, keepdims=True), np.asarray(reached.any(axis=1, keepdims=True))
     infinite = np.isinf(local)

@@ -22,10 +22,10 @@ def fingerprint(left: ModelsByShape, right: ModelsByShape, described: dict[str, 
         digest.update(f"{len(text)}:{text}".encode())
 
     add(json.dumps(described, sort_keys=True, default=str))
-    for shelves in (left,) if right is left else (left, right):
-        add(f"{len(shelves)} models")
-        for models, places in shelves.groups:
-            for name, array in {"places": places, **models.to_arrays()}.items():
+    for models in (left,) if right is left else (left, right):
+        add(f"{len(models)} models")
+        for group, places in models.groups:
+            for name, array in {"places": places, **group.to_arrays()}.items():
                 add(f"{name} {array.dtype.str} {array.shape}")
                 digest.update(np.ascontiguousarray(array).tobytes())
     if evidence is not None:

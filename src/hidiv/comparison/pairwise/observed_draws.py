@@ -169,8 +169,8 @@ def monte_carlo_plan(
     rows = listed(left)
     columns = rows if right is left else listed(right)
     if symmetric:
-        side = min(edge, max(SMALLEST_SQUARE, -(-max(len(rows), len(columns)) // SQUARES)))
-        edges = side, side
+        square = min(edge, max(SMALLEST_SQUARE, -(-max(len(rows), len(columns)) // SQUARES)))
+        edges = square, square
     else:
         width = min(len(columns), edge * edge)
         edges = max(1, min(edge * edge // width, -(-len(rows) // STRIPS))), width

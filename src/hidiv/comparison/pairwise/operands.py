@@ -13,7 +13,7 @@ from hidiv.types import Array, Flags, IntArray
 
 
 class ExpectedVisits(NamedTuple):
-    """ExpectedVisits visits of m models on a tree, by group where any model has groups, and what they reach at all."""
+    """Expected visits of m models on a tree, by group where any model has groups, and which states are reached."""
 
     root: float  # weight of the root: 1 unless levels have weights
     rows: Array  # (m, G or 1, K): visits by the parent's state

@@ -64,12 +64,14 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
             squares_q = logs_q * logs_q
             sizes_q = squares_q.sum(axis=0)
         left[:, -1] = np.einsum("ij,ij->i", counts, logs_p)
-        own_size = np.einsum("ij,ij->i", np.abs(sizes), np.abs(logs_p))  # its terms may cancel, their roundings do not
+        own_size = np.einsum(
+            "ij,ij->i", np.abs(sizes), np.abs(logs_p)
+        )  # its terms may cancel, their rounding errors do not
         np.negative(logs_q, out=logs_q)
         if not all(np.isfinite(table).all() for table in (left[:, -1], sizes_p, sizes_q)) and not (
             np.isfinite(left).all() and np.isfinite(right).all()
         ):
-            return None  # numbers at the edge of the doubles: each pair on its own
+            return None  # numbers near the largest doubles: each pair directly
         weights = _balance(sizes_p, sizes_q) ** 2
         error = (4.0 + sqrt(counts.shape[1])) * EPS
         lengths = np.sqrt(squares_p @ weights), np.sqrt(squares_q @ (1.0 / weights))
@@ -122,12 +124,12 @@ def logs_of(q: Operand, other: Operand) -> Array | None:
 
 
 def balance(left: Array, right: Array) -> Array:
-    """(F,): feature by feature, the scale at which both sides are alike, so that norms bound sums of products well."""
+    """(F,): feature by feature, the scale that makes both factors alike, so that norms bound sums of products well."""
     return _balance(*(np.einsum("ij,ij->j", table, table) for table in (left, right)))
 
 
 def _balance(left: Array, right: Array) -> Array:
-    """The same from the sums of squares."""
+    """The same, from sums of squares (F,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = (right / left) ** 0.25
     return np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
@@ -139,7 +141,7 @@ def norms(table: Array) -> Array:
 
 
 def common_statistics(p: Operand, q: Operand) -> tuple[list[Statistics] | None, list[Statistics] | None]:
-    """Sufficient statistics by group, where every group has the same ones for every model of both sides."""
+    """Sufficient statistics by group, where every group has the same ones for every model of p and q."""
     found_p, found_q = [], []
     for g in range(common_groups(p, q)[1]):
         a = shared_statistics(family_of_group(p, g), p.n_states)
@@ -153,23 +155,23 @@ def common_statistics(p: Operand, q: Operand) -> tuple[list[Statistics] | None, 
 
 def shared_statistics(family: Family, n_states: int) -> Statistics | None:
     """The statistics of all models' states, with the key of one model; None where the models' keys differ."""
-    found = family.statistics()
-    if found is None:
+    statistics = family.statistics()
+    if statistics is None:
         return None
     one = family.take(np.arange(n_states)).statistics()
     assert one is not None
-    if one.key != found.key:  # a parameter is in the key, such as the trials of a binomial law
+    if one.key != statistics.key:  # a parameter is in the key, such as the trials of a binomial
         for start in range(n_states, family.n_states, n_states):
             other = family.take(np.arange(start, start + n_states)).statistics()
             if other is None or other.key != one.key:
                 return None
-    return found._replace(key=one.key)
+    return statistics._replace(key=one.key)
 
 
 def _counts(p: Operand, groups: tuple[int, int], stats: list[Statistics], sized: bool = False) -> tuple[Array, Array]:
-    """(m, F + 1) expected counts, the last column free; (m,) how many rows and states are met.
+    """(m, F + 1) expected counts, the last column left empty; (m,) the expected number of rows and states visited.
 
-    sized: in place of the counts what their roundings are in proportion to.
+    sized: the magnitudes that the rounding errors of the counts are in proportion to, instead of the counts.
     """
     assert p.expected is not None
     m, weights = len(p), p.expected
@@ -186,17 +188,17 @@ def _counts(p: Operand, groups: tuple[int, int], stats: list[Statistics], sized:
 
 
 def _supports(p: Operand, groups: tuple[int, int], stats: list[Statistics]) -> NDArray[np.bool_]:
-    """(m, F): where p has mass."""
+    """(m, F): where p has probability above 0."""
     assert p.expected is not None
     m = len(p)
     rows, states = (
         _reached(table, count)
         for table, count in zip((p.expected.rows_reached, p.expected.states_reached), groups, strict=True)
     )
-    found = [p.initial > 0, (rows[..., None] & (p.rows > 0)).reshape(m, -1)]
+    supports = [p.initial > 0, (rows[..., None] & (p.rows > 0)).reshape(m, -1)]
     for g, s in enumerate(stats):
-        found.append((states[:, g, :, None] & (s.expected.reshape(m, p.n_states, -1) != 0)).reshape(m, -1))
-    return np.concatenate(found, axis=1)
+        supports.append((states[:, g, :, None] & (s.expected.reshape(m, p.n_states, -1) != 0)).reshape(m, -1))
+    return np.concatenate(supports, axis=1)
 
 
 def _logs(q: Operand, groups: tuple[int, int], stats: list[Statistics]) -> Array:

@@ -35,10 +35,10 @@ def second_order(p: Operand, q: Operand) -> Factors | None:
     builder = _FactorBuilder(len(p), len(q))
     initial = p.initial.mean(axis=0)
     rows = p.rows.mean(axis=0)
-    there = np.asarray(p.has_transition.all(axis=0) & q.has_transition.all(axis=0))[:, None]
+    present = np.asarray(p.has_transition.all(axis=0) & q.has_transition.all(axis=0))[:, None]
     good = builder.add_probabilities(p.initial, q.initial, initial, np.full(len(p), weights.root))
     row_weights = weights.rows if groups[0] > 1 else weights.rows.sum(axis=1, keepdims=True)
-    good = good and builder.add_probabilities(p.rows, q.rows, rows, row_weights * there)
+    good = good and builder.add_probabilities(p.rows, q.rows, rows, row_weights * present)
     states = weights.states if groups[1] > 1 else weights.states.sum(axis=1, keepdims=True)
     for g in range(groups[1]):
         if good:
@@ -49,20 +49,20 @@ def second_order(p: Operand, q: Operand) -> Factors | None:
 
 
 class _FactorBuilder:
-    """Collects the columns of both factors."""
+    """Collects the columns of both factors of the product, part by part, and their rounding errors."""
 
     def __init__(self, m: int, n: int) -> None:
         self.own = np.zeros(m)
         self.size = np.zeros(m)  # of the terms the own one is made of
         self.left: list[Array] = []
         self.right: list[Array] = []
-        self.blur_left: list[Array] = []  # rounding of what was subtracted, times
-        self.blur_right: list[Array] = []  # what it meets
+        self.rounding_left: list[Array] = []  # rounding errors of differences in one factor, times
+        self.rounding_right: list[Array] = []  # what the other factor multiplies them with
         self.sizes = m, n
 
     def add_probabilities(self, p: Array, q: Array, centre: Array, weights: Array) -> bool:
         """Rows (m, ..., S) of probabilities against the centre's (..., S), each row weighted (m, ...)."""
-        if not all((np.abs(side - centre) <= NEAR * centre).all() for side in (p, q)):
+        if not all((np.abs(table - centre) <= NEAR * centre).all() for table in (p, q)):
             return False
         step, logs_p, logs_q = p - centre, log_ratio(centre, p), log_ratio(centre, q)
         from_centre_p, from_centre_q = row_divergence(centre, p), row_divergence(centre, q)
@@ -90,20 +90,20 @@ class _FactorBuilder:
         )
         logs_q = b.natural.reshape(n, k, -1) - middle.natural
         from_centre = [
-            centre.take(np.tile(np.arange(k), size)).kl(side).reshape(size, k) for side, size in ((p, m), (q, n))
+            centre.take(np.tile(np.arange(k), size)).kl(family).reshape(size, k) for family, size in ((p, m), (q, n))
         ]
         self._add(step, logs_p, logs_q, from_centre[0], from_centre[1], weights)
         weighted = weights[:, :, None]
         sizes = np.maximum(sizes_of(middle), sizes_of(a).reshape(m, k, -1).max(axis=0))
-        self.blur_left += [(weighted * sizes).reshape(m, -1), (weighted * step).reshape(m, -1)]
-        blurred = sizes * np.abs(logs_p) + np.abs(middle.natural) * np.abs(step)
-        self.size += (weighted * blurred).reshape(m, -1).sum(axis=1)
+        self.rounding_left += [(weighted * sizes).reshape(m, -1), (weighted * step).reshape(m, -1)]
+        roundings = sizes * np.abs(logs_p) + np.abs(middle.natural) * np.abs(step)
+        self.size += (weighted * roundings).reshape(m, -1).sum(axis=1)
         natural = np.broadcast_to(middle.natural, (n, *middle.natural.shape))
-        self.blur_right += [logs_q.reshape(n, -1), natural.reshape(n, -1)]
+        self.rounding_right += [logs_q.reshape(n, -1), natural.reshape(n, -1)]
         return True
 
     def _add_logarithmic(self, p: Array, q: Array, centre: Array, weights: Array) -> bool:
-        """Statistics that are probabilities: the rows of a categorical law, both bits of a Bernoulli one."""
+        """Add statistics that are probabilities: those of categories, or both of a Bernoulli variable."""
         shape = weights.shape[1], -1
         return self.add_probabilities(
             p.reshape(len(weights), *shape), q.reshape(self.sizes[1], *shape), centre.reshape(shape), weights
@@ -122,7 +122,7 @@ class _FactorBuilder:
         left, right = np.concatenate(self.left, axis=1), np.concatenate(self.right, axis=1)
         scale = balance(left, right)
         lengths_left, lengths_right = [norms(left * scale)], [norms(right / scale)]
-        for a, b in zip(self.blur_left, self.blur_right, strict=True):
+        for a, b in zip(self.rounding_left, self.rounding_right, strict=True):
             scale = balance(a, b)
             lengths_left.append(norms(a * scale))
             lengths_right.append(norms(b / scale))
