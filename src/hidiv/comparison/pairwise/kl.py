@@ -20,7 +20,7 @@ from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity
 from hidiv.comparison.pairwise.observed_choice import (
     Method,
     ObservedOptions,
-    Problem,
+    ObservedProblem,
     checked_options,
     observed_plan,
 )
@@ -150,7 +150,7 @@ def pairwise_kl(
         options = checked_options(options._replace(level_weights=checked_weights(level_weights, nodes)))
         # A function counts blocks; what is done before there are any is shown on the terminal alone.
         with reporting(False if callable(progress) else progress):
-            problem = Problem(left, right, nodes, symmetric, edge, executor)
+            problem = ObservedProblem(left, right, nodes, symmetric, edge, executor)
             plan, notes, status, more = observed_plan(problem, options)
     else:
         pairs, notes, status = _directed(left, right, tree, quantity, evidence, level_weights)

@@ -43,7 +43,7 @@ class ObservedOptions(NamedTuple):
         return self.method == "montecarlo" or (self.method == "auto" and (self.samples, self.rtol) != (None, None))
 
 
-class Problem(NamedTuple):
+class ObservedProblem(NamedTuple):
     """Two lists of models on a tree, and how their matrix is to be cut and computed."""
 
     left: ModelsByShape
@@ -113,7 +113,7 @@ def checked_options(options: ObservedOptions) -> ObservedOptions:
     return options
 
 
-def observed_plan(problem: Problem, options: ObservedOptions) -> ObservedPlan:
+def observed_plan(problem: ObservedProblem, options: ObservedOptions) -> ObservedPlan:
     """The method that was asked for; without one, the approximation if a check of some pairs allows it, else draws."""
     left, right, tree, symmetric, edge, _ = problem
     if options.by_draws and options.rtol is None and options.samples is not None:
@@ -145,7 +145,7 @@ def observed_plan(problem: Problem, options: ObservedOptions) -> ObservedPlan:
     return ObservedPlan(bounded, notes, "approximation", {"method": "variational within bounds", "seed": options.seed})
 
 
-def _upper_bounds(problem: Problem) -> UpperBounds:
+def _upper_bounds(problem: ObservedProblem) -> UpperBounds:
     left, right, tree, symmetric, edge, _ = problem
     upper = joint_bounds(left, right, tree, edge, problem.local_executor)
     if not symmetric:
@@ -154,7 +154,7 @@ def _upper_bounds(problem: Problem) -> UpperBounds:
     return UpperBounds(upper, reverse)
 
 
-def _by_draws(problem: Problem, options: ObservedOptions, upper: UpperBounds, notes: list[str]) -> ObservedPlan:
+def _by_draws(problem: ObservedProblem, options: ObservedOptions, upper: UpperBounds, notes: list[str]) -> ObservedPlan:
     """Monte Carlo, with pairs that are not accurate enough drawn again."""
     left, right, tree, symmetric, edge, _ = problem
     rtol = RTOL if options.rtol is None else options.rtol
@@ -170,7 +170,7 @@ def _described(method: str, samples: int, options: ObservedOptions) -> dict[str,
     return {"method": method, "samples": samples, "seed": options.seed}
 
 
-def _within_bounds(problem: Problem, upper: UpperBounds) -> Plan:
+def _within_bounds(problem: ObservedProblem, upper: UpperBounds) -> Plan:
     """The variational recursion clipped at 0 and at the upper bounds."""
 
     def bounded(pairs: PairsByShape, first: ModelsByShape, second: ModelsByShape, is_reverse: bool) -> PairsByShape:
@@ -185,7 +185,7 @@ def _within_bounds(problem: Problem, upper: UpperBounds) -> Plan:
     return _variational(problem, bounded, None)
 
 
-def _variational(problem: Problem, change: Any, level_weights: Array | None) -> Plan:
+def _variational(problem: ObservedProblem, change: Any, level_weights: Array | None) -> Plan:
     """The variational recursion; change(pairs, first, second, is_reverse) may wrap the pairs of each direction."""
     left, right, tree, symmetric, edge, _ = problem
     pairs = change(variational_pairs_by_shape(left, right, tree, level_weights), left, right, False)
