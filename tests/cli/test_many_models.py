@@ -160,3 +160,31 @@ def test_what_is_refused(many):
         bad.write_text(text)
         assert sentence in refusal("cluster", str(bad))
     assert "format: must be hidiv.matrix" in refusal("cluster", str(many / "many.npz"))
+
+
+def test_the_picture_of_clusters_says_what_it_shows(many, monkeypatch):
+    from click.testing import CliRunner
+
+    from hidiv import plots
+    from hidiv.cli.cluster import cluster
+    from hidiv.cli.pairwise import pairwise
+
+    drawn = plots.pairwise
+    titles = []
+
+    def watched(*given, **options):
+        axes = drawn(*given, **options)
+        titles.extend(each.get_title(loc="left") for each in (axes, *axes.child_axes) if each.get_title(loc="left"))
+        return axes
+
+    monkeypatch.setattr(plots, "pairwise", watched)
+    matrix, picture = str(many / "d.csv"), str(many / "d.svg")
+    hidiv("pairwise", str(many / "many.npz"), "--tree", "chain:10", "--out", matrix)
+    done = CliRunner().invoke(cluster, [matrix, "--plot", picture], catch_exceptions=False)
+    assert done.exit_code == 0
+    files = [str(many / "many.npz"), "--tree", "chain:10", "--symmetric", "--plot", picture]
+    assert CliRunner().invoke(pairwise, files, catch_exceptions=False).exit_code == 0
+    assert titles == [
+        "Jeffreys divergence D(p || q) + D(q || p) in nats",
+        "joint divergence D(p || q) + D(q || p) in nats (exact)",
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.errors import InvalidFile, InvalidModel
+from hidiv.errors import HidivError, IncompatibleModels, InvalidFile, InvalidModel
 from tests.files.examples import models, same_bits
 
 
@@ -172,3 +172,59 @@ def test_one_pass_over_many_models(tmp_path: Path) -> None:
     assert time.process_time() - start < 1.0
     assert len(collection) == m
     assert collection[m - 1].name == f"m{m - 1}"
+
+
+def named(names, seed=0, k=2):
+    rng = np.random.default_rng(seed)
+    return hd.Model(
+        [0.5, 0.5], rng.dirichlet(np.ones(k), k), hd.Categorical(rng.dirichlet(np.ones(3), k)), symbol_names=names
+    )
+
+
+def test_symbol_names_are_kept(tmp_path):
+    ms = [named(["a", "b", "c"]), named(None, 1), named(["a", "b", "c"], 2)]
+    some = hd.Collection(ms)
+    path = tmp_path / "some.npz"
+    some.save(path)
+    for kept in (some, hd.Collection.load(path), some[0:2]):
+        assert [m.symbol_names for m in kept][:2] == [(("a", "b", "c"),), None]
+    assert hd.Collection.load(path) == some
+    assert list(hd.Collection.load(path)) == ms
+    emission = hd.Product([hd.Poisson([1.0, 2.0]), hd.Categorical([[0.5, 0.5], [0.2, 0.8]])])
+    two = hd.Collection([hd.Model([0.5, 0.5], [[0.5, 0.5]] * 2, emission, symbol_names=[None, ["no", "yes"]])])
+    two.save(path)
+    assert hd.Collection.load(path)[0].symbol_names == (None, ("no", "yes"))
+    assert hd.Collection([named(None)]).to_arrays().keys() == {
+        "format", "version", "initial", "transition", "emission.0.categorical.probs",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"symbol_columns": np.array(0)}, "symbol_columns: must be a whole number from 1"),
+        ({"symbol_names.7": np.array([["a", "b", "c"]])}, "symbol_names.7: must be named symbol_names.<column>"),
+        ({"symbol_names.0": np.array([["a", "b"]])}, "must name the 3 symbols"),
+        ({"symbol_names.0": np.zeros((1, 0), dtype="U1")}, "symbol_names.0: must hold text"),
+        ({"symbol_columns": np.array(2)}, "symbol_names: needs one entry for each of the 1 columns"),
+    ],
+)
+def test_bad_symbol_names_of_a_file(change, sentence):
+    arrays = hd.Collection([named(["a", "b", "c"])]).to_arrays() | change
+    with pytest.raises(HidivError, match=sentence):
+        hd.Collection.from_arrays(arrays)
+    del arrays["symbol_columns"]
+    with pytest.raises(HidivError, match="symbol_columns: is missing"):
+        hd.Collection.from_arrays(arrays)
+
+
+def test_symbols_must_agree_as_for_one_pair():
+    one, two, plain = named(["a", "b", "c"]), named(["b", "a", "c"], 1), named(None, 2)
+    for quantity, more in (("joint", {}), ("aligned", {}), ("observed", {}), ("posterior", {"evidence": [0, 1]})):
+        with pytest.raises(IncompatibleModels, match=r"symbol_names: models\[0\] has the symbols a, b, c and models"):
+            hd.pairwise_kl([one, two], 2, quantity=quantity, **more)
+        with pytest.raises(IncompatibleModels, match=r"and others\[0\] has b, a, c"):
+            hd.pairwise_kl([one], 2, [two], quantity=quantity, **more)
+        hd.pairwise_kl([one, plain], 2, quantity=quantity, **more)
+    with pytest.raises(IncompatibleModels, match=r"queries\[0\] has the symbols a, b, c and models\[1\] has b, a, c"):
+        hd.nearest([one], [plain, two], 2, 1)

@@ -102,4 +102,15 @@ def test_progress_may_be_a_line_on_the_terminal(capsys):
     rng = np.random.default_rng(3)
     ms = [model(rng) for _ in range(3)]
     assert (np.asarray(hd.pairwise_kl(ms, 5, progress=True)) == np.asarray(hd.pairwise_kl(ms, 5))).all()
-    assert "1 of 1 blocks" in capsys.readouterr().err
+    assert "all pairs [" in capsys.readouterr().err  # a notebook is no terminal, and shows it
+    hd.nearest(ms, ms, 5, 1, progress=True)
+    assert "nearest models [########################] 9 of 9 pairs" in capsys.readouterr().err
+    calls = []
+    hd.nearest(ms, ms, 5, 1, progress=lambda *at: calls.append(at))
+    assert calls == [(9, 9)]
+    hd.pairwise_kl(ms, 5, quantity="observed", progress=True)
+    said = capsys.readouterr().err
+    assert said.index("upper bounds [") < said.index("checking the approximation [") < said.index("all pairs [")
+    calls.clear()
+    hd.pairwise_kl(ms, 5, quantity="observed", progress=lambda *at: calls.append(at))
+    assert len({total for _, total in calls}) == 1  # blocks alone are counted

@@ -31,7 +31,7 @@ def test_the_nearest_of_many(index, monkeypatch):
     assert second is found.values
     if index == "faiss":
         assert found.recall == 1.0
-        assert found.notes == ("flat faiss index; 64 candidates ranked exactly; recall 1.000 over 7 queries",)
+        assert found.notes[0] == "flat faiss index; 64 candidates ranked exactly; recall 1.000 over 7 queries"
 
 
 def test_one_query_gives_vectors():

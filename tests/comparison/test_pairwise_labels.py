@@ -38,6 +38,35 @@ def test_aligned_with_many_states_searches_pair_by_pair():
         hd.pairwise_kl(ms, 10, quantity="aligned", level_weights="equal")
 
 
+def test_more_states_than_all_orders_can_be_tried_for_are_an_approximation():
+    ms = shuffled(2, 1, "poisson", 9)[:2]
+    found = hd.pairwise_kl(ms, 10, quantity="aligned")
+    assert found.status == "approximation"
+    assert found.notes[0].endswith("not every order was tried, so entries are upper bounds")
+    assert hd.nearest(ms[0], ms[1:], 10, 1, quantity="aligned").status == "approximation"
+
+
+def fits(seed, k, family):
+    """Four processes with three fits of each: parameters a little off, states in any order."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(4):
+        base = model(rng, family, k)
+        made += [moved(rng, base, 0.2).relabel(rng.permutation(k)) for _ in range(3)]
+    return made
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_fits_of_several_processes_are_noticed(k):
+    # Pairs of different processes are far apart in any order: only near ones show that labels differ.
+    for seed in range(3):
+        assert any("separate fits" in note for note in hd.pairwise_kl(fits(seed, k, "categorical"), 100).notes)
+        rng = np.random.default_rng(seed)
+        base = model(rng, "categorical", k)
+        common = [moved(rng, base, 0.3) for _ in range(12)]
+        assert not any("separate fits" in note for note in hd.pairwise_kl(common, 100).notes)
+
+
 def test_separate_fits_are_noticed():
     ms = shuffled(3, 6)
     said = [note for note in hd.pairwise_kl(ms, 20).notes if "separate fits" in note]

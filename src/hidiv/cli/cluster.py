@@ -64,7 +64,7 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
         from hidiv.plots import pairwise as picture
 
         linkage = clustering.linkage if clustering.linkage is not None else group(values, 1).linkage
-        axes: Any = picture(jeffreys(values), names=names, linkage=linkage)
+        axes: Any = picture(jeffreys(values), names=names, linkage=linkage, quantity="Jeffreys", symmetric=True)
         save_picture(axes, plot)
     members = [
         [names[i] for i, label in enumerate(clustering.labels) if label == c] for c in range(clustering.n_clusters)

@@ -46,7 +46,7 @@ def nearest(
     first = read_model(query)
     candidates, names = read_models(models)
     tree, k = read_tree_for(tree_text, first), min(count, len(names))
-    result = search(first, candidates, tree, k, quantity=quantity, index=index, seed=seed, progress=True)  # type: ignore[arg-type]
+    result = search(first, candidates, tree, k, quantity=quantity, index=index, seed=seed)  # type: ignore[arg-type]
     scale = 1.0 / log(2.0) if unit == "bits" else 1.0
     listed = [(names[i], float(v) * scale) for i, v in zip(result.indices.tolist(), result.values, strict=True)]
     if out is not None:

@@ -12,7 +12,6 @@ from hidiv.cli.many_models import quantity_option, read_models, seed_option
 from hidiv.cli.pictures import check_picture, save_picture
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, counted, refuse
-from hidiv.progress import Progress
 
 if TYPE_CHECKING:
     from hidiv.comparison.pairwise.matrix import PairwiseMatrix
@@ -75,13 +74,11 @@ def pairwise(
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
     values = None if data is None else read_data(data)
     tree = None if tree_text is None and values is not None else read_tree_for(tree_text, collection[0])
-    with Progress("all pairs") as bar:
-        matrix = pairwise_kl(
-            collection, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
-            method=method, rtol=rtol, seed=seed,  # type: ignore[arg-type]
-            store=store, executor="processes" if processes else None,
-            progress=lambda done, total: bar.show(done / total, f"{done} of {total} blocks"), keep_finished=True,
-        )  # fmt: skip
+    matrix = pairwise_kl(
+        collection, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
+        method=method, rtol=rtol, seed=seed,  # type: ignore[arg-type]
+        store=store, executor="processes" if processes else None, keep_finished=True,
+    )  # fmt: skip
     table = np.asarray(matrix) / nats_in(unit)
     if out is not None:
         write_matrix(out, table, names, names, {**described(matrix), "unit": unit})
@@ -111,8 +108,9 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
     from hidiv.plots import pairwise as picture
 
     axes: Any = picture(
-        table, names=names, linkage=cluster(table, 1).linkage, unit=unit, quantity=matrix.quantity, status=matrix.status
-    )
+        table, names=names, linkage=cluster(table, 1).linkage, unit=unit, quantity=matrix.quantity,
+        status=matrix.status, symmetric=matrix.symmetric,
+    )  # fmt: skip
     save_picture(axes, path)
 
 

@@ -23,7 +23,7 @@ NAMED = 60  # models; in larger matrices the names would be too small to read
 def pairwise(
     matrix: ArrayLike | PairwiseMatrix, *, names: Sequence[str] | None = None, linkage: ArrayLike | None = None,
     unit: str = "nats", quantity: str | None = None, status: str | None = None, log: bool = False,
-    ax: Axes | None = None,
+    symmetric: bool = False, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """Plot the divergences D(row || column) of all pairs of models as a shaded matrix.
 
@@ -46,6 +46,8 @@ def pairwise(
         How far the numbers can be trusted, for the title.
     log : bool, default False
         Whether to shade by the logarithm.
+    symmetric : bool, default False
+        Whether the entries of a plain array are D(p || q) + D(q || p), for the title.
     ax : matplotlib.axes.Axes or None, default None
         Where to draw; None makes a new figure that pyplot does not know.
 
@@ -63,9 +65,8 @@ def pairwise(
     >>> hd.plots.pairwise(hd.pairwise_kl(coins, 10)).get_title(loc="left")
     'joint divergence D(row || column) in nats (exact)'
     """
-    direction = None
     if isinstance(matrix, PairwiseMatrix):
-        direction = "D(p || q) + D(q || p)" if matrix.symmetric else None
+        symmetric = symmetric or matrix.symmetric
         quantity, status = quantity or matrix.quantity, status or matrix.status
         if names is None and any(name is not None for name in matrix.names):
             names = matrix.labels()[0]
@@ -99,7 +100,8 @@ def pairwise(
     bar.ax.tick_params(labelsize="small")
     what = f"{quantity} divergence" if quantity else "divergence"
     trust = f" ({status})" if status else ""
-    top.set_title(f"{what} {direction or 'D(row || column)'} in {unit}{trust}", fontsize="medium", loc="left")
+    direction = "D(p || q) + D(q || p)" if symmetric else "D(row || column)"
+    top.set_title(f"{what} {direction} in {unit}{trust}", fontsize="medium", loc="left")
     return ax
 
 

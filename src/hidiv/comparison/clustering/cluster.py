@@ -1,4 +1,4 @@
-"""Groups of models that lie close together, and a map of all of them, from a matrix of divergences."""
+"""Clusters of models that lie close together, from a matrix of divergences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_TRIED = 10  # clusters, where their number is chosen by the silhouette
 
 @dataclass(frozen=True, eq=False)
 class Clusters(Value):
-    """Which cluster each model is in, a medoid for each, and how well the clusters stand apart."""
+    """Which cluster each model is in, the medoid of each cluster, and how well the clusters are separated."""
 
     labels: IntArray  # (M,), clusters by the place of their first model
     medoids: IntArray  # (C,): the model of each cluster with the smallest sum of divergences to the others
@@ -41,14 +41,36 @@ class Clusters(Value):
 
 
 def cluster(matrix: Any, n_clusters: int | None = None, *, method: Method = "average", seed: int = 0) -> Clusters:
-    """Clusters of models from their divergences (M, M), symmetrised where they are not.
+    """Clusters of models from their divergences.
 
-    Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)) is what is clustered.
+    Parameters
+    ----------
+    matrix : PairwiseMatrix or (M, M) array
+        Divergences of all pairs; one that is not symmetric is added to its transpose.
+    n_clusters : int, default None
+        How many; None takes the number up to ten with the largest silhouette.
+    method : {"average", "complete", "single", "medoids"}, default "average"
+        SciPy's linkages, or k-medoids, with swaps until none helps.
+    seed : int, default 0
+        Of the starts of k-medoids.
 
-    method: scipy's "average", "complete" or "single" linkage, or "medoids" (k-medoids, swaps until none helps).
-    n_clusters=None takes the number up to ten with the largest silhouette. Infinite divergences count as twice the
-    largest finite one.
+    Returns
+    -------
+    Clusters
+        Labels, medoids, silhouettes and, but for medoids, the linkage.
 
+    Raises
+    ------
+    HidivError
+        No square matrix of numbers from 0, or arguments out of range.
+
+    Notes
+    -----
+    Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)) is what is clustered; infinite divergences count as
+    twice the largest finite one.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> far = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0]])
     >>> cluster(far).labels

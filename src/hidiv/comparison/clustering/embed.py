@@ -12,11 +12,31 @@ from hidiv.types import Array
 
 
 def embed(matrix: Any, dimensions: int = 2) -> Array:
-    """Points (M, d) by classical scaling: squared distances as near Jeffreys' divergence as d axes allow.
+    """A map of models: points whose squared distances are as near their divergences as the axes allow.
 
-    Jeffreys' divergence (definitions (3.7)) behaves like a squared distance between close models. Each axis points to
-    where its largest coordinate is positive.
+    Parameters
+    ----------
+    matrix : PairwiseMatrix or (M, M) array
+        Divergences of all pairs; one that is not symmetric is added to its transpose.
+    dimensions : int, default 2
+        Number of axes d.
 
+    Returns
+    -------
+    (M, d) array
+        Coordinates; the largest coordinate of each axis in size is positive.
+
+    Raises
+    ------
+    HidivError
+        No square matrix of numbers from 0, or too many dimensions.
+
+    Notes
+    -----
+    Classical scaling. Jeffreys' divergence (definitions (3.7)) behaves like a squared distance between close models.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> line = np.array([0.0, 1.0, 3.0])
     >>> points = embed((line[:, None] - line) ** 2, 1)[:, 0]

@@ -13,8 +13,8 @@ def pam(table: Array, count: int, seed: int) -> IntArray:
     Ten starts drawn as k-means++ does; the best is kept.
     """
     rng = np.random.default_rng(seed)
-    found = [_descend(table, _start(table, count, rng)) for _ in range(10)]
-    best = min(found, key=lambda medoids: float(table[:, medoids].min(axis=1).sum()))
+    results = [_descend(table, _start(table, count, rng)) for _ in range(10)]
+    best = min(results, key=lambda medoids: float(table[:, medoids].min(axis=1).sum()))
     return np.asarray(table[:, best].argmin(axis=1), dtype=np.int64)
 
 

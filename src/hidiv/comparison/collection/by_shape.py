@@ -1,4 +1,4 @@
-"""Any list of models sorted into collections of one shape, each with its places in the list."""
+"""A list of models of any shapes, sorted into collections of one shape; and whether two lists can be compared."""
 
 from __future__ import annotations
 
@@ -9,109 +9,138 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection.collection import Collection, title
-from hidiv.comparison.collection.parameters import checked, raw_of_models, shape_of
+from hidiv.comparison.collection.parameters import checked, parameters_of_models, shape_of
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
+from hidiv.models.symbols import Alphabet, listed
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.types import IntArray
 
-Whats = tuple[str, str]  # what the two lists are called
+ListNames = tuple[str, str]  # what error messages call the two lists
 
 
-class Shelf(NamedTuple):
-    """A collection and, ascending, where its models stand in the list."""
+class ShapeGroup(NamedTuple):
+    """The models of one shape, and their ascending places in the list they came from."""
 
     models: Collection
     places: IntArray
 
 
-class Shelves(NamedTuple):
-    """M models; most lists are one shelf."""
+class ModelsByShape(NamedTuple):
+    """A list of M models by shape; most lists have one shape, so one group."""
 
-    shelves: tuple[Shelf, ...]
+    groups: tuple[ShapeGroup, ...]
     names: tuple[str | None, ...]
 
     def __len__(self) -> int:  # of models, not of fields
         return len(self.names)
 
 
-def shelves_of(models: Any, what: str = "models") -> Shelves:
-    """A collection as it is; models of several shapes side by side."""
+def by_shape(models: Any, list_name: str = "models") -> ModelsByShape:
+    """The models of a list grouped by shape; a Collection is one group as it is."""
     if isinstance(models, Collection):
-        return Shelves((Shelf(models, np.arange(len(models))),), models.names)
-    if isinstance(models, Shelves):
+        return ModelsByShape((ShapeGroup(models, np.arange(len(models))),), models.names)
+    if isinstance(models, ModelsByShape):
         return models
-    given = _read(models, what)
-    by_shape: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    given = _read(models, list_name)
+    places_of: dict[tuple[tuple[str, str], ...], list[int]] = {}
     for i, model in enumerate(given):
-        by_shape.setdefault(tuple(shape_of(model).items()), []).append(i)
-    shelves = tuple(
-        Shelf(Collection._of(checked(raw_of_models([given[i] for i in places]))), np.array(places))
-        for places in by_shape.values()
+        places_of.setdefault(tuple(shape_of(model).items()), []).append(i)
+    groups = tuple(
+        ShapeGroup(Collection._of(checked(parameters_of_models([given[i] for i in places]))), np.array(places))
+        for places in places_of.values()
     )
-    return Shelves(shelves, tuple(model.name for model in given))
+    return ModelsByShape(groups, tuple(model.name for model in given))
 
 
-def _read(models: Any, what: str) -> list[Model]:
+def _read(models: Any, list_name: str) -> list[Model]:
     if isinstance(models, Mapping | str | Model) or not isinstance(models, Iterable):
-        refuse(InvalidModel, what, "must be a list of models or a Collection", type(models).__name__)
+        refuse(InvalidModel, list_name, "must be a list of models or a Collection", type(models).__name__)
     given = []
     for i, model in enumerate(models):
         try:
             given.append(as_model(model))
         except InvalidModel as error:
-            raise InvalidModel(f"{what}[{i}]: {error}") from None
+            raise InvalidModel(f"{list_name}[{i}]: {error}") from None
     if not given:
-        refuse(InvalidModel, what, "at least one model is needed", "an empty list")
+        refuse(InvalidModel, list_name, "at least one model is needed", "an empty list")
     return given
 
 
-def check_on_tree(shelves: Shelves, tree: Tree, what: str) -> None:
-    """Every model's groups must fit the tree; models with the same transitions present are looked at once."""
-    for models, places in shelves.shelves:
-        present = models.has_transition
+def check_on_tree(models: ModelsByShape, tree: Tree, list_name: str) -> None:
+    """Refuse models whose groups do not fit the tree; models with the same transitions present are checked once."""
+    for group, places in models.groups:
+        present = group.has_transition
         alike = bool((present == present[0]).all())
         for i in [0] if alike else np.unique(present, axis=0, return_index=True)[1].tolist():
-            check_groups(models[i], tree, title(int(places[i]), models.names[i], what))
+            check_groups(group[i], tree, title(int(places[i]), group.names[i], list_name))
 
 
-def check_states(left: Shelves, right: Shelves, quantity: str, whats: Whats = ("models", "others")) -> None:
-    """Joint and posterior divergences pair states by label, so all models need the same number."""
-    first = left.shelves[0].models.n_states
-    for shelves, what in zip((left, right), whats, strict=True):
-        for models, places in shelves.shelves:
-            if models.n_states != first:
-                place = title(int(places[0]), models.names[0], what)
+def check_states(
+    left: ModelsByShape, right: ModelsByShape, quantity: str, list_names: ListNames = ("models", "others")
+) -> None:
+    """Refuse different numbers of states: joint and posterior divergences pair states by label."""
+    first = left.groups[0].models.n_states
+    for models, list_name in zip((left, right), list_names, strict=True):
+        for group, places in models.groups:
+            if group.n_states != first:
                 refuse(
                     IncompatibleModels,
-                    place,
-                    f"has {counted(models.n_states, 'state')} and {whats[0]}[0] has {first}, "
+                    title(int(places[0]), group.names[0], list_name),
+                    f"has {counted(group.n_states, 'state')} and {list_names[0]}[0] has {first}, "
                     f"so their {quantity} divergence is not defined",
                     remedy='use quantity="observed", which does not look at states',
                 )
 
 
-def check_ends(left: Shelves, right: Shelves, until_end: bool, whats: Whats) -> None:
-    """Models with `end` live on chains of random length, models without on a tree."""
-    for shelves, what in zip((left, right), whats, strict=True):
-        for models, places in shelves.shelves:
-            if (models.end is None) == until_end:
-                place = title(int(places[0]), models.names[0], what)
+def check_ends(left: ModelsByShape, right: ModelsByShape, until_end: bool, list_names: ListNames) -> None:
+    """Refuse models with `end` on a tree of given size, and models without it on chains of random length."""
+    for models, list_name in zip((left, right), list_names, strict=True):
+        for group, places in models.groups:
+            if (group.end is None) == until_end:
+                place = title(int(places[0]), group.names[0], list_name)
                 rule = "has no end probabilities" if until_end else "has end probabilities"
                 remedy = "UNTIL_END needs models with end" if until_end else "use tree=hd.UNTIL_END"
                 refuse(IncompatibleModels, place, rule, remedy=remedy)
 
 
-def checked_tree(left: Shelves, right: Shelves, tree: Any, whats: Whats = ("models", "others")) -> Tree | UntilEnd:
-    """The tree, after a look at whether every model can live on it."""
+def check_symbols(left: ModelsByShape, right: ModelsByShape, list_names: ListNames = ("models", "others")) -> None:
+    """Refuse symbols that have other names in a model of `right` than in one of `left`, column by column."""
+    first, second = _alphabets(left), _alphabets(right)
+    for column, names in first.items():
+        for alphabet, i in names.items():
+            for other, j in second.get(column, {}).items():
+                if other != alphabet:
+                    rule = f"{list_names[0]}[{i}] has the symbols {listed(alphabet)} and "
+                    rule += f"{list_names[0 if right is left else 1]}[{j}] has {listed(other)}"
+                    remedy = "fit all with the same categories, in one order"
+                    refuse(IncompatibleModels, "symbol_names", rule, remedy=remedy)
+
+
+def _alphabets(models: ModelsByShape) -> dict[int, dict[Alphabet, int]]:
+    """By column of the observations: the names of its symbols, and the place of a model that uses them."""
+    by_column: dict[int, dict[Alphabet, int]] = {}
+    for group, places in models.groups:
+        for i, columns in enumerate(group.symbol_names):
+            for f, alphabet in enumerate(columns or ()):
+                if alphabet is not None:
+                    by_column.setdefault(f, {}).setdefault(alphabet, int(places[i]))
+    return by_column
+
+
+def checked_tree(
+    left: ModelsByShape, right: ModelsByShape, tree: Any, list_names: ListNames = ("models", "others")
+) -> Tree | UntilEnd:
+    """The tree, once every model of both lists is known to fit it and their symbols to agree."""
     until_end = isinstance(tree, UntilEnd)
-    check_ends(left, right, until_end, whats)
+    check_ends(left, right, until_end, list_names)
+    check_symbols(left, right, list_names)
     if isinstance(tree, UntilEnd):
         return tree
-    on = as_tree(tree)
-    check_on_tree(left, on, whats[0])
+    checked_one = as_tree(tree)
+    check_on_tree(left, checked_one, list_names[0])
     if right is not left:
-        check_on_tree(right, on, whats[1])
-    return on
+        check_on_tree(right, checked_one, list_names[1])
+    return checked_one

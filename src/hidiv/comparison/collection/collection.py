@@ -11,14 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
-from hidiv.comparison.collection.npz_arrays import arrays_of, raw_of
-from hidiv.comparison.collection.parameters import Raw, Stack, checked, model_of, raw_of_models, raw_of_stack, shape_of
+from hidiv.comparison.collection.npz_arrays import arrays_of, parameters_of_arrays
+from hidiv.comparison.collection.parameters import (
+    CheckedParameters,
+    Parameters,
+    checked,
+    model_of,
+    parameters_of_checked,
+    parameters_of_models,
+    shape_of,
+)
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError, InvalidFile, InvalidModel, counted, refuse, shown
 from hidiv.files.disk import Path
 from hidiv.files.loading import load
 from hidiv.files.saving import save
 from hidiv.models.model import Model
+from hidiv.models.symbols import SymbolNames
 from hidiv.types import Array
 from hidiv.values import Value
 
@@ -27,9 +36,29 @@ NAMED = 5  # bad models named after the first
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Collection(Value):
-    """M models that share their numbers of states and groups and their families; frozen, checked in one pass.
+    """Many models of one shape: the same numbers of states and groups and the same families, parameters stacked.
 
-    `collection[i]` is a Model, `collection[i:j]` a Collection.
+    Frozen and checked in one pass. `collection[i]` is a Model, `collection[i:j]` a Collection; it is accepted wherever
+    a list of models is.
+
+    Parameters
+    ----------
+    models : iterable of models
+        Models, or fitted models of other libraries, which are converted; at least one.
+
+    Raises
+    ------
+    InvalidModel
+        No models, something that is not a model, or models of different shapes; the message names the place.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> coins = hd.Collection([hd.Model([1.0], [[1.0]], hd.Bernoulli([prob])) for prob in (0.25, 0.5, 0.75)])
+    >>> coins
+    Collection of 3 models: 1 state, bernoulli emission
+    >>> len(coins[1:]), coins[0]
+    (2, Model: 1 state, bernoulli emission)
     """
 
     initial: Array  # (M, K)
@@ -39,6 +68,7 @@ class Collection(Value):
     end: Array | None  # (M, K)
     names: tuple[str | None, ...]  # M
     state_names: tuple[tuple[str, ...] | None, ...]  # M
+    symbol_names: tuple[SymbolNames | None, ...]  # M, each one entry a column
 
     def __init__(self, models: Iterable[Any]) -> None:
         given = _read(models)
@@ -52,21 +82,21 @@ class Collection(Value):
                         f"has {value} where models[0] has {first[what]}",
                         remedy="the models of a collection share their shape",
                     )
-        self._set(checked(raw_of_models(given)))
+        self._set(checked(parameters_of_models(given)))
 
     @classmethod
-    def _of(cls, stack: Stack) -> Collection:
+    def _of(cls, given: CheckedParameters) -> Collection:
         collection = cls.__new__(cls)
-        collection._set(stack)
+        collection._set(given)
         return collection
 
-    def _set(self, stack: Stack) -> None:
-        for key, value in stack._asdict().items():
+    def _set(self, given: CheckedParameters) -> None:
+        for key, value in given._asdict().items():
             object.__setattr__(self, key, value)
 
     @cached_property
-    def _raw(self) -> Raw:
-        return raw_of_stack(Stack(*(getattr(self, key) for key in Stack._fields)))
+    def _parameters(self) -> Parameters:
+        return parameters_of_checked(CheckedParameters(*(getattr(self, key) for key in CheckedParameters._fields)))
 
     @property
     def n_states(self) -> int:
@@ -93,11 +123,11 @@ class Collection(Value):
             if which.shape[0] == 0:
                 refuse(InvalidModel, "models", "a collection needs at least one model", "an empty slice")
             return self.take(which)
-        return model_of(self._raw, range(len(self))[index])  # IndexError outside, as a list would
+        return model_of(self._parameters, range(len(self))[index])  # IndexError outside, as a list would
 
     def take(self, which: NDArray[np.int64]) -> Collection:
-        """The models of these places."""
-        return Collection._of(checked(self._raw.take(which)))
+        """The collection of the models at these places."""
+        return Collection._of(checked(self._parameters.take(which)))
 
     def __iter__(self) -> Iterator[Model]:
         return (self[i] for i in range(len(self)))
@@ -119,25 +149,25 @@ class Collection(Value):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Named arrays, as an NPZ file holds them."""
-        return arrays_of(self._raw)
+        return arrays_of(self._parameters)
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Collection:
         """A collection from the form of `to_arrays`; checked in one pass, then the bad models are named."""
-        raw = raw_of(arrays)
+        parameters = parameters_of_arrays(arrays)
         try:
-            return cls._of(checked(raw))
+            return cls._of(checked(parameters))
         except InvalidModel as error:
-            i, reason = _first_bad(raw, 0, error)
-            refuse(InvalidModel, title(i, raw.names[i]), str(reason), remedy=_further_bad(raw, i + 1))
+            i, reason = _first_bad(parameters, 0, error)
+            refuse(InvalidModel, title(i, parameters.names[i]), str(reason), remedy=_further_bad(parameters, i + 1))
 
     @classmethod
     def load(cls, path: Path) -> Collection:
         """The collection of an NPZ file."""
-        found = load(path)
-        if not isinstance(found, Collection):
-            refuse(InvalidFile, str(path), "must hold a collection, an NPZ file", type(found).__name__)
-        return found
+        loaded = load(path)
+        if not isinstance(loaded, Collection):
+            refuse(InvalidFile, str(path), "must hold a collection, an NPZ file", type(loaded).__name__)
+        return loaded
 
     def save(self, path: Path) -> None:
         """Write the collection as an NPZ file."""
@@ -145,7 +175,7 @@ class Collection(Value):
 
 
 def title(i: int, name: str | None, what: str = "models") -> str:
-    """How sentences speak of one model among many."""
+    """What error messages call one model of a list."""
     return f"{what}[{i}]" if name is None else f"{what}[{i}] {shown(name)!r}"
 
 
@@ -163,35 +193,35 @@ def _read(models: Iterable[Any]) -> list[Model]:
     return given
 
 
-def _further_bad(raw: Raw, start: int) -> str:
-    """The models from `start` on that are refused too, in words: a few by their place."""
-    found: list[str] = []
-    while start < len(raw.initial) and len(found) <= NAMED:
+def _further_bad(parameters: Parameters, start: int) -> str:
+    """A few of the further models that are refused, by their places; empty where there are none."""
+    bad: list[str] = []
+    while start < len(parameters.initial) and len(bad) <= NAMED:
         try:
-            checked(raw.take(np.arange(start, len(raw.initial))))
+            checked(parameters.take(np.arange(start, len(parameters.initial))))
         except InvalidModel as error:
-            start = _first_bad(raw, start, error)[0] + 1
-            found.append(f"models[{start - 1}]")
+            start = _first_bad(parameters, start, error)[0] + 1
+            bad.append(f"models[{start - 1}]")
         else:
             break
-    if len(found) > NAMED:
-        found[NAMED:] = ["others"]
-    return "bad too: " + ", ".join(found) if found else ""
+    if len(bad) > NAMED:
+        bad[NAMED:] = ["others"]
+    return "bad too: " + ", ".join(bad) if bad else ""
 
 
-def _first_bad(raw: Raw, low: int, error: HidivError) -> tuple[int, HidivError]:
-    """The first model from `low` on that a check refuses, found by halving, and the sentence the model alone gives."""
-    high = len(raw.initial)
+def _first_bad(parameters: Parameters, low: int, error: HidivError) -> tuple[int, HidivError]:
+    """The first model from `low` on that a check refuses, located by bisection, and its own error message."""
+    high = len(parameters.initial)
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            checked(raw.take(np.arange(low, middle)))
+            checked(parameters.take(np.arange(low, middle)))
         except InvalidModel:
             high = middle
         else:
             low = middle
     try:
-        model_of(raw, low)
+        model_of(parameters, low)
     except InvalidModel as alone:
         return low, alone
     return low, error

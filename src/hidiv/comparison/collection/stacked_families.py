@@ -1,4 +1,4 @@
-"""Emission families of many models taken apart into stacked arrays, and put together again as one family."""
+"""Emission families of many models as stacked arrays, and the one family of all their states made from them again."""
 
 from __future__ import annotations
 
@@ -13,51 +13,51 @@ from hidiv.emissions.family import Family
 
 # A family as a dict: "family" its name, and parameters with the model as first axis, the state as second.
 # A product holds a list of such dicts; the number of states, a parameter where there is no other, is left out.
-Law = dict[str, Any]
+FamilyParameters = dict[str, Any]
 
 
-def law_of(family: Family) -> Law:
-    """One family, parameters (K, ...)."""
-    law: Law = {"family": family.name}
+def parameters_of_family(family: Family) -> FamilyParameters:
+    """The parameters (K, ...) of one family."""
+    parameters: FamilyParameters = {"family": family.name}
     for key, value in family.parameters().items():
         if isinstance(value, list | tuple):
-            law[key] = [law_of(part) for part in value]
+            parameters[key] = [parameters_of_family(part) for part in value]
         elif key != "n_states":
-            law[key] = np.asarray(value)
-    return law
+            parameters[key] = np.asarray(value)
+    return parameters
 
 
-def stacked(laws: Sequence[Law]) -> Law:
-    """Laws of one shape, parameters (K, ...), into one with parameters (M, K, ...)."""
-    joined: Law = {}
-    for key, value in laws[0].items():
+def stacked(each: Sequence[FamilyParameters]) -> FamilyParameters:
+    """Parameters (K, ...) of families of one shape, stacked as (M, K, ...)."""
+    together: FamilyParameters = {}
+    for key, value in each[0].items():
         if isinstance(value, list):
-            joined[key] = [stacked([law[key][i] for law in laws]) for i in range(len(value))]
+            together[key] = [stacked([one[key][i] for one in each]) for i in range(len(value))]
         else:
-            joined[key] = value if key == "family" else np.stack([law[key] for law in laws])
-    return joined
+            together[key] = value if key == "family" else np.stack([one[key] for one in each])
+    return together
 
 
-def mapped(law: Law, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Law:
-    """The law with every array changed."""
+def mapped(parameters: FamilyParameters, change: Callable[[NDArray[Any]], NDArray[Any]]) -> FamilyParameters:
+    """The parameters with every array changed by a function."""
     return {
         key: [mapped(part, change) for part in value] if isinstance(value, list)
         else value if key == "family" else change(value)
-        for key, value in law.items()
+        for key, value in parameters.items()
     }  # fmt: skip
 
 
-def family_of(law: Law, n_states: int, place: str) -> Family:
-    """The family of a law with parameters (K, ...); refusals name the place."""
-    return emission_from_dict(_with_states(law, n_states), place)
+def family_of(parameters: FamilyParameters, n_states: int, place: str) -> Family:
+    """The family with these parameters (K, ...); error messages name the place."""
+    return emission_from_dict(_with_states(parameters, n_states), place)
 
 
-def leaves(law: Law) -> Iterator[tuple[str, str, NDArray[Any]]]:
+def leaves(parameters: FamilyParameters) -> Iterator[tuple[str, str, NDArray[Any]]]:
     """(path, parameter, array) of every parameter; the path of the second part of a product is "product.1.gaussian"."""
-    name = law["family"]
-    if len(law) == 1:  # no parameter but the number of states
+    name = parameters["family"]
+    if len(parameters) == 1:  # no parameter but the number of states
         yield name, "n_states", np.empty(())
-    for key, value in law.items():
+    for key, value in parameters.items():
         if isinstance(value, list):
             for i, part in enumerate(value):
                 yield from ((f"{name}.{i}.{path}", parameter, array) for path, parameter, array in leaves(part))
@@ -65,21 +65,21 @@ def leaves(law: Law) -> Iterator[tuple[str, str, NDArray[Any]]]:
             yield name, key, value
 
 
-def shape_in_words(law: Law) -> str:
-    """Family, parameters and their shapes, as a sentence says them: gaussian(mean (2,), std (2,))."""
-    said = []
-    for key, value in law.items():
+def shape_in_words(parameters: FamilyParameters) -> str:
+    """Family, parameters and their shapes for an error message: gaussian(mean (2,), std (2,))."""
+    words = []
+    for key, value in parameters.items():
         if isinstance(value, list):
-            said += [shape_in_words(part) for part in value]
+            words += [shape_in_words(part) for part in value]
         elif key != "family":
-            said.append(f"{key} {value.shape}")
-    return f"{law['family']}({', '.join(said)})"
+            words.append(f"{key} {value.shape}")
+    return f"{parameters['family']}({', '.join(words)})"
 
 
-def _with_states(law: Law, n_states: int) -> Law:
-    if len(law) == 1:
-        return {**law, "n_states": n_states}
+def _with_states(parameters: FamilyParameters, n_states: int) -> FamilyParameters:
+    if len(parameters) == 1:
+        return {**parameters, "n_states": n_states}
     return {
         key: [_with_states(part, n_states) for part in value] if isinstance(value, list) else value
-        for key, value in law.items()
+        for key, value in parameters.items()
     }

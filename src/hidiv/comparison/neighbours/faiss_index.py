@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hidiv.arguments import whole
-from hidiv.comparison.collection.by_shape import checked_tree, shelves_of
-from hidiv.comparison.pairwise.joint_pairs import joint_sides
-from hidiv.comparison.pairwise.operands import Side
+from hidiv.comparison.collection.by_shape import by_shape, checked_tree
+from hidiv.comparison.pairwise.joint_pairs import joint_operands
+from hidiv.comparison.pairwise.operands import Operand
 from hidiv.comparison.pairwise.product import counts_of, logs_of
 from hidiv.errors import HidivError, IncompatibleModels, MissingExtra, refuse
 from hidiv.types import Array, IntArray
@@ -18,12 +18,12 @@ from hidiv.values import restore
 
 TRAINED = 64  # models a list that its centre is learnt from
 OFFERED = 8  # candidates for each neighbour wanted
-FAR = -70.0  # stands for the logarithm of 0: less than any probability met in practice
+FAR = -70.0  # in place of log 0: below the logarithm of any probability met in practice
 
 
 @dataclass(frozen=True, eq=False)
 class FaissIndex:
-    """An index over the logarithms of models; `scale` (F,) makes both sides of the inner product alike."""
+    """A faiss index over the logarithms of models, scaled feature by feature with `scale` (F,)."""
 
     index: Any
     scale: Array
@@ -42,22 +42,53 @@ class FaissIndex:
 
 
 def faiss_index(models: Any, tree: Any, *, lists: int | None = None, probes: int | None = None) -> FaissIndex:
-    """An index to hand to `nearest` again and again; the tree tells which groups are used.
+    """An index that `nearest` can use again and again.
 
-    Without `lists` every model is looked at, in single precision. With it models are sorted into that many lists and a
-    search looks at `probes` of them (a sixteenth): much quicker, and models that lie in no clusters are often missed.
+    Parameters
+    ----------
+    models : list of models, or Collection
+        The models to be searched, of one shape.
+    tree : Tree, int or UNTIL_END
+        What the models describe; it decides which groups are used.
+    lists : int, default None
+        Sort the models into that many lists, of which a search looks at `probes`: much quicker, and models that lie in
+        no clusters are often missed. None: a search looks at every model, in single precision.
+    probes : int, default None
+        Lists that a search looks at; a sixteenth of them by default.
+
+    Returns
+    -------
+    FaissIndex
+        For `nearest(..., index=...)`.
+
+    Raises
+    ------
+    HidivError
+        Models of several shapes, or `lists` out of range.
+    MissingExtra
+        faiss is not installed.
+    IncompatibleModels
+        Families without sufficient statistics.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> models = [hd.Model([1.0], [[1.0]], hd.Poisson([rate])) for rate in (1, 2, 3, 4, 5)]
+    >>> index = hd.faiss_index(models, 10)
+    >>> hd.nearest(models[:1], models, 10, k=2, index=index).indices
+    array([[0, 1]])
     """
-    shelves = shelves_of(models)
-    if len(shelves.shelves) > 1:
+    searched = by_shape(models)
+    if len(searched.groups) > 1:
         refuse(HidivError, "models", "an index needs models of one shape")
     if lists is not None:
-        lists = whole("lists", lists, 1, len(shelves), of="models")
-    side = joint_sides(shelves, shelves, checked_tree(shelves, shelves, tree))[1][0]
-    return build_index(side, side, lists, probes)
+        lists = whole("lists", lists, 1, len(searched), of="models")
+    operand = joint_operands(searched, searched, checked_tree(searched, searched, tree))[1][0]
+    return build_index(operand, operand, lists, probes)
 
 
-def build_index(q: Side, other: Side, lists: int | None = None, probes: int | None = None) -> FaissIndex:
-    """The logarithms of q, centred: what all models share does not change which one is nearest."""
+def build_index(q: Operand, other: Operand, lists: int | None = None, probes: int | None = None) -> FaissIndex:
+    """An index over the logarithms of q, centred: what all models share does not change which one is nearest."""
     try:
         import faiss
     except ModuleNotFoundError:
@@ -83,15 +114,15 @@ def build_index(q: Side, other: Side, lists: int | None = None, probes: int | No
     return FaissIndex(index, scale, m, words)
 
 
-def candidates(index: FaissIndex, p: Side, k: int) -> IntArray:
-    """(Q, c): models an index offers; where it offers too few, the first models stand in."""
+def candidates(index: FaissIndex, p: Operand, k: int) -> IntArray:
+    """(Q, c): the candidates an index offers for each query; where it offers too few, the first models fill up."""
     counts = counts_of(p)
     if counts is None or counts.shape[1] != len(index.scale):
         refuse(IncompatibleModels, "index", "the queries do not have the shape of the models it was made for")
     wanted = min(index.n_models, max(OFFERED * k, 64))
-    _, found = index.index.search(np.ascontiguousarray(counts / index.scale, dtype=np.float32), wanted)
-    for row in found:
+    _, offered = index.index.search(np.ascontiguousarray(counts / index.scale, dtype=np.float32), wanted)
+    for row in offered:
         lacking = np.flatnonzero(row < 0)
         if lacking.size:
             row[lacking] = np.setdiff1d(np.arange(wanted), row)[: lacking.size]
-    return np.asarray(found, dtype=np.int64)
+    return np.asarray(offered, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""All joint divergences with the states of every q put in the order that suits the p beside it best."""
+"""All aligned divergences: joint ones, the states of q in the order that brings it nearest to p, pair by pair."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from itertools import permutations
 
 import numpy as np
 
-from hidiv.comparison.collection.by_shape import Shelves
-from hidiv.comparison.pairwise.joint_block import JointBlock
-from hidiv.comparison.pairwise.joint_pairs import joint_sides
-from hidiv.comparison.pairwise.operands import Side
-from hidiv.comparison.pairwise.plan import Pairs
+from hidiv.comparison.collection.by_shape import ModelsByShape
+from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
+from hidiv.comparison.pairwise.operands import Operand
+from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
 from hidiv.comparison.pairwise.product import factors_of
 from hidiv.divergences.alignment.align import EXHAUSTIVE, align
 from hidiv.errors import HidivError, refuse
@@ -24,40 +23,41 @@ BY_PRODUCT = 5  # states: up to 120 orders, each of them a product of all pairs
 
 
 @dataclass(frozen=True, eq=False)
-class AlignedBlock:
-    """A few states: the smallest over every order of q's states, order by order for all pairs."""
+class EveryOrderPairs:
+    """Pairs of models with few states: the smallest value over all orders of q's states, all pairs at once."""
 
-    p: Side
-    q: Side
+    p: Operand
+    q: Operand
 
-    def part(self, first: slice, second: slice) -> AlignedBlock:
-        return AlignedBlock(self.p.take(first), self.q.take(second))
+    def part(self, first: slice, second: slice) -> EveryOrderPairs:
+        return EveryOrderPairs(self.p.take(first), self.q.take(second))
 
-    def packed(self) -> AlignedBlock:
+    def packed(self) -> EveryOrderPairs:
         return self
 
     def fill(self, out: Array, alike: bool) -> int:
         out[...] = np.inf
         one = np.empty(out.shape)
+        everyone = np.arange(len(self.q))
         for order in permutations(range(self.q.n_states)):
-            q = self.q.relabel(np.array(order))
-            JointBlock(self.p, q, factors_of(self.p, q), out.shape).fill(one, False)
+            q = self.q.relabelled(everyone, np.tile(order, (len(everyone), 1)))
+            JointPairs(self.p, q, factors_of(self.p, q), out.shape).fill(one, False)
             np.minimum(out, one, out=out)
         return 0
 
 
 @dataclass(frozen=True, eq=False)
-class SearchedBlock:
-    """Many states: each pair by `align`."""
+class SearchedPairs:
+    """Pairs of models with many states: each by `align`."""
 
     p: tuple[Model, ...]
     q: tuple[Model, ...]
     tree: Tree | UntilEnd
 
-    def part(self, first: slice, second: slice) -> SearchedBlock:
-        return SearchedBlock(self.p[first], self.q[second], self.tree)
+    def part(self, first: slice, second: slice) -> SearchedPairs:
+        return SearchedPairs(self.p[first], self.q[second], self.tree)
 
-    def packed(self) -> SearchedBlock:
+    def packed(self) -> SearchedPairs:
         return self
 
     def fill(self, out: Array, alike: bool) -> int:
@@ -68,21 +68,22 @@ class SearchedBlock:
 
 
 def aligned_pairs(
-    left: Shelves, right: Shelves, tree: Tree | UntilEnd, level_weights: Array | None = None
-) -> tuple[dict[tuple[int, int], Pairs], list[str]]:
-    """The pairs of every shelf of p with every shelf of q, and what is to be said of how they are computed."""
-    n_states = left.shelves[0].models.n_states
-    found: dict[tuple[int, int], Pairs] = {}
+    left: ModelsByShape, right: ModelsByShape, tree: Tree | UntilEnd, level_weights: Array | None = None
+) -> DirectedPairs:
+    """The pairs of every shape group of p with every one of q, notes on how they are computed, and their status."""
+    n_states = left.groups[0].models.n_states
+    pairs: PairsByShape = {}
     if n_states <= BY_PRODUCT:
-        ps, qs = joint_sides(left, right, tree, level_weights)
-        found = {(a, b): AlignedBlock(p, q) for a, p in enumerate(ps) for b, q in enumerate(qs)}
-        return found, ["q's states in the best of all orders, pair by pair"]
+        ps, qs = joint_operands(left, right, tree, level_weights)
+        pairs = {(a, b): EveryOrderPairs(p, q) for a, p in enumerate(ps) for b, q in enumerate(qs)}
+        return DirectedPairs(pairs, ["q's states in the best of all orders, pair by pair"], "exact")
     if level_weights is not None:
         rule = f"the aligned divergence takes them for at most {BY_PRODUCT} states"
         refuse(HidivError, "level_weights", rule, f"{n_states} states")
-    of_p = [tuple(shelf.models) for shelf in left.shelves]
-    of_q = of_p if right is left else [tuple(shelf.models) for shelf in right.shelves]
-    found = {(a, b): SearchedBlock(p, q, tree) for a, p in enumerate(of_p) for b, q in enumerate(of_q)}
+    of_p = [tuple(group.models) for group in left.groups]
+    of_q = of_p if right is left else [tuple(group.models) for group in right.groups]
+    pairs = {(a, b): SearchedPairs(p, q, tree) for a, p in enumerate(of_p) for b, q in enumerate(of_q)}
     if n_states <= EXHAUSTIVE:
-        return found, ["q's states in the best of all orders, pair by pair"]
-    return found, ["q's states in the best order found, pair by pair: not every order was tried, so entries are bounds"]
+        return DirectedPairs(pairs, ["q's states in the best of all orders, pair by pair"], "exact")
+    note = "q's states in the best order found, pair by pair: not every order was tried, so entries are upper bounds"
+    return DirectedPairs(pairs, [note], "approximation")

@@ -1,4 +1,4 @@
-"""One BLAS thread while blocks are computed: blocks are the parallelism, and the same block gives the same bits."""
+"""One BLAS thread while blocks are computed: blocks run in parallel, and the same block gives the same bits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _limit: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS is limited when the first thread of this process comes in, and given back when the last one leaves.
+    """Limit BLAS from the first thread of this process that enters until the last one leaves.
 
     Without threadpoolctl, which the extra dask brings, BLAS keeps its threads: the last bits may then differ.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.comparison.pairwise.operands import Side, common_groups, family_of_group
+from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
 from hidiv.emissions.family import Family
 from hidiv.recursions.terms import row_divergence
 from hidiv.types import Array, IntArray
@@ -13,7 +13,7 @@ from hidiv.types import Array, IntArray
 CELLS = 1 << 20  # numbers of one part handled at once
 
 
-def direct_joint(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
+def direct_joint(p: Operand, q: Operand, first: IntArray, second: IntArray) -> Array:
     """(n,): D of p[first[i]] from q[second[i]] (definitions (3.6)); +inf where p reaches what q lacks."""
     size = max(1, CELLS // (p.n_states * p.n_states * max(common_groups(p, q))))
     parts = [
@@ -23,13 +23,14 @@ def direct_joint(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _portion(p: Side, q: Side, first: IntArray, second: IntArray) -> Array:
+def _portion(p: Operand, q: Operand, first: IntArray, second: IntArray) -> Array:
+    """(n,): the divergences of pairs few enough to hold their tables at once."""
     assert p.expected is not None
     weights = p.expected
     value = weights.root * row_divergence(p.initial[first], q.initial[second])
     rows = row_divergence(p.rows[first], q.rows[second])
-    there = (p.has_transition[first] & q.has_transition[second])[:, :, None]
-    value = value + _weighted(weights.rows[first], weights.rows_reached[first], np.where(there, rows, 0.0))
+    present = (p.has_transition[first] & q.has_transition[second])[:, :, None]
+    value = value + _weighted(weights.rows[first], weights.rows_reached[first], np.where(present, rows, 0.0))
     states = np.stack(
         [
             family_pairs(family_of_group(p, g), family_of_group(q, g), p.n_states, first, second)
@@ -52,7 +53,7 @@ def family_pairs(p: Family, q: Family, n_states: int, first: IntArray, second: I
 
 
 def _weighted(visits: Array, reached: NDArray[np.bool_], local: Array) -> Array:
-    """(n,): sum of visits times divergences; one group stands for all, and what is not reached counts nothing."""
+    """(n,): sum of visits times divergences; one group stands for all, and states that are not reached count 0."""
     if local.shape[1] == 1 and visits.shape[1] > 1:
         visits, reached = visits.sum(axis=1, keepdims=True), np.asarray(reached.any(axis=1, keepdims=True))
     infinite = np.isinf(local)

@@ -1,4 +1,4 @@
-"""Where blocks are computed: in this process, in others, or on a Dask cluster; the same function everywhere."""
+"""Where blocks are computed: in threads of this process, in other processes, or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.comparison.pairwise.blas import one_blas_thread
-from hidiv.comparison.pairwise.storage import AnyBlock, AnyPlan, Sheet
+from hidiv.comparison.pairwise.storage import AnyBlock, AnyPlan, MatrixStorage
 from hidiv.errors import HidivError, refuse
 from hidiv.progress import Progress, Wanted, reporting
 from hidiv.types import Array
@@ -24,37 +24,39 @@ IN_FLIGHT = 3  # blocks sent out for each worker: one is computed, one on its wa
 
 
 def compute(block: AnyBlock) -> tuple[Array, int]:
-    """A block computed where it is sent, with one BLAS thread."""
+    """Compute a block with one BLAS thread; what a worker process runs."""
     with one_blas_thread():
         return block.compute()
 
 
-def fill(sheet: Sheet, plan: AnyPlan, executor: Executor, progress: Wanted = None) -> int:
-    """Compute every block the sheet lacks and write it once; how many were computed."""
-    corners = sheet.todo(plan)
+def fill(
+    storage: MatrixStorage, plan: AnyPlan, executor: Executor, progress: Wanted = None, label: str = "all pairs"
+) -> int:
+    """Compute every block the storage lacks and write it once; how many were computed."""
+    corners = storage.todo(plan)
     total = len(plan.corners())
     done = total - len(corners)
-    with reporting(progress), Progress("all pairs") as bar:
-        for block, values, direct in _computed(corners, plan, executor, sheet):
+    with reporting(progress), Progress(label) as bar:
+        for block, values, direct in _computed(corners, plan, executor, storage):
             if values is not None:
-                sheet.write(block, values, direct)
+                storage.write(block, values, direct)
             else:
-                sheet.mark(block, direct)
+                storage.mark(block, direct)
             done += 1
             bar.show(done, f"{done} of {total} blocks", total)
     return len(corners)
 
 
 def _computed(
-    corners: list[tuple[int, int]], plan: AnyPlan, executor: Executor, sheet: Sheet
+    corners: list[tuple[int, int]], plan: AnyPlan, executor: Executor, storage: MatrixStorage
 ) -> Iterator[tuple[AnyBlock, Array | None, int]]:
-    """Blocks as they are done, with their values unless those are in place already."""
+    """Blocks as they are done, with their values unless those were written in place."""
     if executor is None or executor == "serial":
-        yield from _here(corners, plan, sheet, 1 if executor == "serial" else processors())
+        yield from _in_threads(corners, plan, storage, 1 if executor == "serial" else processors())
     elif executor == "processes":
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processors(), context, _deaf) as pool:
-            yield from _sent(corners, plan, pool.submit, _any_done, IN_FLIGHT * processors())
+        with ProcessPoolExecutor(processors(), context, _ignore_interrupts) as pool:
+            yield from _in_workers(corners, plan, pool.submit, _any_done, IN_FLIGHT * processors())
     elif hasattr(executor, "submit") and hasattr(executor, "scheduler_info"):
         workers = max(1, len(executor.scheduler_info(n_workers=-1)["workers"]))
 
@@ -63,25 +65,25 @@ def _computed(
                 warnings.filterwarnings("ignore", "Sending large graph")  # a block carries its models with it
                 return executor.submit(function, block, pure=False)
 
-        yield from _sent(corners, plan, submit, _any_done_on_dask, IN_FLIGHT * workers)
+        yield from _in_workers(corners, plan, submit, _any_done_on_dask, IN_FLIGHT * workers)
     else:
         refuse(HidivError, "executor", 'must be None, "serial", "processes" or a Dask client', type(executor).__name__)
 
 
-def _here(
-    corners: list[tuple[int, int]], plan: AnyPlan, sheet: Sheet, threads: int
+def _in_threads(
+    corners: list[tuple[int, int]], plan: AnyPlan, storage: MatrixStorage, threads: int
 ) -> Iterator[tuple[AnyBlock, Array | None, int]]:
-    """In this process; a matrix in memory is written where it lies."""
-    in_place = isinstance(sheet.values, np.ndarray) and sheet.errors is None
+    """Blocks computed in this process; a matrix in memory is written in place."""
+    in_place = isinstance(storage.values, np.ndarray) and storage.errors is None
 
     def one(corner: tuple[int, int]) -> tuple[AnyBlock, Array | None, int]:
         block = plan.block(*corner)
         if not in_place:
             return block, *block.compute()
-        target = sheet.values[block.top : block.bottom, block.left : block.right]
+        target = storage.values[block.top : block.bottom, block.left : block.right]
         _, direct = block.compute(target)
-        if sheet.is_mirrored and block.top != block.left:
-            sheet.values[block.left : block.right, block.top : block.bottom] = target.T
+        if storage.is_mirrored and block.top != block.left:
+            storage.values[block.left : block.right, block.top : block.bottom] = target.T
         return block, None, direct
 
     with one_blas_thread():
@@ -98,26 +100,26 @@ def _here(
 
 
 def _in_turn(futures: list[Any]) -> Iterator[Any]:
-    """What the futures give, in their order; after an interrupt what is being computed comes too, no more is begun."""
+    """Results of the futures in order; after an interrupt those already running are waited for, no more are begun."""
     for i, future in enumerate(futures):
         try:
-            found = future.result()
+            result = future.result()
         except KeyboardInterrupt:
             begun = [other for other in futures[i:] if not other.cancel()]
             yield from (other.result() for other in begun)
             raise
-        yield found
+        yield result
 
 
-def _deaf() -> None:
-    """Ctrl-C reaches every process of a terminal: the one that waits for the others decides."""
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal: only the one that waits for the workers acts on it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _sent(
+def _in_workers(
     corners: list[tuple[int, int]], plan: AnyPlan, submit: Any, any_done: Any, most: int
 ) -> Iterator[tuple[AnyBlock, Array, int]]:
-    """Blocks sent out a few at a time, and taken in whichever comes first."""
+    """Blocks sent out a few at a time, and yielded in the order in which they are done."""
     waiting: dict[Any, AnyBlock] = {}
     ahead = iter(corners)
     try:
@@ -132,7 +134,7 @@ def _sent(
             for future in any_done(list(waiting)):
                 yield waiting.pop(future), *future.result()
     except KeyboardInterrupt:
-        # What a process of this machine is computing comes too, as with threads; a cluster is let go.
+        # Blocks that processes of this machine are computing are waited for, as with threads; those of a cluster not.
         for future in [one for one in waiting if one.cancel() is False]:
             yield waiting.pop(future), *future.result()
         raise
@@ -153,5 +155,5 @@ def _any_done_on_dask(futures: list[Any]) -> Any:
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

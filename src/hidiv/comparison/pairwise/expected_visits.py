@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.comparison.collection.collection import Collection, title
-from hidiv.comparison.pairwise.operands import Expected
+from hidiv.comparison.pairwise.operands import ExpectedVisits
 from hidiv.divergences.joint.kl import too_large
 from hidiv.divergences.joint.places import NEVER, first_places
 from hidiv.divergences.joint.visits import expected_visits, tree_size
@@ -21,8 +21,8 @@ from hidiv.recursions.state_laws import downward
 from hidiv.types import Array
 
 
-class _Law(NamedTuple):
-    """What the visits of one model are computed from."""
+class _HiddenChain(NamedTuple):
+    """The parameters of one model that its visits depend on."""
 
     initial: Array
     transitions: Array
@@ -35,7 +35,7 @@ class _Law(NamedTuple):
 
 def expected_of(
     models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int], level_weights: Array | None = None
-) -> Expected:
+) -> ExpectedVisits:
     """Visits of rows and states, each in one group or in the groups of the tree as `groups` says.
 
     `level_weights` (depth,) replace the numbers of nodes of the levels.
@@ -50,11 +50,11 @@ def expected_of(
         rows, states = _visits(models, tree, groups)
         root = 1.0
     reached = _reached(models, tree, groups)
-    return Expected(root, rows, states, *reached)
+    return ExpectedVisits(root, rows, states, *reached)
 
 
-def _law(models: Collection, i: int) -> _Law:
-    return _Law(models.initial[i], models.transitions[i], None if models.end is None else models.end[i])
+def _hidden_chain(models: Collection, i: int) -> _HiddenChain:
+    return _HiddenChain(models.initial[i], models.transitions[i], None if models.end is None else models.end[i])
 
 
 def _visits(models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]) -> tuple[Array, Array]:
@@ -67,42 +67,42 @@ def _visits(models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]) 
             mean = mean_law(models.initial, transition, tree.children or 1, tree.depth - 1)
             rows = (tree_size(tree) - 1.0) * mean
         return rows[:, None, :], (models.initial + after(rows, transition))[:, None, :]
-    found = []
+    each_model = []
     for i in range(len(models)):
         try:
-            visits = expected_visits(_law(models, i), tree, *groups)  # type: ignore[arg-type]  # all it reads of a model
+            visits = expected_visits(_hidden_chain(models, i), tree, *groups)  # type: ignore[arg-type]  # all it reads of a model
         except InvalidModel as error:
             raise InvalidModel(f"{title(i, models.names[i])}: {error}") from None
         rows, states = (
             visits.n_nodes * (table[:count] if count > 1 else table)  # groups no node is in come last, if at all
             for table, count in zip((visits.rows, visits.states), groups, strict=True)
         )
-        found.append((rows, states))
-    return np.stack([rows for rows, _ in found]), np.stack([states for _, states in found])
+        each_model.append((rows, states))
+    return np.stack([rows for rows, _ in each_model]), np.stack([states for _, states in each_model])
 
 
 def _weighted_levels(models: Collection, tree: Tree, groups: tuple[int, int], weights: Array) -> tuple[Array, Array]:
-    """The same when level l counts weights[l] altogether instead of its number of nodes."""
-    found = [_one_weighted(_law(models, i), tree, groups, weights) for i in range(len(models))]
-    return np.stack([rows for rows, _ in found]), np.stack([states for _, states in found])
+    """The same visits when level l counts weights[l] in total instead of its number of nodes."""
+    each_model = [_one_weighted(_hidden_chain(models, i), tree, groups, weights) for i in range(len(models))]
+    return np.stack([rows for rows, _ in each_model]), np.stack([states for _, states in each_model])
 
 
-def _one_weighted(law: _Law, tree: Tree, groups: tuple[int, int], weights: Array) -> tuple[Array, Array]:
-    depth, k = tree.depth, law.n_states
-    if len(law.transitions) == 1:
-        laws = level_laws(law.initial, law.transitions[0], depth)
+def _one_weighted(hidden: _HiddenChain, tree: Tree, groups: tuple[int, int], weights: Array) -> tuple[Array, Array]:
+    depth, k = tree.depth, hidden.n_states
+    if len(hidden.transitions) == 1:
+        by_level = level_laws(hidden.initial, hidden.transitions[0], depth)
     elif tree.kind == "regular":
-        laws = np.empty((depth, k))
-        laws[0] = law.initial
+        by_level = np.empty((depth, k))
+        by_level[0] = hidden.initial
         for level in range(1, depth):
-            laws[level] = laws[level - 1] @ law.transitions[level]
+            by_level[level] = by_level[level - 1] @ hidden.transitions[level]
     if groups == (1, 1) or tree.kind == "regular":
-        rows = np.concatenate([np.zeros((1, k)), weights[1:, None] * laws[:-1]])
-        states = weights[:, None] * laws
+        rows = np.concatenate([np.zeros((1, k)), weights[1:, None] * by_level[:-1]])
+        states = weights[:, None] * by_level
     else:
         assert tree.group is not None
-        own = tree.group if len(law.transitions) > 1 else np.zeros_like(tree.group)
-        each = downward(law.initial, tree.parent, own, law.transitions)
+        own = tree.group if len(hidden.transitions) > 1 else np.zeros_like(tree.group)
+        each = downward(hidden.initial, tree.parent, own, hidden.transitions)
         share = (weights / tree.level_counts())[tree.level][:, None]
         n_groups = int(tree.group.max()) + 1
         rows, states = np.zeros((n_groups, k)), np.zeros((n_groups, k))
@@ -118,13 +118,13 @@ def _one_weighted(law: _Law, tree: Tree, groups: tuple[int, int], weights: Array
 def _reached(
     models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(m, G or 1, K): which rows and states each model reaches; models of one support are looked at once."""
+    """(m, G or 1, K): which rows and states each model reaches; models with the same support are computed once."""
     support = np.concatenate([(models.initial > 0), (models.transitions > 0).reshape(len(models), -1)], axis=1)
     if (support == support[0]).all():
         first, which = np.zeros(1, dtype=np.int64), np.zeros(len(models), dtype=np.int64)
     else:
         packed = np.packbits(support, axis=1)
         _, first, which = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    places = [first_places(_law(models, i), tree, *groups) for i in first]  # type: ignore[arg-type]  # all it reads of a model
+    places = [first_places(_hidden_chain(models, i), tree, *groups) for i in first]  # type: ignore[arg-type]  # all it reads of a model
     rows, states = np.stack([each.rows < NEVER for each in places]), np.stack([each.states < NEVER for each in places])
     return rows[which.ravel()], states[which.ravel()]

@@ -1,57 +1,95 @@
-"""All joint divergences between two lists of models, made ready to be cut into blocks."""
+"""All joint divergences between two lists of models: a product, and the close pairs it cannot promise directly."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from hidiv.comparison.collection.by_shape import Shelves
+from hidiv.comparison.collection.by_shape import ModelsByShape
+from hidiv.comparison.pairwise.direct import direct_joint
 from hidiv.comparison.pairwise.expected_visits import expected_of
-from hidiv.comparison.pairwise.joint_block import JointBlock
-from hidiv.comparison.pairwise.operands import Side, side_of
-from hidiv.comparison.pairwise.plan import Pairs
-from hidiv.comparison.pairwise.product import RELATIVE_ERROR, Factors, factors_of
+from hidiv.comparison.pairwise.operands import Operand, operand_of
+from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
+from hidiv.comparison.pairwise.product import RELATIVE_ERROR, Factors, factors_of, multiply
 from hidiv.comparison.pairwise.second_order import second_order
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.types import Array
 
-SAMPLE = 48  # models of each side looked at to see how close they lie
-OFTEN = 0.02  # share of close pairs from which another product is looked for
+SAMPLE = 48  # models of each list that show how close the models lie
+OFTEN = 0.02  # share of close pairs from which the second-order product is tried
+
+
+@dataclass(frozen=True, eq=False)
+class JointPairs:
+    """Models of p and q from some place on, and the factors of their product, or None: every pair directly."""
+
+    p: Operand
+    q: Operand
+    factors: Factors | None
+    shape: tuple[int, int]  # of the block
+    start: tuple[int, int] = (0, 0)  # its first p and q
+
+    def part(self, first: slice, second: slice) -> JointPairs:
+        """The pairs of some p and some q; the operands are not cut before the block is packed."""
+        (top, left), (rows, columns) = self.start, self.shape
+        i, j = range(rows)[first], range(columns)[second]
+        factors = None if self.factors is None else self.factors.part(first, second)
+        return JointPairs(self.p, self.q, factors, (len(i), len(j)), (top + i.start, left + j.start))
+
+    def packed(self) -> JointPairs:
+        """The same pairs with no more models than they need."""
+        (top, left), (rows, columns) = self.start, self.shape
+        p, q = self.p.take(slice(top, top + rows)), self.q.take(slice(left, left + columns))
+        return JointPairs(p, q, self.factors, self.shape)
+
+    def fill(self, out: Array, alike: bool) -> int:
+        """Write D of every p from every q into out (m, m'); how many pairs were too close for the product."""
+        top, left = self.start
+        if self.factors is None:
+            first, second = (grid.ravel() for grid in np.indices(out.shape))
+            out[...] = direct_joint(self.p, self.q, top + first, left + second).reshape(out.shape)
+            return 0
+        first, second = multiply(self.factors, out, alike)
+        out[first, second] = direct_joint(self.p, self.q, top + first, left + second)
+        return len(first)
 
 
 def joint_pairs(
-    left: Shelves, right: Shelves, tree: Tree | UntilEnd, level_weights: Array | None = None
-) -> tuple[dict[tuple[int, int], Pairs], list[str]]:
-    """The pairs of every shelf of p with every shelf of q, and what is to be said of how they are computed."""
-    ps, qs = joint_sides(left, right, tree, level_weights)
-    found: dict[tuple[int, int], Pairs] = {}
+    left: ModelsByShape, right: ModelsByShape, tree: Tree | UntilEnd, level_weights: Array | None = None
+) -> DirectedPairs:
+    """The pairs of every shape group of p with every one of q, and notes on how they are computed."""
+    ps, qs = joint_operands(left, right, tree, level_weights)
+    pairs: PairsByShape = {}
     notes: dict[str, None] = {}
     for a, p in enumerate(ps):
         for b, q in enumerate(qs):
-            factors, note = _best(p, q)
-            found[a, b] = JointBlock(p, q, factors, (len(p), len(q)))
+            factors, note = _best_product(p, q)
+            pairs[a, b] = JointPairs(p, q, factors, (len(p), len(q)))
             notes[note] = None
-    return found, [note for note in notes if note]
+    return DirectedPairs(pairs, [note for note in notes if note], "exact")
 
 
-def joint_sides(
-    left: Shelves, right: Shelves, tree: Tree | UntilEnd, level_weights: Array | None = None
-) -> tuple[list[Side], list[Side]]:
-    """Every shelf of p with its expected visits, and every shelf of q; by group where any model has groups."""
-    everyone = [shelf.models for shelf in (*left.shelves, *right.shelves)]
+def joint_operands(
+    left: ModelsByShape, right: ModelsByShape, tree: Tree | UntilEnd, level_weights: Array | None = None
+) -> tuple[list[Operand], list[Operand]]:
+    """Every shape group of p with its expected visits, and every one of q; by group where any model has groups."""
+    everyone = [group.models for group in (*left.groups, *right.groups)]
     n_groups = tree.n_groups if isinstance(tree, Tree) else None
     groups = (
         n_groups or 1 if any(m.transitions.shape[1] > 1 for m in everyone) else 1,
         n_groups or 1 if any(len(m.emissions) > 1 for m in everyone) else 1,
     )
     ps = [
-        side_of(shelf.models, expected_of(shelf.models, tree, groups, level_weights), n_groups)
-        for shelf in left.shelves
+        operand_of(group.models, expected_of(group.models, tree, groups, level_weights), n_groups)
+        for group in left.groups
     ]
-    return ps, ps if right is left else [side_of(shelf.models, None, n_groups) for shelf in right.shelves]
+    return ps, ps if right is left else [operand_of(group.models, None, n_groups) for group in right.groups]
 
 
-def _best(p: Side, q: Side) -> tuple[Factors | None, str]:
+def _best_product(p: Operand, q: Operand) -> tuple[Factors | None, str]:
+    """The product that leaves the fewest close pairs, None where there is none, and a note on it."""
     factors = factors_of(p, q)
     if factors is None:
         kinds = "/".join(dict.fromkeys(family.name for family in (*p.families, *q.families)))

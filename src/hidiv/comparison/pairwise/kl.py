@@ -4,41 +4,39 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import isqrt
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hidiv.arguments import seed_number
-from hidiv.comparison.collection.by_shape import Shelves, check_states, checked_tree, shelves_of
-from hidiv.comparison.collection.fingerprint import digest_of_tree, fingerprint
+from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, check_states, checked_tree
 from hidiv.comparison.pairwise.aligned_pairs import aligned_pairs
 from hidiv.comparison.pairwise.executors import Executor, fill
+from hidiv.comparison.pairwise.fingerprint import digest_of_tree, fingerprint
 from hidiv.comparison.pairwise.joint_pairs import joint_pairs
-from hidiv.comparison.pairwise.labels import note_on_labels
-from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
-from hidiv.comparison.pairwise.observed_choice import Asked, Method, checked_asked, observed_way
-from hidiv.comparison.pairwise.observed_draws import EstimatedPlan
-from hidiv.comparison.pairwise.plan import Pairs, Plan
+from hidiv.comparison.pairwise.label_note import note_on_labels
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity
+from hidiv.comparison.pairwise.observed_choice import (
+    Method,
+    ObservedOptions,
+    ObservedProblem,
+    checked_options,
+    observed_plan,
+)
+from hidiv.comparison.pairwise.observed_draws import MonteCarloPlan
+from hidiv.comparison.pairwise.plan import DirectedPairs, Plan
 from hidiv.comparison.pairwise.posterior_pairs import posterior_pairs
 from hidiv.comparison.pairwise.storage import in_memory, in_store
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
-from hidiv.progress import Wanted
-from hidiv.types import Array
+from hidiv.progress import Wanted, reporting
+from hidiv.types import Array, Flags
 
 MEMORY = 1 << 28  # bytes that a block being computed may take
 PER_PAIR = 64  # bytes of a block for each of its pairs
 SMALLEST = 16  # edge of a block: smaller ones do not pay, larger ones of slow pairs are lost to Ctrl-C
-
-
-class Way(NamedTuple):
-    """How the pairs of one direction are computed, and what is to be said of it."""
-
-    pairs: dict[tuple[int, int], Pairs]
-    notes: list[str]
-    status: Status
 
 
 def pairwise_kl(
@@ -60,29 +58,71 @@ def pairwise_kl(
     progress: Wanted = None,
     keep_finished: bool = False,
 ) -> PairwiseMatrix:
-    """D of every model from every other, (M, M), or from each of `others`, (M, M').
+    """Divergences of every model from every other, or of every model from each of `others`.
 
-    joint: exact, states paired by label, one matrix product of expected counts and logarithms (definitions (3.6));
-    every entry has relative error 1e-11, a model from itself is exactly 0. Separate fits number their states by chance:
-    for those take a quantity that looks at no labels. aligned: the joint divergence with q's states in the order that
-    suits p best, as `align` finds it. observed: what is seen. posterior: the hidden states given `evidence`, exact.
-    `.status` and `.notes` say how the entries were found. +inf where p reaches what q lacks.
+    Parameters
+    ----------
+    models : list of models, or Collection
+        The M models p of the rows. Fitted models of other libraries are converted.
+    tree : Tree, int or UNTIL_END
+        What the models describe; an int is the length of a chain. None with `evidence` is a chain of its length.
+    others : list of models, or Collection, default None
+        The M' models q of the columns; None for those of the rows.
+    symmetric : bool, default False
+        Jeffreys' divergence D(p || q) + D(q || p) instead of D(p || q).
+    quantity : {"joint", "aligned", "observed", "posterior"}, default "joint"
+        "joint" pairs states by label; separate fits number their states by chance, so for those take "aligned" (the
+        joint divergence with q's states in the order that suits p best, as `align` finds it) or "observed" (of what
+        is seen, no labels). "posterior": of the hidden states given `evidence`.
+    evidence : Evidence or array, default None
+        What is known, for quantity="posterior" alone.
+    method : {"auto", "variational", "montecarlo"}, default "auto"
+        Of the observed divergence. "variational": the deterministic approximation as it is, unchecked. "montecarlo":
+        draws. "auto": the approximation, kept between 0 and the joint divergence, where it holds on some pairs that
+        are drawn; draws where it does not.
+    samples : int, default None
+        Draws from each p (64 where draws are used); given, it asks for plain draws. Each p is drawn once for all q.
+    rtol : float, default None
+        Standard error of an entry as a share of it (0.1 where draws are used); pairs that are less accurate are drawn
+        again with control variates. Given, it asks for draws.
+    seed : int, default None
+        Of the draws; None is 0. The same seed gives the same numbers.
+    level_weights : (depth,) array or "equal", default None
+        What each level of the tree counts in place of its number of nodes, "equal" one each (joint and observed).
+    executor : {None, "serial", "processes"} or a Dask client, default None
+        Where blocks are computed; None is threads of this process. The same `memory` gives the same bits everywhere.
+    store : path, default None
+        A zarr store: blocks (and their standard errors) are written once, and a second run computes what is left.
+    memory : int, default 2**28
+        Bytes that a block being computed may take.
+    progress : bool or function, default None
+        True for a line on the terminal, or a function of the number of blocks done and of all blocks.
+    keep_finished : bool, default False
+        After Ctrl-C return the matrix with the pairs that are finished, which `.finished` (M, M') marks, if there are
+        any, instead of raising KeyboardInterrupt.
 
-    The observed divergence is the variational approximation (definitions (5.7)) kept between 0 and the joint
-    divergence, where it holds on some pairs that are drawn; where it does not, Monte Carlo (definitions (5.8)) with
-    standard errors, every p drawn once for all q, close pairs drawn again with controls. method="variational" takes the
-    approximation as it is, unchecked; method="montecarlo", `samples` (draws of each p) or `rtol` (standard error as a
-    share of the entry) ask for draws. The same `seed` gives the same numbers; without one it is 0.
+    Returns
+    -------
+    PairwiseMatrix
+        (M, M') in nats, an array with `.status` and `.notes` that say how the entries were computed; +inf where p
+        reaches what q lacks. Joint entries have relative error 1e-11, and a model is at exactly 0 from itself. More
+        than 8 states aligned are an "approximation" from above, as not every order is tried.
 
-    symmetric=True gives Jeffreys' divergence D(p || q) + D(q || p) (definitions (3.7)). `level_weights` (depth,) is
-    what each level of the tree counts in place of its number of nodes, "equal" one each (joint and observed).
+    Raises
+    ------
+    IncompatibleModels
+        Models that cannot be compared: numbers of states, observations, groups, ends or symbol names.
+    HidivError
+        Arguments out of range, or a store begun with other models, another tree or other options.
 
-    executor: None (threads of this process), "serial", "processes" or a Dask client; the same `memory` for a block
-    gives the same bits. progress: True for a line on the terminal, or a function of the blocks done and all blocks.
-    `store` is the path of a zarr store: blocks (and their standard errors) are written once, and a second run does what
-    is left. Ctrl-C raises KeyboardInterrupt; with keep_finished=True, if any pairs are finished, it returns the matrix
-    of those, and `.finished` (M, M') says which they are.
+    Notes
+    -----
+    Joint divergences are one matrix product of expected counts and logarithms (definitions (3.6)); pairs too close for
+    it are computed directly. Jeffreys' divergence is definitions (3.7), the variational approximation (5.7), Monte
+    Carlo (5.8).
 
+    Examples
+    --------
     >>> import hidiv as hd
     >>> one = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]))
     >>> two = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Poisson([2, 4]))
@@ -92,95 +132,105 @@ def pairwise_kl(
     >>> bool(abs(matrix[0, 1] - hd.joint_kl(one, two, 100).value) < 1e-10)
     True
     """
-    left = shelves_of(models)
-    right = left if others is None or others is models else shelves_of(others, "others")
-    names = left.names, right.names
+    left = by_shape(models)
+    right = left if others is None or others is models else by_shape(others, "others")
     if not isinstance(memory, int) or memory < PER_PAIR:
         refuse(HidivError, "memory", f"must be a number of bytes, at least {PER_PAIR}", memory)
     if quantity != "posterior" and evidence is not None:
         refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
-    asked = Asked(method, samples, rtol, seed_number(seed) or 0)
-    if quantity != "observed" and asked != Asked(seed=asked.seed):
+    options = ObservedOptions(method, samples, rtol, seed_number(seed) or 0)
+    if quantity != "observed" and options != ObservedOptions(seed=options.seed):
         what = "samples" if samples is not None else "rtol" if rtol is not None else "method"
         refuse(HidivError, what, 'belongs to quantity="observed"', quantity)
     edge = min(isqrt(memory // PER_PAIR), max(SMALLEST, -(-max(len(left), len(right)) // 4)))
-    plan: Plan | EstimatedPlan
+    plan: Plan | MonteCarloPlan
     more: dict[str, Any] = {}
     if quantity == "observed":
-        on = _plain_tree(left, right, tree)
-        asked = checked_asked(asked._replace(level_weights=checked_weights(level_weights, on)))
-        plan, notes, status, more = observed_way(left, right, on, asked, symmetric, edge, executor)
+        nodes = _tree_of_known_size(left, right, tree)
+        options = checked_options(options._replace(level_weights=checked_weights(level_weights, nodes)))
+        # A function counts blocks; what is done before there are any is shown on the terminal alone.
+        with reporting(False if callable(progress) else progress):
+            problem = ObservedProblem(left, right, nodes, symmetric, edge, executor)
+            plan, notes, status, more = observed_plan(problem, options)
     else:
-        there = _way(left, right, tree, quantity, evidence, level_weights)
-        back = None
-        if symmetric:
-            back = there if right is left else _way(right, left, tree, quantity, evidence, level_weights)
-        plan = Plan(left, right, there.pairs, None if back is None else back.pairs, edge, right is left)
-        notes, status = there.notes, there.status
-    estimated = isinstance(plan, EstimatedPlan)
+        pairs, notes, status = _directed(left, right, tree, quantity, evidence, level_weights)
+        reverse = None
+        if symmetric and right is left:
+            reverse = pairs
+        elif symmetric:
+            reverse = _directed(right, left, tree, quantity, evidence, level_weights).pairs
+        plan = Plan(left, right, pairs, reverse, edge, right is left)
+    estimated = isinstance(plan, MonteCarloPlan)
     if store is None:
-        sheet = in_memory(plan, estimated)
+        storage = in_memory(plan, estimated)
     else:
         described = {
             "quantity": quantity, "symmetric": symmetric, "tree": digest_of_tree(tree), "rows": plan.shape[0],
-            "columns": plan.shape[1], "edge": plan.edge,
+            "columns": plan.shape[1], **_block_size(plan),
             "level_weights": None if level_weights is None else np.asarray(level_weights).tolist(),
         } | more  # fmt: skip
         mark = fingerprint(left, right, described, evidence)
-        sheet = in_store(plan, store, mark, described, estimated)
+        storage = in_store(plan, store, mark, described, estimated)
     stopped = False
     try:
-        fill(sheet, plan, executor, progress)
+        fill(storage, plan, executor, progress)
     except KeyboardInterrupt:
-        stopped = bool(sheet.todo(plan))
-        if stopped and not (keep_finished and np.any(sheet.written[...])):
+        stopped = bool(storage.todo(plan))
+        if stopped and not (keep_finished and np.any(storage.written[...])):
             raise
-    notes = notes + _said_of_direct(int(np.sum(sheet.direct[...])), estimated)
+    notes = notes + _note_on_direct(int(np.sum(storage.direct[...])), estimated)
     if quantity == "joint":
         notes += note_on_labels(left, right, tree)
-    found = PairwiseMatrix(sheet.values, quantity, status, symmetric, tuple(notes), sheet.errors, *names)
-    return _without_missing(found, sheet.finished(plan)) if stopped else found
+    matrix = PairwiseMatrix(
+        storage.values, quantity, status, symmetric, tuple(notes), storage.errors, left.names, right.names
+    )
+    return _interrupted(matrix, storage.finished(plan)) if stopped else matrix
 
 
-def _said_of_direct(count: int, estimated: bool) -> list[str]:
+def _block_size(plan: Plan | MonteCarloPlan) -> dict[str, Any]:
+    """What a store remembers of its blocks; a square one has one edge."""
+    height, width = plan.edges
+    return {"edge": height} if isinstance(plan, Plan) else {"edges": [height, width]}
+
+
+def _note_on_direct(count: int, estimated: bool) -> list[str]:
     if not count:
         return []
     pairs = counted(count, "pair")
     return [f"{pairs} drawn again" if estimated else f"{pairs} too close for the product, computed directly"]
 
 
-def _without_missing(found: PairwiseMatrix, done: NDArray[np.bool_]) -> PairwiseMatrix:
-    """An interrupted matrix: NaN where a pair is missing."""
-    said = f"interrupted: {np.sum(done)} of {done.size} pairs are finished, the others are missing"
-    errors = None if found.std_error is None else np.where(done, np.asarray(found.std_error), np.nan)
-    values = np.where(done, found, np.nan)
-    return replace(found, values=values, std_error=errors, notes=(*found.notes, said), finished=done)
+def _interrupted(matrix: PairwiseMatrix, finished: Flags) -> PairwiseMatrix:
+    """The matrix of an interrupted run: NaN where a pair is missing."""
+    note = f"interrupted: {np.sum(finished)} of {finished.size} pairs are finished, the others are missing"
+    errors = None if matrix.std_error is None else np.where(finished, np.asarray(matrix.std_error), np.nan)
+    values = np.where(finished, matrix, np.nan)
+    return replace(matrix, values=values, std_error=errors, notes=(*matrix.notes, note), finished=finished)
 
 
-def _way(left: Shelves, right: Shelves, tree: Any, quantity: str, evidence: Any, level_weights: Any) -> Way:
-    if quantity == "joint":
-        check_states(left, right, quantity)
-        on = checked_tree(left, right, tree)
-        return Way(*joint_pairs(left, right, on, checked_weights(level_weights, on)), "exact")
-    if quantity == "aligned":
-        check_states(left, right, quantity)
-        on = checked_tree(left, right, tree)
-        return Way(*aligned_pairs(left, right, on, checked_weights(level_weights, on)), "exact")
+def _directed(
+    left: ModelsByShape, right: ModelsByShape, tree: Any, quantity: str, evidence: Any, level_weights: Any
+) -> DirectedPairs:
+    """The pairs of one direction of the joint, the aligned or the posterior divergence."""
+    if quantity not in ("joint", "aligned", "posterior"):
+        refuse(HidivError, "quantity", 'must be "joint", "aligned", "observed" or "posterior"', quantity)
+    check_states(left, right, quantity)
     if quantity == "posterior":
-        check_states(left, right, quantity)
         if evidence is None:
             refuse(HidivError, "evidence", 'is needed with quantity="posterior"')
         if level_weights is not None:
             refuse(HidivError, "level_weights", "belong to the joint and the observed divergence")
-        return Way(posterior_pairs(left, right, evidence, tree), [], "exact")
-    refuse(HidivError, "quantity", 'must be "joint", "aligned", "observed" or "posterior"', quantity)
+        return posterior_pairs(left, right, evidence, tree)
+    nodes = checked_tree(left, right, tree)
+    pairs_of = joint_pairs if quantity == "joint" else aligned_pairs
+    return pairs_of(left, right, nodes, checked_weights(level_weights, nodes))
 
 
-def _plain_tree(left: Shelves, right: Shelves, tree: Any) -> Tree:
-    on = checked_tree(left, right, tree)
-    if isinstance(on, UntilEnd):
+def _tree_of_known_size(left: ModelsByShape, right: ModelsByShape, tree: Any) -> Tree:
+    nodes = checked_tree(left, right, tree)
+    if isinstance(nodes, UntilEnd):
         refuse(IncompatibleModels, "tree", "the observed divergence needs a tree of known size", "UNTIL_END")
-    return on
+    return nodes
 
 
 def checked_weights(level_weights: Any, tree: Tree | UntilEnd) -> Array | None:

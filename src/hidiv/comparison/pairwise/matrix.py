@@ -25,10 +25,36 @@ Status = Literal["exact", "approximation", "estimate"]
 class PairwiseMatrix(NDArrayOperatorsMixin):
     """Divergences of all pairs in nats, (M, M'): row i, column j is D(models[i] || others[j]).
 
-    Used as an array: `np.asarray(matrix)`, `matrix[i, j]`, arithmetic, comparisons and numpy's functions, which give
-    plain arrays; what an array has and this has not (`min`, `T`, ...) is the array's. `to_frame()` is a pandas table
-    with the models' names, `condensed()` what scipy's linkage takes; `hd.save` writes it as JSON or NPZ. `values` is a
-    zarr array where a store was asked for.
+    It is used as an array: `np.asarray(matrix)`, `matrix[i, j]`, arithmetic, comparisons and numpy's functions give
+    plain arrays, and attributes of arrays (`min`, `T`, ...) work too. `to_frame()` is a pandas table with the models'
+    names, `condensed()` what scipy's linkage takes; `hd.save` writes it as JSON or NPZ. `pairwise_kl` makes it.
+
+    Parameters
+    ----------
+    values : (M, M') array
+        The divergences; an array, or the zarr array of a store, which is read when it is used.
+    quantity : {"joint", "aligned", "posterior", "observed"}
+        What the entries are divergences of.
+    status : {"exact", "approximation", "estimate"}
+        How far they can be trusted.
+    symmetric : bool
+        Whether an entry is D(p || q) + D(q || p) (definitions (3.7)) instead of D(p || q).
+    notes : tuple of str, default ()
+        How the entries were computed.
+    std_error : (M, M') array, default None
+        Standard errors of the entries where the status is "estimate".
+    names, other_names : tuple of str or None, default ()
+        Of the models of rows and columns.
+    finished : (M, M') array of bool, default None
+        After an interrupt: the finished pairs; the others are NaN.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> coins = [hd.Model([1.0], [[1.0]], hd.Bernoulli([prob])) for prob in (0.5, 0.75)]
+    >>> matrix = hd.pairwise_kl(coins, 2)
+    >>> matrix.shape, matrix.status, float(matrix[0, 0])
+    ((2, 2), 'exact', 0.0)
     """
 
     values: Any  # an ndarray, or a zarr array that is read when looked at
@@ -39,7 +65,7 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
     std_error: Any = None  # of every entry where the status is "estimate", kept as the values are
     names: tuple[str | None, ...] = ()  # of the rows
     other_names: tuple[str | None, ...] = ()  # of the columns
-    finished: NDArray[np.bool_] | None = None  # after an interrupt: the pairs that are there, NaN marks the others
+    finished: NDArray[np.bool_] | None = None  # after an interrupt: the finished pairs, the others are NaN
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -136,7 +162,7 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "values":  # `values` is missing only while a copy is being put together
+        if name.startswith("__") or name == "values":  # `values` is missing only while a copy is being made
             raise AttributeError(name)
         return getattr(np.asarray(self), name)
 

@@ -103,8 +103,8 @@ def _matrix(
     for key, table in (("std_error", std_error), ("finished", finished)):
         if table is not None and table.shape != values.shape:
             refuse(InvalidFile, key, f"must have the shape of the matrix, {values.shape}", f"{table.shape}")
-    there = np.ones(values.shape, dtype=np.bool_) if finished is None else finished
-    if np.isnan(values[there]).any():
+    present = np.ones(values.shape, dtype=np.bool_) if finished is None else finished
+    if np.isnan(values[present]).any():
         refuse(InvalidFile, "matrix", "a divergence is a number", "NaN")
     if unit == "bits":
         values, std_error = values * log(2.0), None if std_error is None else std_error * log(2.0)

@@ -1,4 +1,4 @@
-"""Which way all observed divergences go: the variational approximation where it holds, else draws."""
+"""How all observed divergences are computed: the variational approximation where it holds, else Monte Carlo."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hidiv.arguments import number
-from hidiv.comparison.collection.by_shape import Shelves
+from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.pairwise.executors import Executor, fill
 from hidiv.comparison.pairwise.matrix import Status
 from hidiv.comparison.pairwise.observed_bounds import joint_bounds
 from hidiv.comparison.pairwise.observed_check import check_variational
-from hidiv.comparison.pairwise.observed_draws import EstimatedPlan, estimated_plan
-from hidiv.comparison.pairwise.observed_variational import observed_pairs
-from hidiv.comparison.pairwise.plan import Pairs, Plan
+from hidiv.comparison.pairwise.observed_draws import MonteCarloPlan, monte_carlo_plan
+from hidiv.comparison.pairwise.observed_variational import variational_pairs_by_shape
+from hidiv.comparison.pairwise.plan import Pairs, PairsByShape, Plan
 from hidiv.comparison.pairwise.storage import in_memory
 from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import Tree
@@ -23,13 +23,13 @@ from hidiv.types import Array
 
 Method = Literal["auto", "variational", "montecarlo"]
 
-DRAWS = 64  # of each p
+DRAWS = 64  # from each p
 RTOL = 0.1  # standard error of an entry, as a share of it
 VARIATIONAL = "variational recursion: deterministic, no bound"
 
 
-class Asked(NamedTuple):
-    """What a caller may say of observed divergences."""
+class ObservedOptions(NamedTuple):
+    """The arguments of `pairwise_kl` that belong to the observed divergence."""
 
     method: Method = "auto"
     samples: int | None = None
@@ -39,30 +39,53 @@ class Asked(NamedTuple):
 
     @property
     def by_draws(self) -> bool:
-        """Whether draws are asked for."""
+        """Whether the caller asked for Monte Carlo."""
         return self.method == "montecarlo" or (self.method == "auto" and (self.samples, self.rtol) != (None, None))
 
 
-class ObservedWay(NamedTuple):
-    """The plan, what is to be said of it, and what a store remembers."""
+class ObservedProblem(NamedTuple):
+    """Two lists of models on a tree, and how their matrix is to be cut and computed."""
 
-    plan: Plan | EstimatedPlan
+    left: ModelsByShape
+    right: ModelsByShape
+    tree: Tree
+    symmetric: bool
+    edge: int
+    executor: Executor
+
+    @property
+    def local_executor(self) -> Executor:
+        """For work too small to be sent to other processes."""
+        return "serial" if self.executor == "serial" else None
+
+
+class ObservedPlan(NamedTuple):
+    """The plan, its notes and status, and the options that a store remembers."""
+
+    plan: Plan | MonteCarloPlan
     notes: list[str]
     status: Status
     described: dict[str, Any]
 
 
+class UpperBounds(NamedTuple):
+    """Upper bounds on D(p || q) (M, M') and on D(q || p) (M', M); None where there are none or none are needed."""
+
+    values: Array | None
+    reverse: Array | None
+
+
 @dataclass(frozen=True, eq=False)
-class WithinBounds:
-    """Approximations cut off at 0 and at a bound from above."""
+class BoundedPairs:
+    """Approximations clipped at 0 and at upper bounds."""
 
     pairs: Pairs
     upper: Array | None  # (m, m')
 
-    def part(self, first: slice, second: slice) -> WithinBounds:
-        return WithinBounds(self.pairs.part(first, second), None if self.upper is None else self.upper[first, second])
+    def part(self, first: slice, second: slice) -> BoundedPairs:
+        return BoundedPairs(self.pairs.part(first, second), None if self.upper is None else self.upper[first, second])
 
-    def packed(self) -> WithinBounds:
+    def packed(self) -> BoundedPairs:
         return replace(self, pairs=self.pairs.packed())
 
     def fill(self, out: Array, alike: bool) -> int:
@@ -71,109 +94,104 @@ class WithinBounds:
         return slow
 
 
-def checked_asked(asked: Asked) -> Asked:
-    """Refuse what does not go together."""
-    if asked.method not in ("auto", "variational", "montecarlo"):
-        refuse(HidivError, "method", 'must be "auto", "variational" or "montecarlo"', asked.method)
-    if asked.method == "variational" and asked.samples is not None:
+def checked_options(options: ObservedOptions) -> ObservedOptions:
+    """The options, unless they contradict each other."""
+    if options.method not in ("auto", "variational", "montecarlo"):
+        refuse(HidivError, "method", 'must be "auto", "variational" or "montecarlo"', options.method)
+    if options.method == "variational" and options.samples is not None:
         refuse(HidivError, "samples", "the variational recursion draws nothing", remedy='use method="montecarlo"')
-    if asked.method == "variational" and asked.rtol is not None:
+    if options.method == "variational" and options.rtol is not None:
         refuse(HidivError, "rtol", "the variational recursion has no tolerance", remedy='use method="montecarlo"')
-    if asked.rtol is not None and not number("rtol", asked.rtol) > 0:
-        refuse(HidivError, "rtol", "must be above 0", asked.rtol)
-    if asked.by_draws and asked.level_weights is not None:
-        what = "samples" if asked.samples is not None else "rtol" if asked.rtol is not None else "method"
+    if options.rtol is not None and not number("rtol", options.rtol) > 0:
+        refuse(HidivError, "rtol", "must be above 0", options.rtol)
+    if options.by_draws and options.level_weights is not None:
+        what = "samples" if options.samples is not None else "rtol" if options.rtol is not None else "method"
         refuse(HidivError, what, "Monte Carlo takes no level_weights", remedy='use method="variational"')
-    if asked.level_weights is not None and not (asked.level_weights > 0).all():
+    if options.level_weights is not None and not (options.level_weights > 0).all():
         rule = "must be above 0 for the observed divergence"
-        refuse(HidivError, "level_weights", rule, asked.level_weights.tolist())
-    return asked
+        refuse(HidivError, "level_weights", rule, options.level_weights.tolist())
+    return options
 
 
-def observed_way(
-    left: Shelves, right: Shelves, tree: Tree, asked: Asked, symmetric: bool, edge: int, executor: Executor
-) -> ObservedWay:
-    """Variational as it is, draws as they are asked for, or what the check of some pairs decides."""
-    if asked.by_draws and asked.rtol is None and asked.samples is not None:
-        plan = estimated_plan(left, right, tree, asked.samples, asked.seed, symmetric, edge)
-        notes = [f"plain Monte Carlo of the log-ratio, {asked.samples} draws from each p"]
-        return ObservedWay(plan, notes, "estimate", _described("monte carlo", plan.samples, asked))
-    if asked.by_draws:
-        upper, back = _bounds(left, right, tree, symmetric, edge, executor)
-        return _drawn(left, right, tree, asked, symmetric, edge, upper, back, [])
-    if asked.method == "variational" or asked.level_weights is not None:
-        notes = [VARIATIONAL]
-        if asked.method == "auto":
-            notes = [f"{VARIATIONAL}, not checked: draws take no level_weights"]
-        return ObservedWay(
-            _variational(left, right, tree, asked, symmetric, edge, None, None), notes, "approximation",
-            {"method": "variational"},
-        )  # fmt: skip
-    upper, back = _bounds(left, right, tree, symmetric, edge, executor)
+def observed_plan(problem: ObservedProblem, options: ObservedOptions) -> ObservedPlan:
+    """The method that was asked for; without one, the approximation if a check of some pairs allows it, else draws."""
+    left, right, tree, symmetric, edge, _ = problem
+    if options.by_draws and options.rtol is None and options.samples is not None:
+        plan = monte_carlo_plan(left, right, tree, options.samples, options.seed, symmetric, edge)
+        notes = [f"plain Monte Carlo of the log-ratio, {options.samples} draws from each p"]
+        return ObservedPlan(plan, notes, "estimate", _described("monte carlo", plan.samples, options))
+    if options.by_draws:
+        return _by_draws(problem, options, _upper_bounds(problem), [])
+    if options.method == "variational" or options.level_weights is not None:
+        note = VARIATIONAL
+        if options.method == "auto":
+            note = f"{VARIATIONAL}, not checked: draws take no level_weights"
+        unchecked = _variational(problem, lambda pairs, *_: pairs, options.level_weights)
+        return ObservedPlan(unchecked, [note], "approximation", {"method": "variational"})
+    upper = _upper_bounds(problem)
 
-    def approximate(some: Shelves) -> Array:
-        plan = Plan(some, right, observed_pairs(some, right, tree), None, edge, False)
-        sheet = in_memory(plan)
-        fill(sheet, plan, "serial" if executor == "serial" else None)
-        return np.asarray(sheet.values)
+    def approximate(some: ModelsByShape) -> Array:
+        plan = Plan(some, right, variational_pairs_by_shape(some, right, tree), None, edge, False)
+        storage = in_memory(plan)
+        fill(storage, plan, problem.local_executor, label="approximation of some pairs")
+        return np.asarray(storage.values)
 
-    check = check_variational(left, right, tree, upper, asked.seed, approximate)
+    check = check_variational(left, right, tree, upper.values, options.seed, approximate)
     if not check.holds:
-        said = [f"variational approximation not used: {check.words}"]
-        return _drawn(left, right, tree, asked, symmetric, edge, upper, back, said)
-    kept = "0 and the joint divergence" if upper is not None else "0"
+        return _by_draws(problem, options, upper, [f"variational approximation not used: {check.words}"])
+    kept = "0 and the joint divergence" if upper.values is not None else "0"
     notes = [f"variational recursion, kept within {kept}", check.words]
-    within = _variational(left, right, tree, asked, symmetric, edge, upper, back)
-    return ObservedWay(within, notes, "approximation", {"method": "variational within bounds", "seed": asked.seed})
+    bounded = _within_bounds(problem, upper)
+    return ObservedPlan(bounded, notes, "approximation", {"method": "variational within bounds", "seed": options.seed})
 
 
-def _bounds(
-    left: Shelves, right: Shelves, tree: Tree, symmetric: bool, edge: int, executor: Executor
-) -> tuple[Array | None, Array | None]:
-    here = "serial" if executor == "serial" else None
-    upper = joint_bounds(left, right, tree, edge, here)
-    back = None
-    if symmetric:
-        back = upper if right is left else joint_bounds(right, left, tree, edge, here)
-    return upper, back
+def _upper_bounds(problem: ObservedProblem) -> UpperBounds:
+    left, right, tree, symmetric, edge, _ = problem
+    upper = joint_bounds(left, right, tree, edge, problem.local_executor)
+    if not symmetric:
+        return UpperBounds(upper, None)
+    reverse = upper if right is left else joint_bounds(right, left, tree, edge, problem.local_executor)
+    return UpperBounds(upper, reverse)
 
 
-def _drawn(
-    left: Shelves, right: Shelves, tree: Tree, asked: Asked, symmetric: bool, edge: int, upper: Array | None,
-    back: Array | None, notes: list[str],
-) -> ObservedWay:  # fmt: skip
-    rtol = RTOL if asked.rtol is None else asked.rtol
-    plan = estimated_plan(left, right, tree, asked.samples or DRAWS, asked.seed, symmetric, edge)
-    plan = replace(plan, rtol=rtol, upper=upper, upper_back=back)
-    said = f"Monte Carlo of the log-ratio, {plan.samples} draws from each p, seed {asked.seed}"
-    said += f"; pairs with a standard error above {rtol:.3g} of their value are drawn again with controls"
-    described = {**_described("monte carlo with controls", plan.samples, asked), "rtol": rtol}
-    return ObservedWay(plan, [*notes, said], "estimate", described)
+def _by_draws(problem: ObservedProblem, options: ObservedOptions, upper: UpperBounds, notes: list[str]) -> ObservedPlan:
+    """Monte Carlo, with pairs that are not accurate enough drawn again."""
+    left, right, tree, symmetric, edge, _ = problem
+    rtol = RTOL if options.rtol is None else options.rtol
+    plan = monte_carlo_plan(left, right, tree, options.samples or DRAWS, options.seed, symmetric, edge)
+    plan = replace(plan, rtol=rtol, upper=upper.values, upper_reverse=upper.reverse)
+    note = f"Monte Carlo of the log-ratio, {plan.samples} draws from each p, seed {options.seed}"
+    note += f"; pairs with a standard error above {rtol:.3g} of their value are drawn again with controls"
+    described = {**_described("monte carlo with controls", plan.samples, options), "rtol": rtol}
+    return ObservedPlan(plan, [*notes, note], "estimate", described)
 
 
-def _described(method: str, samples: int, asked: Asked) -> dict[str, Any]:
-    return {"method": method, "samples": samples, "seed": asked.seed}
+def _described(method: str, samples: int, options: ObservedOptions) -> dict[str, Any]:
+    return {"method": method, "samples": samples, "seed": options.seed}
 
 
-def _variational(
-    left: Shelves, right: Shelves, tree: Tree, asked: Asked, symmetric: bool, edge: int, upper: Array | None,
-    back: Array | None,
-) -> Plan:  # fmt: skip
-    as_it_is = asked.method == "variational" or asked.level_weights is not None
+def _within_bounds(problem: ObservedProblem, upper: UpperBounds) -> Plan:
+    """The variational recursion clipped at 0 and at the upper bounds."""
 
-    def pairs(first: Shelves, second: Shelves, above: Array | None) -> dict[tuple[int, int], Pairs]:
-        found = observed_pairs(first, second, tree, asked.level_weights)
-        if as_it_is:
-            return found
+    def bounded(pairs: PairsByShape, first: ModelsByShape, second: ModelsByShape, is_reverse: bool) -> PairsByShape:
+        table = upper.reverse if is_reverse else upper.values
         return {
-            (a, b): WithinBounds(
-                each, None if above is None else above[np.ix_(first.shelves[a].places, second.shelves[b].places)]
+            (a, b): BoundedPairs(
+                each, None if table is None else table[np.ix_(first.groups[a].places, second.groups[b].places)]
             )
-            for (a, b), each in found.items()
+            for (a, b), each in pairs.items()
         }
 
-    there = pairs(left, right, upper)
-    behind = None
-    if symmetric:
-        behind = there if right is left else pairs(right, left, back)
-    return Plan(left, right, there, behind, edge, right is left)
+    return _variational(problem, bounded, None)
+
+
+def _variational(problem: ObservedProblem, change: Any, level_weights: Array | None) -> Plan:
+    """The variational recursion; change(pairs, first, second, is_reverse) may wrap the pairs of each direction."""
+    left, right, tree, symmetric, edge, _ = problem
+    pairs = change(variational_pairs_by_shape(left, right, tree, level_weights), left, right, False)
+    reverse = None
+    if symmetric and right is left:
+        reverse = pairs
+    elif symmetric:
+        reverse = change(variational_pairs_by_shape(right, left, tree, level_weights), right, left, True)
+    return Plan(left, right, pairs, reverse, edge, right is left)

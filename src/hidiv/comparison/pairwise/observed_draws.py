@@ -1,4 +1,7 @@
-"""Observed divergences of all pairs by plain Monte Carlo, each with its standard error, in blocks."""
+"""Observed divergences of all pairs by Monte Carlo, each with its standard error, in blocks.
+
+Each p is drawn once for a block, and its draws are scored under all q of one shape in one stacked pass.
+"""
 
 from __future__ import annotations
 
@@ -7,98 +10,124 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hidiv.comparison.collection.by_shape import Shelves
+from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape
+from hidiv.comparison.collection.collection import Collection
 from hidiv.comparison.pairwise.plan import corners_of
+from hidiv.comparison.pairwise.stacked_likelihoods import stacked_likelihoods
 from hidiv.divergences.observed.kl import observed_kl
-from hidiv.inference.many_likelihoods import log_likelihoods
 from hidiv.inference.sampling import check_size, draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.progress import reporting
 from hidiv.types import Array
 
-FEW = 4  # models of a block at least: their draws are made again in every block
-MOST = 4096  # draws of a pair that is drawn again with controls
-NOTHING = 1e-12  # nats: a pair nearer than this is not drawn again
+SQUARES = 4  # blocks a side where both directions are wanted: the draws of a model are repeated in each
+STRIPS = 16  # blocks of whole rows where one direction is wanted: each model is drawn once
+SMALLEST_SQUARE = 4  # models of a side of a square block, at least
+MOST_DRAWS = 4096  # draws of a pair that is drawn again with controls
+NEGLIGIBLE = 1e-12  # nats: a pair nearer than this is not drawn again
 
 
-class Numbered(NamedTuple):
-    """A model and its place in the list: its draws depend on nothing else."""
+class PlacedModel(NamedTuple):
+    """A model and its place in the list; its draws depend on nothing else."""
 
     place: int
     model: Model
 
 
 @dataclass(frozen=True, eq=False)
-class EstimatedBlock:
-    """Rows top..bottom, columns left..right: the models of both, the tree, and what the draws start from."""
+class MonteCarloBlock:
+    """Rows top..bottom, columns left..right: the models of both, the tree, and the seeds of the draws."""
 
     top: int
     bottom: int
     left: int
     right: int
-    rows: tuple[Numbered, ...]
-    columns: tuple[Numbered, ...]
+    rows: tuple[PlacedModel, ...]
+    columns: tuple[PlacedModel, ...]
     tree: Tree
     samples: int
     seed: int
-    back_seed: int | None  # of the draws of the other direction, where both are wanted
+    reverse_seed: int | None  # of the draws for D(q || p), where both directions are wanted
     one_list: bool
     rtol: float | None = None  # pairs whose standard error is above this share of their value are drawn again
-    upper: Array | None = None  # (m, m'): bounds from above on the divergences there
-    upper_back: Array | None = None  # (m', m): and back
+    upper: Array | None = None  # (m, m'): upper bounds on D(p || q)
+    upper_reverse: Array | None = None  # (m', m): upper bounds on D(q || p)
 
-    def packed(self) -> EstimatedBlock:
+    def packed(self) -> MonteCarloBlock:
         return self
 
     def compute(self, out: Array | None = None) -> tuple[Array, int]:
-        """(m, m', 2): means of log p(X)/q(X) over draws of X from p, +inf where q cannot draw one; standard errors.
+        """(m, m', 2): means of log p(X)/q(X) over draws of X from p and their standard errors; pairs drawn again.
 
-        How many pairs were drawn again, one by one and with controls, beside them.
+        +inf where q cannot produce one of the draws.
         """
-        found, again = self._one_way(self.rows, self.columns, self.seed, self.upper)
-        if self.back_seed is not None:
-            back, more = self._one_way(self.columns, self.rows, self.back_seed, self.upper_back)
-            back, again = back.transpose(1, 0, 2), again + more
-            found = np.stack([found[..., 0] + back[..., 0], np.hypot(found[..., 1], back[..., 1])], axis=2)
-        return found, again
+        values, again = self._direction(self.rows, self.columns, self.seed, self.upper)
+        if self.reverse_seed is not None:
+            reverse, more = values, 0
+            if not (self.one_list and self.top == self.left):  # on the diagonal the same pairs come in both directions
+                reverse, more = self._direction(self.columns, self.rows, self.reverse_seed, self.upper_reverse)
+            reverse, again = reverse.transpose(1, 0, 2), again + more
+            values = np.stack([values[..., 0] + reverse[..., 0], np.hypot(values[..., 1], reverse[..., 1])], axis=2)
+        return values, again
 
-    def _one_way(
-        self, ps: tuple[Numbered, ...], qs: tuple[Numbered, ...], seed: int, upper: Array | None
+    def _direction(
+        self, ps: tuple[PlacedModel, ...], qs: tuple[PlacedModel, ...], seed: int, upper: Array | None
     ) -> tuple[Array, int]:
-        found, again = np.zeros((len(ps), len(qs), 2)), 0
+        """(m, m', 2): D(p || q) of every p and q, and its standard error; how many pairs were drawn again."""
+        values, again = np.zeros((len(ps), len(qs), 2)), 0
+        grouped = by_shape([q.model for q in qs])
+        column_of = {q.place: j for j, q in enumerate(qs)} if self.one_list else {}
         for i, (place, p) in enumerate(ps):
             rng = np.random.default_rng([seed, place])
             x = draw_observations(p, self.tree, draw_states(p, self.tree, self.samples, rng), rng)
-            under_p = log_likelihoods(p, x, self.tree)
-            for j, (other, q) in enumerate(qs):
-                if self.one_list and place == other:
-                    continue
-                found[i, j] = _mean(under_p - log_likelihoods(q, x, self.tree))
-                if self.rtol is not None:
-                    top = np.inf if upper is None else upper[i, j]
-                    # A bound is a size the value cannot exceed: an error is judged by the smaller of the two.
-                    if found[i, j, 1] > self.rtol * max(min(abs(found[i, j, 0]), top), NOTHING) and top > NOTHING:
-                        found[i, j] = controlled(p, q, self.tree, self.rtol, [seed, place, other], MOST)
-                        again += 1
-                    found[i, j, 0] = min(max(found[i, j, 0], 0.0), top)
-        return found, again
+            under_q = np.empty((len(qs), self.samples))
+            for group in grouped.groups:
+                under_q[group.places] = stacked_likelihoods(group.models, x, self.tree)
+            own = column_of.get(place)
+            under_p = stacked_likelihoods(Collection([p]), x, self.tree)[0] if own is None else under_q[own]
+            with np.errstate(invalid="ignore"):
+                log_ratios = np.where(np.isneginf(under_q), np.inf, under_p - under_q)
+            values[i] = _means(log_ratios)
+            if self.rtol is not None:
+                limits = np.full(len(qs), np.inf) if upper is None else upper[i]
+                again += self._draw_again(values[i], self.rtol, limits, ps[i], qs, [seed, place])
+            if own is not None:
+                values[i, own] = 0.0
+        return values, again
+
+    def _draw_again(
+        self, row: Array, rtol: float, limits: Array, p: PlacedModel, qs: tuple[PlacedModel, ...], seed: list[int]
+    ) -> int:
+        """Draw the pairs of one p that are not accurate enough with controls, in place; how many they are."""
+        again = 0
+        for j, (place, q) in enumerate(qs):
+            if self.one_list and place == p.place:
+                continue
+            # A bound is a size the value cannot exceed: an error is judged by the smaller of the two.
+            size = max(min(abs(row[j, 0]), limits[j]), NEGLIGIBLE)
+            if row[j, 1] > rtol * size and limits[j] > NEGLIGIBLE:
+                row[j] = controlled(p.model, q, self.tree, rtol, [*seed, place], MOST_DRAWS)
+                again += 1
+            row[j, 0] = min(max(row[j, 0], 0.0), limits[j])
+        return again
 
 
 @dataclass(frozen=True, eq=False)
-class EstimatedPlan:
+class MonteCarloPlan:
     """How the matrix is cut; the draws of a model serve for all q, so the entries of a row are not independent."""
 
-    rows: tuple[Numbered, ...]
-    columns: tuple[Numbered, ...]
+    rows: tuple[PlacedModel, ...]
+    columns: tuple[PlacedModel, ...]
     tree: Tree
     samples: int
     seed: int
     symmetric: bool
     one_list: bool
-    edge: int
+    edges: tuple[int, int]  # rows and columns of a block
     rtol: float | None = None
     upper: Array | None = None  # (M, M')
-    upper_back: Array | None = None  # (M', M)
+    upper_reverse: Array | None = None  # (M', M)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -110,53 +139,65 @@ class EstimatedPlan:
         return self.one_list and self.symmetric
 
     def corners(self) -> list[tuple[int, int]]:
-        """Of every block."""
-        return corners_of(self.shape, self.edge, self.is_mirrored)
+        """Top and left of every block."""
+        return corners_of(self.shape, self.edges, self.is_mirrored)
 
-    def block(self, top: int, left: int) -> EstimatedBlock:
+    def block(self, top: int, left: int) -> MonteCarloBlock:
         """The block with this corner."""
-        rows, columns = self.rows[top : top + self.edge], self.columns[left : left + self.edge]
-        # Models of another list are other models: their draws start elsewhere.
-        back = None if not self.symmetric else self.seed if self.one_list else self.seed + 1
-        where = top, top + len(rows), left, left + len(columns)
-        upper, upper_back = (
-            None if table is None else table[a : a + len(one), b : b + len(two)]
-            for table, a, one, b, two in (
-                (self.upper, top, rows, left, columns), (self.upper_back, left, columns, top, rows)
-            )
-        )  # fmt: skip
-        return EstimatedBlock(
-            *where, rows, columns, self.tree, self.samples, self.seed, back, self.one_list, self.rtol, upper, upper_back
+        height, width = self.edges
+        rows, columns = self.rows[top : top + height], self.columns[left : left + width]
+        # Models of another list are other models: their draws need another seed.
+        reverse = None if not self.symmetric else self.seed if self.one_list else self.seed + 1
+        upper = None if self.upper is None else self.upper[top : top + height, left : left + width]
+        upper_reverse = (
+            None if self.upper_reverse is None else self.upper_reverse[left : left + width, top : top + height]
         )
+        return MonteCarloBlock(
+            top, top + len(rows), left, left + len(columns), rows, columns, self.tree, self.samples, self.seed,
+            reverse, self.one_list, self.rtol, upper, upper_reverse,
+        )  # fmt: skip
 
 
-def estimated_plan(
-    left: Shelves, right: Shelves, tree: Tree, samples: int, seed: int, symmetric: bool, edge: int
-) -> EstimatedPlan:
-    """All pairs of two lists of models; blocks of `edge`, or smaller so that there are some to share out."""
+def monte_carlo_plan(
+    left: ModelsByShape, right: ModelsByShape, tree: Tree, samples: int, seed: int, symmetric: bool, edge: int
+) -> MonteCarloPlan:
+    """All pairs of two lists of models in blocks of at most edge^2 pairs.
+
+    One direction: whole rows, so that each p is drawn once. Both directions: squares, as each is mirrored.
+    """
     count = check_size(samples)
     rows = listed(left)
     columns = rows if right is left else listed(right)
-    smaller = max(FEW, -(-max(len(rows), len(columns)) // 4))
-    return EstimatedPlan(rows, columns, tree, count, seed, symmetric, right is left, min(edge, smaller))
+    if symmetric:
+        square = min(edge, max(SMALLEST_SQUARE, -(-max(len(rows), len(columns)) // SQUARES)))
+        edges = square, square
+    else:
+        width = min(len(columns), edge * edge)
+        edges = max(1, min(edge * edge // width, -(-len(rows) // STRIPS))), width
+    return MonteCarloPlan(rows, columns, tree, count, seed, symmetric, right is left, edges)
 
 
 def controlled(p: Model, q: Model, tree: Tree, rtol: float, seed: list[int], most: int) -> tuple[float, float]:
-    """One pair drawn with controls, relatively accurate however close the two are; its value and standard error."""
-    found = observed_kl(p, q, tree, method="montecarlo", rtol=rtol, seed=np.random.default_rng(seed), max_samples=most)
-    return found.value, 0.0 if found.std_error is None else found.std_error
+    """Value and standard error of one pair drawn with control variates, accurate relatively however close the two."""
+    rng = np.random.default_rng(seed)
+    with reporting(False):  # one pair of many: its own progress would hide that of the matrix
+        result = observed_kl(p, q, tree, method="montecarlo", rtol=rtol, seed=rng, max_samples=most)
+    return result.value, 0.0 if result.std_error is None else result.std_error
 
 
-def listed(shelves: Shelves) -> tuple[Numbered, ...]:
+def listed(models: ModelsByShape) -> tuple[PlacedModel, ...]:
     """The models in the order of their list."""
-    found: dict[int, Model] = {}
-    for models, places in shelves.shelves:
-        found.update(zip(places.tolist(), models, strict=True))
-    return tuple(Numbered(i, found[i]) for i in range(len(found)))
+    by_place: dict[int, Model] = {}
+    for group, places in models.groups:
+        by_place.update(zip(places.tolist(), group, strict=True))
+    return tuple(PlacedModel(i, by_place[i]) for i in range(len(by_place)))
 
 
-def _mean(draws: Array) -> tuple[float, float]:
-    if np.isinf(draws).any():
-        return np.inf, np.inf
-    count = len(draws)
-    return float(draws.mean()), float(draws.std(ddof=1) / np.sqrt(count)) if count > 1 else np.inf
+def _means(log_ratios: Array) -> Array:
+    """(m, 2): mean and standard error of each row of draws; both +inf where a draw is infinite."""
+    count = log_ratios.shape[1]
+    with np.errstate(invalid="ignore"):
+        errors = log_ratios.std(axis=1, ddof=1) / np.sqrt(count) if count > 1 else np.full(len(log_ratios), np.inf)
+        table = np.column_stack([log_ratios.mean(axis=1), errors])
+    table[np.isinf(log_ratios).any(axis=1)] = np.inf
+    return table

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hidiv.comparison.collection.by_shape import Shelves
+from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.collection.collection import Collection
 from hidiv.comparison.pairwise.plan import Pairs
 from hidiv.comparison.pairwise.state_tables import fill_state_table
@@ -20,8 +20,8 @@ TABLE_BYTES = 1 << 26  # of the emission table of one strip
 
 
 @dataclass(frozen=True, eq=False)
-class ObservedSide:
-    """m models of one shape; `own` on the side of p."""
+class VariationalOperand:
+    """m models of one shape; `own` terms are needed where they are p."""
 
     initial: Array  # (m, K)
     transitions: Array  # (m, G, K, K)
@@ -32,12 +32,12 @@ class ObservedSide:
     def n_states(self) -> int:
         return int(self.initial.shape[1])
 
-    def take(self, which: slice) -> ObservedSide:
+    def take(self, which: slice) -> VariationalOperand:
         """Some of the models."""
         index = np.arange(len(self.initial))[which]
         states = (index[:, None] * self.n_states + np.arange(self.n_states)).ravel()
         own = self.own
-        return ObservedSide(
+        return VariationalOperand(
             self.initial[index],
             self.transitions[index],
             tuple(family.take(states) for family in self.families),
@@ -46,18 +46,18 @@ class ObservedSide:
 
 
 @dataclass(frozen=True, eq=False)
-class ObservedBlock:
-    """Models p and q of a block, and the kinds of subtrees they live on."""
+class VariationalPairs:
+    """Models p and q of a block, and the kinds of subtrees of their tree."""
 
     kinds: Subtrees
-    p: ObservedSide
-    q: ObservedSide
+    p: VariationalOperand
+    q: VariationalOperand
     root_weight: float
 
-    def part(self, first: slice, second: slice) -> ObservedBlock:
+    def part(self, first: slice, second: slice) -> VariationalPairs:
         return replace(self, p=self.p.take(first), q=self.q.take(second))
 
-    def packed(self) -> ObservedBlock:
+    def packed(self) -> VariationalPairs:
         return self
 
     def fill(self, out: Array, alike: bool) -> int:
@@ -72,49 +72,49 @@ class ObservedBlock:
             p = self.p if height >= m else self.p.take(slice(top, top + height))
             assert p.own is not None
             terms = p.own.start, np.ascontiguousarray(p.own.terms), np.ascontiguousarray(p.own.root)
-            laws = np.ascontiguousarray(p.initial), np.ascontiguousarray(p.transitions)
+            chains = np.ascontiguousarray(p.initial), np.ascontiguousarray(p.transitions)
             # One thread: blocks are the parallelism.
-            found = variational_pairs(structure(self.kinds), terms, laws, q, _emission(p, self.q), 1)
-            out[top : top + height] = self.root_weight * found
+            values = variational_pairs(structure(self.kinds), terms, chains, q, _emission(p, self.q), 1)
+            out[top : top + height] = self.root_weight * values
         return 0
 
 
-def _emission(p: ObservedSide, q: ObservedSide) -> Array:
+def _emission(p: VariationalOperand, q: VariationalOperand) -> Array:
     """(G, m, K, K', n): KL of every state of p from every state of q, group by group."""
     (m, k), (n, width) = p.initial.shape, q.initial.shape
     groups = max(len(p.families), len(q.families))
     table = np.empty((groups, m, k, width, n))
     by_state = np.arange(n * width).reshape(n, width).T.ravel()  # the kernel wants q's models side by side
     for g in range(groups):
-        a, b = (side.families[min(g, len(side.families) - 1)] for side in (p, q))
+        a, b = (models.families[min(g, len(models.families) - 1)] for models in (p, q))
         fill_state_table(a, b.take(by_state), table[g].reshape(m * k, width * n))
     return table
 
 
 def kinds_of(tree: Tree, grouped: bool, level_weights: Array | None) -> Subtrees:
-    """The kinds of subtrees of a tree, groups told apart only where some model has them."""
+    """The kinds of subtrees of a tree, with groups distinguished only where some model has them."""
     if tree.kind == "regular" or (tree.kind == "chain" and (tree.group is None or not grouped)):
         return regular_subtrees(tree.children or 1, tree.depth, grouped and tree.kind == "regular", level_weights)
     group = tree.group if grouped and tree.group is not None else np.zeros(tree.n_nodes, dtype=np.int64)
     return listed_subtrees(tree.parent, group, tree.level, level_weights)
 
 
-def observed_pairs(
-    left: Shelves, right: Shelves, tree: Tree, level_weights: Array | None = None
+def variational_pairs_by_shape(
+    left: ModelsByShape, right: ModelsByShape, tree: Tree, level_weights: Array | None = None
 ) -> dict[tuple[int, int], Pairs]:
-    """The pairs of every shelf of p with every shelf of q; any numbers of states."""
-    grouped = any(shelf.models.n_groups > 1 for shelf in (*left.shelves, *right.shelves))
+    """The pairs of every shape group of p with every one of q; any numbers of states."""
+    grouped = any(group.models.n_groups > 1 for group in (*left.groups, *right.groups))
     kinds = kinds_of(tree, grouped, level_weights)
     root_weight = 1.0 if level_weights is None else float(level_weights[0])
-    ps = [_side(shelf.models, kinds, tree.n_groups, True) for shelf in left.shelves]
-    qs = ps if right is left else [_side(shelf.models, kinds, tree.n_groups, False) for shelf in right.shelves]
-    return {(a, b): ObservedBlock(kinds, p, q, root_weight) for a, p in enumerate(ps) for b, q in enumerate(qs)}
+    ps = [_operand(group.models, kinds, tree.n_groups, True) for group in left.groups]
+    qs = ps if right is left else [_operand(group.models, kinds, tree.n_groups, False) for group in right.groups]
+    return {(a, b): VariationalPairs(kinds, p, q, root_weight) for a, p in enumerate(ps) for b, q in enumerate(qs)}
 
 
-def _side(models: Collection, kinds: Subtrees, n_groups: int | None, counted: bool) -> ObservedSide:
+def _operand(models: Collection, kinds: Subtrees, n_groups: int | None, is_p: bool) -> VariationalOperand:
     transitions, families = models.transitions[:, :n_groups], models.emissions[:n_groups]
     own = None
-    if counted:
+    if is_p:
         m, k = models.initial.shape
         first, second = (grid.ravel() for grid in np.indices((k, k)))
         each = np.arange(m)[:, None] * k
@@ -123,4 +123,4 @@ def _side(models: Collection, kinds: Subtrees, n_groups: int | None, counted: bo
             for family in families
         ]
         own = own_terms(kinds, models.initial, transitions, np.stack(tables, axis=1))
-    return ObservedSide(models.initial, transitions, families, own)
+    return VariationalOperand(models.initial, transitions, families, own)

@@ -1,7 +1,7 @@
-"""All posterior divergences between two lists of models for one piece of evidence, as a product.
+"""All posterior divergences between two lists of models for one piece of evidence, as a matrix product.
 
-D = < n_p(E), log theta_p - log theta_q > + log q(E) - log p(E), n_p(E) what p expects given the evidence: its first
-state, its transitions by group, and its states at each distinct piece of knowledge.
+D = < n_p(E), log theta_p - log theta_q > + log q(E) - log p(E), n_p(E) the expected counts of p given the evidence: of
+its first state, its transitions by group, and its states at each distinct piece of knowledge.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.comparison.collection.by_shape import Shelves, check_on_tree
+from hidiv.comparison.collection.by_shape import ModelsByShape, check_on_tree, check_symbols
 from hidiv.comparison.collection.collection import title
-from hidiv.comparison.pairwise.joint_block import multiply
-from hidiv.comparison.pairwise.plan import Pairs
-from hidiv.comparison.pairwise.product import EPS, Factors, balance, norms
+from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
+from hidiv.comparison.pairwise.product import EPS, Factors, balance, multiply, norms
 from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.posterior.kl import pair_tables
 from hidiv.inference.likelihood import refuse_impossible
@@ -30,11 +29,11 @@ from hidiv.recursions.posterior_sweep import posterior
 from hidiv.recursions.tables import Tables
 from hidiv.types import Array
 
-LOSSES = 64.0  # roundings that smoothing and the likelihood may have gone through
+ROUNDINGS = 64.0  # that smoothing and the likelihood may have accumulated, in units of EPS
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorBlock:
+class PosteriorPairs:
     """Models p and q of a block, the evidence, and the factors of their product."""
 
     p: tuple[Model, ...]
@@ -43,17 +42,20 @@ class PosteriorBlock:
     tree: Tree
     factors: Factors
 
-    def part(self, first: slice, second: slice) -> PosteriorBlock:
+    def part(self, first: slice, second: slice) -> PosteriorPairs:
         return replace(self, p=self.p[first], q=self.q[second], factors=self.factors.part(first, second))
 
-    def packed(self) -> PosteriorBlock:
+    def packed(self) -> PosteriorPairs:
         return self
 
     def fill(self, out: Array, alike: bool) -> int:
         first, second = multiply(self.factors, out, alike)
         # Where q lacks support that p may have, the recursion decides whether p's posterior has any mass there.
-        unsure = np.nonzero(np.isinf(out))
-        pairs = [*zip(first.tolist(), second.tolist(), strict=True), *zip(*(i.tolist() for i in unsure), strict=True)]
+        uncertain = np.nonzero(np.isinf(out))
+        pairs = [
+            *zip(first.tolist(), second.tolist(), strict=True),
+            *zip(*(i.tolist() for i in uncertain), strict=True),
+        ]
         for i, j in pairs:
             pair, layout, _ = pair_tables(self.p[i], self.q[j], self.evidence, self.tree, "states", None)
             out[i, j] = posterior(pair, layout).value
@@ -61,73 +63,78 @@ class PosteriorBlock:
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
-    """What one model expects given the evidence."""
+class _ExpectedCounts:
+    """The expected counts of one model given the evidence, and the logarithms they are multiplied with."""
 
     counts: Array  # (F,)
     logs: Array  # (F,), may hold -inf
     log_likelihood: float
 
 
-def posterior_pairs(left: Shelves, right: Shelves, evidence: Any, tree: Any) -> dict[tuple[int, int], Pairs]:
-    """The pairs of every shelf of p with every shelf of q, for one piece of evidence; states paired by label."""
-    known, on = evidence_and_tree(evidence, tree)
-    check_on_tree(left, on, "models")
-    check_on_tree(right, on, "others")
-    everyone = [shelf.models for shelf in (*left.shelves, *right.shelves)]
+def posterior_pairs(left: ModelsByShape, right: ModelsByShape, evidence: Any, tree: Any) -> DirectedPairs:
+    """The pairs of every shape group of p with every one of q, for one piece of evidence; states paired by label."""
+    known, nodes = evidence_and_tree(evidence, tree)
+    check_symbols(left, right)
+    check_on_tree(left, nodes, "models")
+    check_on_tree(right, nodes, "others")
+    everyone = [group.models for group in (*left.groups, *right.groups)]
     groups = max(models.transitions.shape[1] for models in everyone)
     most = max(everyone, key=lambda models: len(models.emissions))
-    rows = lay_out(known, on, most[0])
+    rows = lay_out(known, nodes, most[0])
     if most.end is not None:
-        rows = with_ends(rows, np.array([on.n_nodes - 1]))
+        rows = with_ends(rows, np.array([nodes.n_nodes - 1]))
 
-    def given(shelves: Shelves, what: str) -> list[tuple[tuple[Model, ...], list[_Given]]]:
-        found = []
-        for models, places in shelves.shelves:
-            each = tuple(models)
-            titles = [title(int(i), model.name, what) for i, model in zip(places, each, strict=True)]
-            found.append((each, [_expect(m, rows, on, groups, t) for m, t in zip(each, titles, strict=True)]))
-        return found
+    def expected(models: ModelsByShape, list_name: str) -> list[tuple[tuple[Model, ...], list[_ExpectedCounts]]]:
+        by_group = []
+        for group, places in models.groups:
+            each = tuple(group)
+            titles = [title(int(i), model.name, list_name) for i, model in zip(places, each, strict=True)]
+            counts = [_expect(model, rows, nodes, groups, t) for model, t in zip(each, titles, strict=True)]
+            by_group.append((each, counts))
+        return by_group
 
-    ps = given(left, "models")
-    qs = ps if right is left else given(right, "others")
-    return {
-        (a, b): PosteriorBlock(p, q, known, on, _factors(of_p, of_q))
+    ps = expected(left, "models")
+    qs = ps if right is left else expected(right, "others")
+    pairs: PairsByShape = {
+        (a, b): PosteriorPairs(p, q, known, nodes, _factors(of_p, of_q))
         for a, (p, of_p) in enumerate(ps)
         for b, (q, of_q) in enumerate(qs)
     }
+    return DirectedPairs(pairs, [], "exact")
 
 
-def _expect(model: Model, rows: EvidenceRows, tree: Tree, groups: int, who: str) -> _Given:
+def _expect(model: Model, rows: EvidenceRows, tree: Tree, groups: int, who: str) -> _ExpectedCounts:
+    """Expected counts of one model given the evidence, in the order of its logarithms."""
     check_end(model, tree)
     weights = log_weights(model, rows, tree)
     transitions = by_group(model.transitions, groups)
     layout = layout_of(groups, tree, rows)
-    found = downward.smooth(Tables(model.initial, transitions, weights), layout)
-    if found.impossible is not None:
-        refuse_impossible(model, found.impossible, who)
-    assert found.pairs is not None
+    smoothed = downward.smooth(Tables(model.initial, transitions, weights), layout)
+    if smoothed.impossible is not None:
+        refuse_impossible(model, smoothed.impossible, who)
+    assert smoothed.pairs is not None
     by_row, by_transition = np.zeros_like(weights), np.zeros_like(transitions)
     nodes = np.arange(tree.n_nodes)
-    np.add.at(by_row, layout.rows(nodes), found.marginals)
-    np.add.at(by_transition, layout.transitions(nodes[1:]), found.pairs[1:])
+    np.add.at(by_row, layout.rows(nodes), smoothed.marginals)
+    np.add.at(by_transition, layout.transitions(nodes[1:]), smoothed.pairs[1:])
     with np.errstate(divide="ignore"):
         logs = [np.log(model.initial), np.log(transitions).ravel(), weights.ravel()]
-    counts = [found.marginals[0], by_transition.ravel(), by_row.ravel()]
-    return _Given(np.concatenate(counts), np.concatenate(logs), found.log_likelihood)
+    counts = [smoothed.marginals[0], by_transition.ravel(), by_row.ravel()]
+    return _ExpectedCounts(np.concatenate(counts), np.concatenate(logs), smoothed.log_likelihood)
 
 
-def _factors(p: list[_Given], q: list[_Given]) -> Factors:
+def _factors(p: list[_ExpectedCounts], q: list[_ExpectedCounts]) -> Factors:
+    """The factors of the product of p's counts and q's logarithms, evidence included."""
     counts = np.stack([each.counts for each in p])
-    logs_p, logs_q = (np.stack([each.logs for each in side]) for side in (p, q))
-    evidence_p, evidence_q = (np.array([each.log_likelihood for each in side]) for side in (p, q))
+    logs_p, logs_q = (np.stack([each.logs for each in models]) for models in (p, q))
+    evidence_p, evidence_q = (np.array([each.log_likelihood for each in models]) for models in (p, q))
     missing = np.isneginf(logs_q)
     own = (counts * np.where(np.isneginf(logs_p), 0.0, logs_p)).sum(axis=1) - evidence_p
     logs_q = np.where(missing, 0.0, logs_q)
     lacking = np.flatnonzero(missing.any(axis=0))
     scale = balance(counts, logs_q)
     ones = np.ones((len(p), 1)), np.ones((len(q), 1))
-    error = (LOSSES + sqrt(counts.shape[1])) * EPS
+    error = (ROUNDINGS + sqrt(counts.shape[1])) * EPS
     return Factors(
         np.column_stack([counts, own, ones[0]]),
         np.column_stack([-logs_q, ones[1], evidence_q]),

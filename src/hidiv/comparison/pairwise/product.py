@@ -8,12 +8,14 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.comparison.pairwise.operands import Side, common_groups, family_of_group
+from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
-from hidiv.types import Array
+from hidiv.recursions.products import products
+from hidiv.types import Array, IntArray
 
 EPS = float(np.finfo(np.float64).eps)
+STRIP = 1 << 18  # entries handled while they are in the cache
 RELATIVE_ERROR = 1e-11  # of every entry: what the product cannot promise is computed directly
 
 
@@ -40,7 +42,7 @@ class Factors:
         )
 
 
-def factors_of(p: Side, q: Side) -> Factors | None:
+def factors_of(p: Operand, q: Operand) -> Factors | None:
     """The product of counts and logarithms; None where some family has no sufficient statistics in common."""
     stats_p, stats_q = common_statistics(p, q)
     if stats_p is None or stats_q is None:
@@ -63,12 +65,14 @@ def factors_of(p: Side, q: Side) -> Factors | None:
             squares_q = logs_q * logs_q
             sizes_q = squares_q.sum(axis=0)
         left[:, -1] = np.einsum("ij,ij->i", counts, logs_p)
-        own_size = np.einsum("ij,ij->i", np.abs(sizes), np.abs(logs_p))  # its terms may cancel, their roundings do not
+        own_size = np.einsum(
+            "ij,ij->i", np.abs(sizes), np.abs(logs_p)
+        )  # its terms may cancel, their rounding errors do not
         np.negative(logs_q, out=logs_q)
         if not all(np.isfinite(table).all() for table in (left[:, -1], sizes_p, sizes_q)) and not (
             np.isfinite(left).all() and np.isfinite(right).all()
         ):
-            return None  # numbers at the edge of the doubles: each pair on its own
+            return None  # numbers near the largest doubles: each pair directly
         weights = _balance(sizes_p, sizes_q) ** 2
         error = (4.0 + sqrt(counts.shape[1])) * EPS
         lengths = np.sqrt(squares_p @ weights), np.sqrt(squares_q @ (1.0 / weights))
@@ -82,25 +86,51 @@ def factors_of(p: Side, q: Side) -> Factors | None:
     )
 
 
-def counts_of(p: Side) -> Array | None:
+def multiply(factors: Factors, out: Array, alike: bool = False) -> tuple[IntArray, IntArray]:
+    """Write the product into out, +inf where support is missing; first and second of the pairs too close for it.
+
+    alike: left and right are the same models, and the diagonal is not asked for.
+    """
+    # A bound for the whole row first: one comparison an entry, and few entries to look at twice.
+    bounds = factors.error_left / RELATIVE_ERROR
+    of_row = bounds @ factors.error_right.max(axis=0)
+    close_rows = products(factors.left, factors.right, of_row, alike, out)
+    height = max(1, STRIP // out.shape[1])
+    if factors.support is not None and factors.missing is not None:
+        for top in range(0, len(out), height):
+            out[top : top + height][factors.support[top : top + height] @ factors.missing.T > 0.5] = np.inf
+    close_pairs: list[tuple[IntArray, IntArray]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+    rows = np.flatnonzero(close_rows)
+    for start in range(0, len(rows), height):
+        some = rows[start : start + height]
+        first, second = np.nonzero(out[some] <= of_row[some, None])
+        first = some[first]
+        close = out[first, second] <= np.einsum("ir,ir->i", bounds[first], factors.error_right[second])
+        if alike:  # a model's divergence from itself is known
+            close &= first != second
+        close_pairs.append((first[close], second[close]))
+    return np.concatenate([first for first, _ in close_pairs]), np.concatenate([second for _, second in close_pairs])
+
+
+def counts_of(p: Operand) -> Array | None:
     """(m, F): the expected counts of p alone; None where a family has no sufficient statistics."""
     stats, _ = common_statistics(p, p)
     return None if stats is None else _counts(p, common_groups(p, p), stats)[0][:, :-1]
 
 
-def logs_of(q: Side, other: Side) -> Array | None:
+def logs_of(q: Operand, other: Operand) -> Array | None:
     """(m, F): the logarithms of q in the order of the counts of `other`; may hold -inf."""
     stats, _ = common_statistics(q, other)
     return None if stats is None else _logs(q, common_groups(q, other), stats)[:, :-1]
 
 
 def balance(left: Array, right: Array) -> Array:
-    """(F,): feature by feature, the scale at which both sides are alike, so that norms bound sums of products well."""
+    """(F,): feature by feature, the scale that makes both factors alike, so that norms bound sums of products well."""
     return _balance(*(np.einsum("ij,ij->j", table, table) for table in (left, right)))
 
 
 def _balance(left: Array, right: Array) -> Array:
-    """The same from the sums of squares."""
+    """The same, from sums of squares (F,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = (right / left) ** 0.25
     return np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
@@ -111,8 +141,8 @@ def norms(table: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", table, table)))
 
 
-def common_statistics(p: Side, q: Side) -> tuple[list[Statistics] | None, list[Statistics] | None]:
-    """Sufficient statistics by group, where every group has the same ones for every model of both sides."""
+def common_statistics(p: Operand, q: Operand) -> tuple[list[Statistics] | None, list[Statistics] | None]:
+    """Sufficient statistics by group, where every group has the same ones for every model of p and q."""
     found_p, found_q = [], []
     for g in range(common_groups(p, q)[1]):
         a = shared_statistics(family_of_group(p, g), p.n_states)
@@ -126,29 +156,29 @@ def common_statistics(p: Side, q: Side) -> tuple[list[Statistics] | None, list[S
 
 def shared_statistics(family: Family, n_states: int) -> Statistics | None:
     """The statistics of all models' states, with the key of one model; None where the models' keys differ."""
-    found = family.statistics()
-    if found is None:
+    statistics = family.statistics()
+    if statistics is None:
         return None
     one = family.take(np.arange(n_states)).statistics()
     assert one is not None
-    if one.key != found.key:  # a parameter is in the key, such as the trials of a binomial law
+    if one.key != statistics.key:  # a parameter is in the key, such as the trials of a binomial
         for start in range(n_states, family.n_states, n_states):
             other = family.take(np.arange(start, start + n_states)).statistics()
             if other is None or other.key != one.key:
                 return None
-    return found._replace(key=one.key)
+    return statistics._replace(key=one.key)
 
 
-def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics], sized: bool = False) -> tuple[Array, Array]:
-    """(m, F + 1) expected counts, the last column free; (m,) how many rows and states are met.
+def _counts(p: Operand, groups: tuple[int, int], stats: list[Statistics], sized: bool = False) -> tuple[Array, Array]:
+    """(m, F + 1) expected counts, the last column left empty; (m,) the expected number of rows and states visited.
 
-    sized: in place of the counts what their roundings are in proportion to.
+    sized: the magnitudes that the rounding errors of the counts are in proportion to, instead of the counts.
     """
     assert p.expected is not None
     m, weights = len(p), p.expected
     rows, states = _grouped(weights.rows, groups[0]), _grouped(weights.states, groups[1])
     emitted = sum(each.expected[0].size for each in stats) * p.n_states
-    into = _Columns(m, p.n_states + rows.shape[1] * p.rows[0, 0].size + emitted)
+    into = _ColumnWriter(m, p.n_states + rows.shape[1] * p.rows[0, 0].size + emitted)
     np.multiply(weights.root, p.initial, out=into.next(p.n_states))
     shape = rows.shape[1], *p.rows.shape[2:]
     np.multiply(rows[..., None], p.rows, out=into.next(*shape))
@@ -158,25 +188,25 @@ def _counts(p: Side, groups: tuple[int, int], stats: list[Statistics], sized: bo
     return into.table, weights.root + rows.sum(axis=(1, 2)) + states.sum(axis=(1, 2))
 
 
-def _supports(p: Side, groups: tuple[int, int], stats: list[Statistics]) -> NDArray[np.bool_]:
-    """(m, F): where p has mass."""
+def _supports(p: Operand, groups: tuple[int, int], stats: list[Statistics]) -> NDArray[np.bool_]:
+    """(m, F): where p has probability above 0."""
     assert p.expected is not None
     m = len(p)
     rows, states = (
         _reached(table, count)
         for table, count in zip((p.expected.rows_reached, p.expected.states_reached), groups, strict=True)
     )
-    found = [p.initial > 0, (rows[..., None] & (p.rows > 0)).reshape(m, -1)]
+    supports = [p.initial > 0, (rows[..., None] & (p.rows > 0)).reshape(m, -1)]
     for g, s in enumerate(stats):
-        found.append((states[:, g, :, None] & (s.expected.reshape(m, p.n_states, -1) != 0)).reshape(m, -1))
-    return np.concatenate(found, axis=1)
+        supports.append((states[:, g, :, None] & (s.expected.reshape(m, p.n_states, -1) != 0)).reshape(m, -1))
+    return np.concatenate(supports, axis=1)
 
 
-def _logs(q: Side, groups: tuple[int, int], stats: list[Statistics]) -> Array:
+def _logs(q: Operand, groups: tuple[int, int], stats: list[Statistics]) -> Array:
     """(m, F + 1) logarithms and natural parameters in the order of the counts, a one last; may hold -inf."""
     m = len(q)
     shape = groups[0], *q.rows.shape[2:]
-    into = _Columns(m, q.n_states + int(np.prod(shape)) + sum(s.natural[0].size for s in stats) * q.n_states)
+    into = _ColumnWriter(m, q.n_states + int(np.prod(shape)) + sum(s.natural[0].size for s in stats) * q.n_states)
     with np.errstate(divide="ignore"):
         np.log(q.initial, out=into.next(q.n_states))
         np.log(np.broadcast_to(q.rows, (m, *shape)), out=into.next(*shape))
@@ -187,7 +217,7 @@ def _logs(q: Side, groups: tuple[int, int], stats: list[Statistics]) -> Array:
     return into.table
 
 
-class _Columns:
+class _ColumnWriter:
     """A table (m, F + 1) written part by part: each part is a view of its next columns."""
 
     def __init__(self, m: int, width: int) -> None:

@@ -1,4 +1,4 @@
-"""KL of every state of some models from every state of others: a product of statistics where there are any."""
+"""KL of every state of some models from every state of others, as a product where they have statistics."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from math import sqrt
 
 import numpy as np
 
-from hidiv.comparison.pairwise.joint_block import multiply
-from hidiv.comparison.pairwise.product import EPS, Factors, balance, norms
+from hidiv.comparison.pairwise.product import EPS, Factors, balance, multiply, norms
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.types import Array
@@ -29,7 +28,7 @@ def fill_state_table(p: Family, q: Family, out: Array) -> None:
 
 
 def _factors(p: Statistics, q: Statistics) -> Factors | None:
-    """The product of mean statistics and natural parameters; None at the edge of the doubles."""
+    """The product of mean statistics and natural parameters; None for numbers near the largest doubles."""
     missing = np.isneginf(q.natural)
     natural = np.where(missing, 0.0, q.natural)
     with np.errstate(invalid="ignore"):

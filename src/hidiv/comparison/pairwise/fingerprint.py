@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.comparison.collection.by_shape import Shelves
+from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.models.evidence import as_evidence
 from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
 
 
-def fingerprint(left: Shelves, right: Shelves, described: dict[str, Any], evidence: Any) -> str:
+def fingerprint(left: ModelsByShape, right: ModelsByShape, described: dict[str, Any], evidence: Any) -> str:
     """A digest of every parameter, bit for bit, and of the options."""
     digest = sha256()
 
@@ -22,10 +22,10 @@ def fingerprint(left: Shelves, right: Shelves, described: dict[str, Any], eviden
         digest.update(f"{len(text)}:{text}".encode())
 
     add(json.dumps(described, sort_keys=True, default=str))
-    for shelves in (left,) if right is left else (left, right):
-        add(f"{len(shelves)} models")
-        for models, places in shelves.shelves:
-            for name, array in {"places": places, **models.to_arrays()}.items():
+    for models in (left,) if right is left else (left, right):
+        add(f"{len(models)} models")
+        for group, places in models.groups:
+            for name, array in {"places": places, **group.to_arrays()}.items():
                 add(f"{name} {array.dtype.str} {array.shape}")
                 digest.update(np.ascontiguousarray(array).tobytes())
     if evidence is not None:

@@ -1,0 +1,57 @@
+"""A note where the labels of states do not seem to mean the same in all models, as those of separate fits do not.
+
+Where labels are common, the model nearest to another keeps its order of states. Where they are not, nearest models,
+which describe much the same process, come a good deal nearer in another order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checked_tree
+from hidiv.comparison.pairwise.assigned_orders import assigned_joint
+from hidiv.comparison.pairwise.direct import direct_joint
+from hidiv.comparison.pairwise.joint_pairs import joint_operands
+from hidiv.errors import HidivError
+from hidiv.types import IntArray
+
+ROWS, COLUMNS = 8, 32  # models whose nearest one is looked for, and among how many
+MUCH = 0.3  # of its value a divergence must lose by another order to count
+OFTEN = 0.25  # share of the rows that lose as much from which the note is given
+
+
+def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> list[str]:
+    """One sentence where many models have a nearest one that comes much nearer with its states in another order."""
+    p, q = left.groups[0].models, right.groups[0].models
+    if p.n_states < 2:
+        return []
+    rows, columns = _spread(len(p), ROWS), _spread(len(q), COLUMNS)
+    a, b = by_shape(p.take(rows)), by_shape(q.take(columns))
+    first, second = (grid.ravel() for grid in np.indices((len(rows), len(columns))))
+    try:
+        ps, qs = joint_operands(a, b, checked_tree(a, b, tree))
+        labelled, assigned = (
+            compare(ps[0], qs[0], first, second).reshape(len(rows), len(columns))
+            for compare in (direct_joint, assigned_joint)
+        )
+    except HidivError:
+        return []
+    if right is left:
+        itself = rows[:, None] == columns
+        labelled[itself], assigned[itself] = np.inf, np.inf
+    nearest = np.minimum(labelled, assigned).argmin(axis=1)[:, None]
+    before, after = (np.take_along_axis(table, nearest, axis=1)[:, 0] for table in (labelled, assigned))
+    count = int(np.sum(after < (1.0 - MUCH) * before))
+    if count < max(1.0, OFTEN * len(rows)):
+        return []
+    return [
+        f"{count} of {len(rows)} models looked at come at least {MUCH:.0%} nearer to their nearest one with its states "
+        'in another order, as separate fits do: quantity="aligned" or "observed" does not depend on labels'
+    ]
+
+
+def _spread(size: int, most: int) -> IntArray:
+    """At most so many indices below the size, evenly spread."""
+    return np.unique(np.linspace(0, size - 1, most).astype(np.int64))
