@@ -13,7 +13,7 @@ from hidiv.comparison.collection.parameters import checked, parameters_of_models
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.models.groups import check_groups
 from hidiv.models.model import Model
-from hidiv.models.symbols import Alphabet, listed
+from hidiv.models.symbol_names import Alphabet, listed
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.types import IntArray

@@ -27,7 +27,7 @@ from hidiv.files.disk import Path
 from hidiv.files.loading import load
 from hidiv.files.saving import save
 from hidiv.models.model import Model
-from hidiv.models.symbols import SymbolNames
+from hidiv.models.symbol_names import SymbolNames
 from hidiv.types import Array
 from hidiv.values import Value
 

@@ -21,7 +21,7 @@ from hidiv.emissions.parameters import distributions
 from hidiv.errors import InvalidModel, counted, refuse
 from hidiv.models.checks import frozen, read_emission
 from hidiv.models.model import Model
-from hidiv.models.symbols import SymbolNames, read_symbol_names
+from hidiv.models.symbol_names import SymbolNames, read_symbol_names
 from hidiv.types import Array, Flags, IntArray
 
 Names = tuple[str | None, ...]
