@@ -4,24 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import fsum, inf, log, log2
-from time import monotonic
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
 from hidiv.divergences.observed.certified.block_entropy import block_entropy
+from hidiv.divergences.observed.certified.bounded import bounded
+from hidiv.divergences.observed.certified.cheap_bounds import joint_above
 from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
+from hidiv.divergences.observed.certified.effort import SECONDS, Effort
 from hidiv.divergences.observed.certified.log_odds.chebyshev import coefficients, values, zeros
 from hidiv.divergences.observed.certified.log_odds.filter import LARGEST, Domain, domain
 from hidiv.divergences.observed.certified.log_odds.operator import Operator
-from hidiv.divergences.observed.certified.rates import SECONDS, WIDTH, reached
+from hidiv.divergences.observed.certified.rates import WIDTH, reached
 from hidiv.divergences.observed.certified.refining import Part, narrowed
 from hidiv.divergences.observed.certified.trees.regular_trees import cross_entropy_regular
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, outward
 from hidiv.divergences.observed.support.symbols import forbidden_word
+from hidiv.errors import counted
+from hidiv.models.tree import Tree
 from hidiv.recursions.powers import stochastic, summed_powers
 from hidiv.types import Array
+
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+    from hidiv.divergences.result import Divergence
 
 MESSAGES, CELLS = 2000, 1 << 13  # longest chain whose messages are followed, and the cells of their grid
 STEPS = 20_000  # at most this many steps of the recursion; what follows is bounded by the last increment
@@ -33,20 +43,32 @@ _KEPT = 1 << 23  # coefficients remembered
 _WARM_UP = 4  # symbols seen one by one at most
 
 
+def applies(pair: Pair) -> str | None:
+    """Symbols of a finite alphabet."""
+    return no_alphabet(pair)
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """Bounds on a chain whose parameters are the same at every node."""
+    assert isinstance(pair.tree, Tree)
+    chains, above = pair.once(finite_chains), pair.once(joint_above)
+    return bounded(observed_chain(*chains, pair.tree.n_nodes, budget.narrow, budget.effort(), above), pair, budget)
+
+
 def observed_chain(
     p: FiniteChain,
     q: FiniteChain,
     length: int,
     enough: Callable[[Interval], bool] = lambda found: found.width <= WIDTH,
-    seconds: float = SECONDS,
+    effort: Effort | None = None,
     above: float = inf,
 ) -> Interval:
     """Bounds of D_X on a chain of `length` symbols; +inf where p emits a word q cannot.
 
-    In the log-odds where the filter has two states; else by contexts and on grids of filters, finer until `enough`, for
-    `seconds`, or until an interrupt. `above`: a bound known otherwise.
+    In the log-odds where the filter has two states; else by contexts and on grids of filters, finer until `enough`,
+    until the `effort` is spent, or an interrupt. `above`: a bound known otherwise.
     """
-    end = monotonic() + seconds
+    effort = effort or Effort.lasting(SECONDS)
     word = forbidden_word(p, q, length)
     if word is not None:
         return Interval(inf, inf, {"method": "support of words", "word": list(word)})
@@ -62,7 +84,7 @@ def observed_chain(
                 ways = context_chain_entropy, block_entropy, grid_chain_entropy
                 some = [way(p, length) for way in ways]
             parts.append(Part(1.0, Interval(0.0, most, {"method": "none"}), some))
-    return narrowed(parts[:1], parts[1:], enough, end, above)
+    return narrowed(parts[:1], parts[1:], enough, effort, above)
 
 
 def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
@@ -114,7 +136,7 @@ def collocated_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
 def _two_states(q: FiniteChain) -> FiniteChain:
     """A chain of one state written with two that are alike."""
     if q.n_states > 2:
-        raise NotApplicable(f"the filter of q has {q.n_states} states, not two")
+        raise NotApplicable(f"the filter of q has {counted(q.n_states, 'state')}, not two")
     if q.n_states == 2:
         return q
     return FiniteChain(np.full(2, 0.5), np.full((2, 2), 0.5), np.repeat(q.probabilities, 2, axis=0))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.emissions.family import Family
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.types import Array
@@ -97,8 +98,6 @@ def _there(x: Array, kind: str) -> Array:
 
 def _logs(p: Family, q: Family, x: Array) -> Array:
     """(n, K + L): log-densities of all states."""
-    from hidiv.divergences.observed.quadrature.points import log_weights
-
     return np.concatenate([log_weights(family, x[:, None]) for family in (p, q)], axis=1)
 
 
@@ -138,8 +137,6 @@ def _ends(family: Family, kind: str, step: float | None = None) -> tuple[Array, 
 
 def _height(one: Family, y: Array, kind: str) -> Array:
     """Log-density in the variable of integration."""
-    from hidiv.divergences.observed.quadrature.points import log_weights
-
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         x, slope = _back(y, kind)
         return np.nan_to_num(log_weights(one, x[:, None])[:, 0] + np.log(slope), nan=-np.inf, neginf=-np.inf)

@@ -10,6 +10,7 @@ import numpy as np
 from hidiv.divergences.comparable import columns
 from hidiv.divergences.observed.alphabets import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.quadrature.panels import COVERED, FINE, Fineness, panel_rule, tail_points
 from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.emissions.family import Family
@@ -65,20 +66,6 @@ def _numbers(p: Family, q: Family, fineness: Fineness) -> tuple[Array, Array]:
     if len(x) > MOST_POINTS:
         raise NotApplicable("the observations need too many points")
     return x, weight
-
-
-def log_weights(family: Family, x: Array) -> Array:
-    """(n, K): log-density of x (n, F), -inf outside the sample space."""
-    try:
-        return family.log_weight(x)
-    except ValueError:  # outside the sample space of this family: it has no mass there
-        away = np.full_like(x, np.inf)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            terms = family.log_density(x)
-            # A formula may go on where the law ends: what lies there has no mass on one side of it.
-            inside = (family.log_mass(-away, x) > -np.inf) & (family.log_mass(x, away) > -np.inf)
-            terms = np.where(inside, terms, -np.inf).sum(axis=2)
-        return np.where(np.isnan(terms), -np.inf, terms)
 
 
 def differences(p: Family, q: Family, x: Array) -> Array | None:

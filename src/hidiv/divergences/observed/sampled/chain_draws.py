@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols
+from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.quadrature.points import points
 from hidiv.divergences.observed.sampled.chain_counts import Counts, counts_of
-from hidiv.divergences.observed.sampled.draws import Batch
+from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.tree_counts import ROUNDING
 from hidiv.divergences.observed.sampled.weighing import weigh, weigh_ratio
@@ -41,7 +42,9 @@ class ChainPair:
 
     @classmethod
     def of(cls, p: Model, q: Model, tree: Tree) -> ChainPair:
-        """NotApplicable where the observations of a node are no sum over points."""
+        """NotApplicable on other trees, and where an expectation over a node's observation is no sum over points."""
+        if not tree.is_chain:
+            raise NotApplicable("the tree is no chain")
         if len(p.emissions) == len(q.emissions) == 1:
             space = points(p.emissions[0], q.emissions[0], QUICK)
             return cls(p, q, tree, (space,), np.zeros(tree.n_nodes, dtype=np.int64))
@@ -102,7 +105,7 @@ class ChainPair:
             apart = carried_difference(start, moves_q, changes, one, weight_q, change)
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Drawn:
         """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
 
         lean: without those that take longest, products of filter probabilities.
@@ -125,15 +128,15 @@ class ChainPair:
         alike = len(self.spaces) == 1 and len(self.moves[0]) == len(self.moves[1]) == 1
         return alike and not self.close and len(self.spaces[0].weight) > 0
 
-    def _by_node(self, x: Array, events: Array, lean: bool) -> Batch:
+    def _by_node(self, x: Array, events: Array, lean: bool) -> Drawn:
         past, one, two, weights_p, weights_q = self.past(x)
         wanted = Wanted(not lean, None if lean else self.following)
         base, sums = node_sums(self.spaces, self.space_of, past, wanted, LAST)
         plain = (one.log_prob - two.log_prob).sum(axis=0)
         counted = self.counts.along(one, x, weights_p, weights_q)
-        return Batch(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
+        return Drawn(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
 
-    def _by_kernel(self, x: Array, events: Array, lean: bool) -> Batch | None:
+    def _by_kernel(self, x: Array, events: Array, lean: bool) -> Drawn | None:
         """All sums in one go; None where probabilities are too small for it."""
         space, models = self.spaces[0], (self.p, self.q)
         counted = bool(self.counts.emissions)
@@ -165,7 +168,7 @@ class ChainPair:
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
             shown = self.counts.emissions[0][2].ravel()
             mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
-        return Batch(found[:, 0] + shift, found[:, 1], controls, events)
+        return Drawn(found[:, 0] + shift, found[:, 1], controls, events)
 
     @cached_property
     def symbol_rows(self) -> list[Array]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from hidiv.divergences.joint.visits import expected_visits
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.quadrature.points import log_weights, points
-from hidiv.divergences.observed.sampled.draws import Batch
+from hidiv.divergences.observed.quadrature.points import points
+from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
 from hidiv.divergences.observed.support.families import supports
 from hidiv.divergences.observed.support.symbols import forbidden_word
@@ -30,7 +32,15 @@ from hidiv.recursions.filters import Weights, run_both
 from hidiv.recursions.posterior_draws import pick
 from hidiv.types import Array, IntArray
 
+if TYPE_CHECKING:
+    from hidiv.divergences.pair import Pair
+
 LONGEST = 10**6  # nodes of a chain
+
+
+def ending(pair: Pair) -> EndPair:
+    """p and q of a pair of models with `end`."""
+    return EndPair.of(pair.p, pair.q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +82,7 @@ class EndPair:
             return f"p {'ends where' if ended else 'emits values that'} q cannot"
         return f"p emits the word {said}{' and ends' if ended else ''}, and q cannot"
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Drawn:
         """`size` chains of p: the log-ratio, the sum of one-step divergences, and controls."""
         states = self._states(size, rng)
         real = states < self.p.n_states
@@ -89,7 +99,7 @@ class EndPair:
         means, known = self._means(symbols)
         mine = found[:, first : first + len(means)] - means
         controls = np.concatenate([found[:, 2:first], mine[:, known], found[:, first + len(means) :]], axis=1)
-        return Batch(found[:, 0] + shift, found[:, 1], controls, self._events(states))
+        return Drawn(found[:, 0] + shift, found[:, 1], controls, self._events(states))
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:
@@ -131,7 +141,7 @@ class EndPair:
             weights.append(and_end(np.exp(logs - top[:, None])))
         return weights, shift, False
 
-    def _plain(self, weights: list[Array], row_of: IntArray, shift: Array, events: Array) -> Batch:
+    def _plain(self, weights: list[Array], row_of: IntArray, shift: Array, events: Array) -> Drawn:
         """The log-ratio alone."""
         one, two = run_both(
             [c.initial for c in self.chains],
@@ -139,7 +149,7 @@ class EndPair:
             [Weights(np.ascontiguousarray(table[row_of].transpose(1, 2, 0)), None) for table in weights],
         )
         ratio = (one.log_prob - two.log_prob).sum(axis=0) + shift
-        return Batch(ratio, ratio, np.zeros((len(ratio), 0)), events)
+        return Drawn(ratio, ratio, np.zeros((len(ratio), 0)), events)
 
     def _means(self, symbols: bool) -> tuple[Array, NDArray[np.bool_]]:
         """Means of first states, pairs and symbols by state, and which are known: what follows the end goes on."""

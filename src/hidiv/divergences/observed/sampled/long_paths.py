@@ -10,7 +10,7 @@ import numpy as np
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.quadrature.points import points
-from hidiv.divergences.observed.sampled.draws import Batch, joined
+from hidiv.divergences.observed.sampled.draws import Drawn, joined
 from hidiv.divergences.observed.sampled.missed_states import event_costs
 from hidiv.divergences.observed.sampled.tree_counts import ROUNDING, emission_means
 from hidiv.divergences.observed.sampled.weighing import weigh
@@ -22,7 +22,8 @@ from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
 from hidiv.recursions.predictive import Past, Points, Wanted, steps_ahead
 from hidiv.types import Array, IntArray
 
-BLOCK = 2048  # steps taken at once
+BLOCK = 2048  # steps taken at once, fewer where their points are many
+CELLS = 1 << 23  # steps times points times states of a block at most
 BATCH = 64  # steps of the shortest batch
 
 
@@ -40,7 +41,14 @@ class Path:
     rng: np.random.Generator
     state: int | None = None
     filters: list[Array] | None = None
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[Drawn] = field(default_factory=list)
+
+    @cached_property
+    def block(self) -> int:
+        """How many steps are taken at once: whole batches, so few that the clock is looked at often enough."""
+        points = 1 if self.space is None else len(self.space.weight)
+        states = self.p.n_states * self.p.n_states + self.q.n_states * self.q.n_states
+        return BATCH * max(1, min(BLOCK, CELLS // (points * states)) // BATCH)
 
     def advance(self, length: int = BLOCK, keep: bool = True) -> None:
         """The next `length` steps; those not kept only let the filters forget how they were started."""
@@ -61,6 +69,11 @@ class Path:
             found = self._batch(x, one, two, weights_p, weights_q)
             self.batches.append(found._replace(events=self._events(came, states[0])))
 
+    @property
+    def n_batches(self) -> int:
+        """Batches kept so far."""
+        return sum(len(batch.base) for batch in self.batches)
+
     @cached_property
     def expected(self) -> tuple[Array, Array]:
         """Long-run frequencies of the transitions, and what one more of each may add."""
@@ -74,7 +87,7 @@ class Path:
         code = rows[0] * self.p.n_states + rows[1] + width * np.arange(len(rows[0]))[:, None]
         return np.bincount(code.ravel(), minlength=width * len(code)).reshape(len(code), width) / BATCH
 
-    def _batch(self, x: Array, one: Filters, two: Filters, weights_p: Weights, weights_q: Weights) -> Batch:
+    def _batch(self, x: Array, one: Filters, two: Filters, weights_p: Weights, weights_q: Weights) -> Drawn:
         """Means over batches of steps."""
         plain = (one.log_prob - two.log_prob)[:, 0]
         flat = Past(*(part.transpose(2, 1, 0) for part in (one.predicted, one.updated, two.predicted, two.updated)))
@@ -94,7 +107,7 @@ class Path:
             controls = [linear, counts, products]
         table = np.column_stack([plain, base, *controls])
         means = table.reshape(-1, BATCH, table.shape[1]).mean(axis=1)
-        return Batch(means[:, 0], means[:, 1], means[:, 2:], np.zeros((len(means), 0)))
+        return Drawn(means[:, 0], means[:, 1], means[:, 2:], np.zeros((len(means), 0)))
 
     def _counts(self, x: Array, one: Filters, weights_p: Weights, weights_q: Weights) -> Array:
         """(N, F): posterior probabilities of states, pairs and emissions at every step, less their long-run means."""
@@ -118,7 +131,7 @@ class Path:
             shown = terms - self.p.initial[:, None] * means
         return np.concatenate([pairs.reshape(len(smoothed), -1), shown.reshape(len(smoothed), -1)], axis=1)
 
-    def all(self) -> Batch:
+    def all(self) -> Drawn:
         """Every batch so far, in order."""
         self.batches = [joined(self.batches)]
         return self.batches[0]

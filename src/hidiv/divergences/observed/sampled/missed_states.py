@@ -6,7 +6,7 @@ import numpy as np
 
 from hidiv.divergences.comparable import closed
 from hidiv.divergences.observed.alphabets import by_formula
-from hidiv.divergences.observed.quadrature.points import log_weights
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.sampled.cross_fitting import FAIR
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.models.model import Model

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
-from hidiv.divergences.observed.quadrature.points import log_weights
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.sampled.weighing import nodes_of
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import has_kl

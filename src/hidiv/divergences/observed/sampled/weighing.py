@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
-from hidiv.divergences.observed.quadrature.points import log_weights
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree

@@ -106,21 +106,24 @@ def forbidden_configuration(p: TreeLaw, q: TreeLaw, parent: NDArray[np.int64]) -
     if (q.initial > 0).all() and (q.transition[1:] > 0).all() and (q.probabilities > 0).all():
         return False
     everything = frozenset(range(len(q.initial)))
-    below: list[list[set[frozenset[int]]]] = [[{everything} for _ in p.initial] for _ in parent]
+    below: list[list[set[frozenset[int]]] | None] = [None] * len(parent)
     for u in reversed(range(len(parent))):
+        under, below[u] = below[u] or [{everything} for _ in p.initial], None
+        emits = [_states(column > 0) for column in q.probabilities[u].T]
         at = [
-            {seen & _states(q.probabilities[u][:, x] > 0) for seen in sets for x in np.flatnonzero(row > 0)}
-            for sets, row in zip(below[u], p.probabilities[u], strict=True)
+            {seen & emits[x] for seen in sets for x in np.flatnonzero(row > 0)}
+            for sets, row in zip(under, p.probabilities[u], strict=True)
         ]
         if u == 0:
             start = _states(q.initial > 0)
             return any(not seen & start for s in np.flatnonzero(p.initial > 0) for seen in at[s])
         step = q.transition[u] > 0
-        sent = [{frozenset(np.flatnonzero(step[:, sorted(seen)].any(axis=1)).tolist()) for seen in sets} for sets in at]
-        above = below[int(parent[u])]
-        for r, row in enumerate(p.transition[u]):
-            mine = set().union(*(sent[s] for s in np.flatnonzero(row > 0)))
-            above[r] = {one & other for one in above[r] for other in mine}
+        from_parent = {seen: _states(step[:, sorted(seen)].any(axis=1)) for sets in at for seen in sets}
+        sent = [{from_parent[seen] for s in np.flatnonzero(row > 0) for seen in at[s]} for row in p.transition[u]]
+        known = below[int(parent[u])]
+        if known is not None:
+            sent = [{one & other for one in known[r] for other in sets} for r, sets in enumerate(sent)]
+        below[int(parent[u])] = sent
     return False
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.certified.belief_grid.beliefs import Beliefs, Chances, Progress, Spread, Tangents
+from hidiv.divergences.observed.certified.belief_grid.beliefs import Beliefs, Chances, Spread, Sweep, Tangents
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
 from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.symbols import supports
@@ -23,7 +23,6 @@ from hidiv.types import Array, Flags
 SWEEPS = 20_000
 SOME, LEAST = 8, 24  # sweeps between two looks at the gain, and before it is believed
 CELLS = {1: 1, 2: 64, 3: 24, 4: 12, 5: 10, 6: 8}
-POINTS = 20_000.0  # made in a second, before that is known
 FINER = 1.6  # cells of the next grid for one of the last
 _SETTLED = 1 / 30  # of the width expected is left to the sweeps
 
@@ -33,19 +32,19 @@ def grid_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDAr
     start, beside = _starts(whole, q, members)
     state = _Level(q.n_states)
 
-    def step(end: float) -> Interval | None:
-        grid = state.next_grid(p, q, start, beside, end)
+    def step(effort: Effort) -> Interval | None:
+        grid = Beliefs.of(p, q, start, beside, state.cells, effort)
         if grid is None:
             return None
         above = Spread.begin(grid, nearest=False, logarithmic=True)
-        progress = _settled(above, state.flat, end, p)
+        progress = _settled(above, state.flat, effort, p)
         upper = progress.largest + progress.rounding if _finite_at(above, grid, beside) else inf
         lower, rounding, sweeps = -inf, progress.rounding, above.done
         for nearest in state.variants:
-            if monotonic() > end and lower > -inf:
+            if lower > -inf and effort.over():
                 break
             below = Tangents.begin(grid, nearest)
-            found = _risen(below, upper, end, p)
+            found = _risen(below, upper, effort, p)
             rounding, sweeps = max(rounding, found.rounding), sweeps + below.done
             state.results[nearest] = found.least - found.rounding
             lower = max(lower, state.results[nearest])
@@ -61,19 +60,19 @@ def grid_entropy(p: FiniteChain) -> Refiner:
     state = _Level(k)
     positive = bool((p.steps() > 0).all())
 
-    def step(end: float) -> Interval | None:
-        grid = state.next_grid(p, p, start, beside, end)
+    def step(effort: Effort) -> Interval | None:
+        grid = Beliefs.of(p, p, start, beside, state.cells, effort)
         if grid is None:
             return None
         below = Chances.begin(grid)
-        progress = _settled(below, state.flat, end, p)
+        progress = _settled(below, state.flat, effort, p)
         lower, rounding, sweeps = progress.least - progress.rounding, progress.rounding, below.done
         upper = inf
         for nearest in state.variants if positive else (False,):
-            if monotonic() > end and upper < inf:
+            if upper < inf and effort.over():
                 break
             above = Spread.begin(grid, nearest, logarithmic=not positive)
-            progress = _settled(above, state.flat, end, p)
+            progress = _settled(above, state.flat, effort, p)
             sweeps += above.done
             found = progress.largest + progress.rounding
             state.results[nearest] = -found
@@ -89,7 +88,7 @@ class _Level:
 
     def __init__(self, n_states: int) -> None:
         self.cells = CELLS.get(n_states, 6)
-        self.width, self.speed = 0.2, POINTS
+        self.width = 0.2
         self.variants: tuple[bool, ...] = (True, False)
         self.results: dict[bool, float] = {}
 
@@ -97,14 +96,6 @@ class _Level:
     def flat(self) -> float:
         """Difference of the changes at which sweeps may end."""
         return self.width * _SETTLED
-
-    def next_grid(self, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags, end: float) -> Beliefs | None:
-        """The grid of this level, unless it is too large for memory or for the time that is left."""
-        began = monotonic()
-        grid = Beliefs.of(p, q, start, beside, self.cells, self.speed * (end - began))
-        if grid is not None:
-            self.speed = len(grid.points) / max(monotonic() - began, 1e-3)
-        return grid
 
     def found(self, lower: float, upper: float, grid: Beliefs, rounding: float, sweeps: int) -> Interval:
         """The interval of this level; the next one has more cells."""
@@ -120,29 +111,35 @@ class _Level:
         return outward(max(lower, 0.0), upper, how)
 
 
-def _settled(recursion: Spread | Chances, flat: float, end: float, p: FiniteChain) -> Progress:
+def _settled(recursion: Spread | Chances, flat: float, effort: Effort, p: FiniteChain) -> Sweep:
     """Sweeps until the change is the same everywhere up to `flat`, or its worse end no longer gains as much."""
     sign = -1.0 if isinstance(recursion, Spread) else 1.0
-    return _improved(recursion, sign, lambda _: flat, end, p)
+    return _improved(recursion, sign, lambda _: flat, effort, p)
 
 
-def _risen(below: Tangents, upper: float, end: float, p: FiniteChain) -> Progress:
+def _risen(below: Tangents, upper: float, effort: Effort, p: FiniteChain) -> Sweep:
     """Sweeps until what is still to gain is little of what is left to the upper bound."""
-    return _improved(below, 1.0, lambda best: max(upper - best, 0.0) * _SETTLED, end, p)
+    return _improved(below, 1.0, lambda best: max(upper - best, 0.0) * _SETTLED, effort, p)
 
 
 def _improved(
-    recursion: Spread | Chances | Tangents, sign: float, little: Callable[[float], float], end: float, p: FiniteChain
-) -> Progress:
+    recursion: Spread | Chances | Tangents,
+    sign: float,
+    little: Callable[[float], float],
+    effort: Effort,
+    p: FiniteChain,
+) -> Sweep:
     """Sweeps as long as they gain, as it has gone so far more than a `little`; the best certificate met.
 
     sign 1: the least change counts, the larger the better; -1: the largest one, the smaller the better.
     """
     halves = period(p.transition) > 1
-    best, gained, chosen = -inf, inf, Progress(-inf, inf, 0.0)
+    best, gained, chosen = -inf, inf, Sweep(-inf, inf, 0.0)
     while True:
         before = replace(recursion)
-        progress = recursion.sweep(1 if halves else SOME)
+        count = 1 if halves else SOME
+        progress = recursion.sweep(count)
+        effort.spend(count * recursion.operations)
         score = progress.least if sign > 0 else -progress.largest
         gain = score - best if best > -inf else inf
         if score > best:
@@ -150,7 +147,7 @@ def _improved(
         ratio = min(gain / gained, 0.98) if 0 < gain < inf and 0 < gained < inf else 0.9
         gained = gain
         enough = max(little(best), 2.0 * progress.rounding) if best > -inf else 0.0
-        if progress.largest - progress.least <= enough or recursion.done >= SWEEPS or monotonic() > end:
+        if progress.largest - progress.least <= enough or recursion.done >= SWEEPS or effort.over():
             return chosen
         if gain * ratio / (1.0 - ratio) <= enough and recursion.done > LEAST:
             return chosen
