@@ -29,7 +29,7 @@ QUICK = 100_000  # words that "auto" lists
 AUTO = ("exact", "certified", "quadrature", "montecarlo")  # the first of these that is quick or narrow enough
 
 
-class Method(Protocol):
+class MethodFile(Protocol):
     """A file of the table."""
 
     @property
@@ -55,7 +55,7 @@ class Route(NamedTuple):
     places: tuple[str, ...]
     states: str
     observations: str
-    file: Method
+    file: MethodFile
 
 
 ROUTES = (

@@ -15,7 +15,7 @@ from hidiv.recursions.predictive import Points
 from hidiv.types import Array, IntArray
 
 
-class Counts(NamedTuple):
+class ChainCounts(NamedTuple):
     """What is needed to count: transitions of p, the first law, expected pairs (K, K), and by kind of node its nodes
     and expected emission counts, (K, M) of symbols or (K, L) of log p_s/q_r."""
 
@@ -63,7 +63,9 @@ class Counts(NamedTuple):
         return np.concatenate(out)
 
 
-def counts_of(p: Model, q: Model, tree: Tree, spaces: tuple[Points, ...], space_of: IntArray, moves: Array) -> Counts:
+def counts_of(
+    p: Model, q: Model, tree: Tree, spaces: tuple[Points, ...], space_of: IntArray, moves: Array
+) -> ChainCounts:
     """Means of all counts, from the laws of p's states node by node."""
     length = len(space_of)
     if len(moves) == 1:
@@ -85,4 +87,4 @@ def counts_of(p: Model, q: Model, tree: Tree, spaces: tuple[Points, ...], space_
         means = emission_means(*(m.emissions[min(at, len(m.emissions) - 1)] for m in (p, q)))
         if means is not None:
             emissions.append((nodes, space.symbols, laws[nodes].sum(axis=0)[:, None] * means))
-    return Counts(moves, p.initial, pairs, emissions)
+    return ChainCounts(moves, p.initial, pairs, emissions)

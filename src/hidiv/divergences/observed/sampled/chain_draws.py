@@ -11,7 +11,7 @@ from hidiv.divergences.observed.alphabets import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.quadrature.points import points
-from hidiv.divergences.observed.sampled.chain_counts import Counts, counts_of
+from hidiv.divergences.observed.sampled.chain_counts import ChainCounts, counts_of
 from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.tree_counts import ROUNDING
@@ -85,7 +85,7 @@ class ChainPair:
         return Following(move_p[0] @ space.p, move_q[0] @ space.q)
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> ChainCounts:
         """Posterior counts of p and their means."""
         return counts_of(self.p, self.q, self.tree, self.spaces, self.space_of, self.moves[0])
 

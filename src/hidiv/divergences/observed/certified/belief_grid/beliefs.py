@@ -99,7 +99,7 @@ class Sweep(NamedTuple):
 
 
 @dataclass(eq=False)
-class Spread:
+class SpreadBound:
     """Upper bounds: values (G, K_p) + level of what q costs from each point on, spread on the corners of cells."""
 
     grid: Beliefs
@@ -111,7 +111,7 @@ class Spread:
     off: float = 0.0
 
     @classmethod
-    def begin(cls, grid: Beliefs, nearest: bool, logarithmic: bool) -> Spread:
+    def begin(cls, grid: Beliefs, nearest: bool, logarithmic: bool) -> SpreadBound:
         """Nothing to come."""
         weights = grid.nearest if nearest else grid.weights
         return cls(grid, weights, logarithmic, np.zeros((len(grid.points), grid.p.n_states)))
@@ -133,7 +133,7 @@ class Spread:
 
 
 @dataclass(eq=False)
-class Tangents:
+class TangentBound:
     """Lower bounds: values (G, K_p) + level - log(b . slopes (G, K_p, K)), for every filter b."""
 
     grid: Beliefs
@@ -145,7 +145,7 @@ class Tangents:
     off: float = 0.0
 
     @classmethod
-    def begin(cls, grid: Beliefs, nearest: bool) -> Tangents:
+    def begin(cls, grid: Beliefs, nearest: bool) -> TangentBound:
         """Nothing to come."""
         shape = len(grid.points), grid.p.n_states
         weights = grid.nearest if nearest else grid.weights
@@ -167,7 +167,7 @@ class Tangents:
 
 
 @dataclass(eq=False)
-class Chances:
+class ChanceBound:
     """Lower bounds of the entropy to come of the grid's own chain: values (G,) + level, linear between corners."""
 
     grid: Beliefs
@@ -179,7 +179,7 @@ class Chances:
     off: float = 0.0
 
     @classmethod
-    def begin(cls, grid: Beliefs) -> Chances:
+    def begin(cls, grid: Beliefs) -> ChanceBound:
         """Nothing to come."""
         chance = np.exp(grid.log_scale) * (grid.weights.sum(axis=2) > 0)
         with np.errstate(invalid="ignore"):
@@ -203,7 +203,12 @@ class Chances:
 
 
 def _moved(
-    recursion: Spread | Tangents | Chances, values: Array, least: float, largest: float, count: int, more: float = 0.0
+    recursion: SpreadBound | TangentBound | ChanceBound,
+    values: Array,
+    least: float,
+    largest: float,
+    count: int,
+    more: float = 0.0,
 ) -> Sweep:
     """New values without their level, and the rounding of all sweeps so far."""
     finite = values[np.isfinite(values)]
@@ -219,7 +224,7 @@ def _moved(
     return Sweep(least, largest, rounding)
 
 
-def swept(recursion: Spread | Tangents | Chances, steps: int, effort: Effort, flat: float) -> Sweep:
+def swept(recursion: SpreadBound | TangentBound | ChanceBound, steps: int, effort: Effort, flat: float) -> Sweep:
     """`steps` sweeps, fewer once the change is the same everywhere up to `flat`, or the effort is spent.
 
     A change is known to be flat only where its least and largest are both known: else all sweeps are done.

@@ -10,7 +10,13 @@ from math import inf
 
 import numpy as np
 
-from hidiv.divergences.observed.certified.belief_grid.beliefs import Beliefs, Chances, Spread, Tangents, swept
+from hidiv.divergences.observed.certified.belief_grid.beliefs import (
+    Beliefs,
+    ChanceBound,
+    SpreadBound,
+    TangentBound,
+    swept,
+)
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import CELLS, FINER
 from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
@@ -31,12 +37,12 @@ def grid_chain(p: FiniteChain, q: FiniteChain, length: int) -> Refiner:
         if grid is None:
             return None
         flat = FLAT * width / length
-        above = Spread.begin(grid, nearest=False, logarithmic=True)
+        above = SpreadBound.begin(grid, nearest=False, logarithmic=True)
         upper = start.cost + _spread_to(above, length - 1, effort, flat, start)
         lower = -inf
         for nearest in (True, False):
             if lower == -inf or not effort.over():
-                below = Tangents.begin(grid, nearest)
+                below = TangentBound.begin(grid, nearest)
                 lower = max(lower, start.cost + _tangent_to(below, length - 1, effort, flat, start))
         return _result(lower, upper)
 
@@ -65,7 +71,7 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
         if grid is None:
             return None
         flat = FLAT * width / length
-        below = Chances.begin(grid)
+        below = ChanceBound.begin(grid)
         progress = swept(below, length - 1, effort, flat)
         left = length - 1 - below.done
         rest = left * (progress.least - progress.rounding) if left else 0.0
@@ -77,7 +83,7 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
         upper = inf
         for nearest, logarithmic in ((True, False), (False, False)) if positive else ((False, True),):
             if upper == inf or not effort.over():
-                above = Spread.begin(grid, nearest, logarithmic)
+                above = SpreadBound.begin(grid, nearest, logarithmic)
                 upper = min(upper, start.cost + _spread_to(above, length - 1, effort, flat, start, nearest))
         off = start.rounding(upper)
         how = {"method": "convexity on a grid of filters", "cells": cells, "points": len(grid.points),
@@ -109,7 +115,9 @@ class _First:
         return 64.0 * UNIT * (self.weights.size + 1) * (1.0 + (abs(size) if np.isfinite(size) else 0.0))
 
 
-def _spread_to(above: Spread, steps: int, effort: Effort, flat: float, start: _First, nearest: bool = False) -> float:
+def _spread_to(
+    above: SpreadBound, steps: int, effort: Effort, flat: float, start: _First, nearest: bool = False
+) -> float:
     """The mean over the first symbols of an upper bound after all steps."""
     progress = swept(above, steps, effort, flat)
     if steps == 0:
@@ -133,7 +141,7 @@ def _spread_to(above: Spread, steps: int, effort: Effort, flat: float, start: _F
     return float(above.level + mean + rest + above.off)
 
 
-def _tangent_to(below: Tangents, steps: int, effort: Effort, flat: float, start: _First) -> float:
+def _tangent_to(below: TangentBound, steps: int, effort: Effort, flat: float, start: _First) -> float:
     """The mean over the first symbols of a lower bound after all steps, by the best tangent of the cell."""
     if steps == 0:
         return 0.0

@@ -13,7 +13,13 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.certified.belief_grid.beliefs import Beliefs, Chances, Spread, Sweep, Tangents
+from hidiv.divergences.observed.certified.belief_grid.beliefs import (
+    Beliefs,
+    ChanceBound,
+    SpreadBound,
+    Sweep,
+    TangentBound,
+)
 from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
 from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable, outward
@@ -36,14 +42,14 @@ def grid_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDAr
         grid = Beliefs.of(p, q, start, beside, state.cells, effort)
         if grid is None:
             return None
-        above = Spread.begin(grid, nearest=False, logarithmic=True)
+        above = SpreadBound.begin(grid, nearest=False, logarithmic=True)
         progress = _settled(above, state.flat, effort, p)
         upper = progress.largest + progress.rounding if _finite_at(above, grid, beside) else inf
         lower, rounding, sweeps = -inf, progress.rounding, above.done
         for nearest in state.variants:
             if lower > -inf and effort.over():
                 break
-            below = Tangents.begin(grid, nearest)
+            below = TangentBound.begin(grid, nearest)
             found = _risen(below, upper, effort, p)
             rounding, sweeps = max(rounding, found.rounding), sweeps + below.done
             state.results[nearest] = found.least - found.rounding
@@ -64,14 +70,14 @@ def grid_entropy(p: FiniteChain) -> Refiner:
         grid = Beliefs.of(p, p, start, beside, state.cells, effort)
         if grid is None:
             return None
-        below = Chances.begin(grid)
+        below = ChanceBound.begin(grid)
         progress = _settled(below, state.flat, effort, p)
         lower, rounding, sweeps = progress.least - progress.rounding, progress.rounding, below.done
         upper = inf
         for nearest in state.variants if positive else (False,):
             if upper < inf and effort.over():
                 break
-            above = Spread.begin(grid, nearest, logarithmic=not positive)
+            above = SpreadBound.begin(grid, nearest, logarithmic=not positive)
             progress = _settled(above, state.flat, effort, p)
             sweeps += above.done
             found = progress.largest + progress.rounding
@@ -111,19 +117,19 @@ class _Level:
         return outward(max(lower, 0.0), upper, how)
 
 
-def _settled(recursion: Spread | Chances, flat: float, effort: Effort, p: FiniteChain) -> Sweep:
+def _settled(recursion: SpreadBound | ChanceBound, flat: float, effort: Effort, p: FiniteChain) -> Sweep:
     """Sweeps until the change is the same everywhere up to `flat`, or its worse end no longer gains as much."""
-    sign = -1.0 if isinstance(recursion, Spread) else 1.0
+    sign = -1.0 if isinstance(recursion, SpreadBound) else 1.0
     return _improved(recursion, sign, lambda _: flat, effort, p)
 
 
-def _risen(below: Tangents, upper: float, effort: Effort, p: FiniteChain) -> Sweep:
+def _risen(below: TangentBound, upper: float, effort: Effort, p: FiniteChain) -> Sweep:
     """Sweeps until what is still to gain is little of what is left to the upper bound."""
     return _improved(below, 1.0, lambda best: max(upper - best, 0.0) * _SETTLED, effort, p)
 
 
 def _improved(
-    recursion: Spread | Chances | Tangents,
+    recursion: SpreadBound | ChanceBound | TangentBound,
     sign: float,
     little: Callable[[float], float],
     effort: Effort,
@@ -156,11 +162,11 @@ def _improved(
                 0.5 * (recursion.values + before.values),
                 0.5 * (recursion.level + before.level),
             )
-            if isinstance(recursion, Tangents) and isinstance(before, Tangents):
+            if isinstance(recursion, TangentBound) and isinstance(before, TangentBound):
                 recursion.slopes = 0.5 * (recursion.slopes + before.slopes)
 
 
-def _finite_at(above: Spread, grid: Beliefs, beside: Flags) -> bool:
+def _finite_at(above: SpreadBound, grid: Beliefs, beside: Flags) -> bool:
     """Whether the values where it starts are finite: the bound says nothing else."""
     values = above.values[grid.start_index]  # (n, K, K_p)
     finite = (np.isfinite(values) & (grid.start_weights > 0)[:, :, None]).any(axis=1)

@@ -27,7 +27,7 @@ _CELLS = 1 << 21  # numbers in one table of polynomials
 
 
 @dataclass(frozen=True)
-class Chart:
+class OddsChart:
     """States of p whose filters share an interval of log-odds [middle - half, middle + half]."""
 
     states: NDArray[np.int64]
@@ -58,7 +58,7 @@ class Operator:
         ends = np.stack([domain.lower, domain.upper], axis=1)
         kinds, member = np.unique(ends, axis=0, return_inverse=True)
         self.charts = [
-            Chart(np.flatnonzero(member.ravel() == c), (a + b) / 2, (b - a) / 2 * (1 + 4 * UNIT))
+            OddsChart(np.flatnonzero(member.ravel() == c), (a + b) / 2, (b - a) / 2 * (1 + 4 * UNIT))
             for c, (a, b) in enumerate(kinds)
         ]
         self.chart_of = member.ravel()
@@ -69,7 +69,7 @@ class Operator:
         """States of p."""
         return int(self.weights.shape[1])
 
-    def cost(self, chart: Chart, points: Array) -> Array:
+    def cost(self, chart: OddsChart, points: Array) -> Array:
         """(states of the chart, S)."""
         t = chart.t(points)
         total = np.zeros((len(chart.states), len(points)))
@@ -77,7 +77,7 @@ class Operator:
             total -= self.emitted[x, chart.states, None] * self.filter.log_predictive(x, t)
         return total
 
-    def advanced(self, chart: Chart, points: Array, series: Array) -> Array:
+    def advanced(self, chart: OddsChart, points: Array, series: Array) -> Array:
         """(states of the chart, S, B): L V at points of a chart."""
         n = series.shape[1]
         total = np.zeros((len(chart.states), len(points), series.shape[2]))
@@ -88,7 +88,7 @@ class Operator:
                 total[:, start : start + size] += np.matmul(table, reached)
         return total
 
-    def _tables(self, chart: Chart, points: Array, n: int) -> list[tuple[Array, Array, Chart]]:
+    def _tables(self, chart: OddsChart, points: Array, n: int) -> list[tuple[Array, Array, OddsChart]]:
         """For every symbol and chart it leads to: polynomials there (S, n), and p's weights (states, states there)."""
         t, found = chart.t(points), []
         for x in self.symbols:
@@ -103,7 +103,7 @@ class Operator:
                 found.append((values(np.clip(where, -1.0, 1.0), n), flows, target))
         return found
 
-    def residual(self, chart: Chart, points: Array, old: Array, new: Array) -> Array:
+    def residual(self, chart: OddsChart, points: Array, old: Array, new: Array) -> Array:
         """(states of the chart, S, B): cost + L old - new at points of a chart; old, new (K, n, B).
 
         Levels of the states, which are large where p seldom changes, are taken apart: they count by their differences.
@@ -157,7 +157,7 @@ class Operator:
                 sizes[chart.states, x] = np.abs(self.filter.log_predictive(x, chart.t(np.array([-1.0, 1.0])))).max()
         return sizes
 
-    def bounded(self, chart: Chart, angle: float, n: int) -> tuple[float, Array, Array]:
+    def bounded(self, chart: OddsChart, angle: float, n: int) -> tuple[float, Array, Array]:
         """On the ellipse of a chart inside |Im t| <= angle < pi: rho, |cost| <= (states,), and growth (states, K, n).
 
         |cost + L V - V| <= cost + sum of growth |series|. With c = cos(angle/2), |m e^t + m'| lies between c and 1
