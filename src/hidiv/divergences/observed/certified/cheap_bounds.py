@@ -1,4 +1,4 @@
-"""Bounds of the observed divergence that cost next to nothing, for any tree and any family (definitions (5.1))."""
+"""Quick bounds of the observed divergence, for any tree and any family (definitions (5.1))."""
 
 from __future__ import annotations
 
@@ -93,13 +93,13 @@ def block_below(p: Model, q: Model, tree: Tree) -> float:
     try:
         if tree.is_chain and p.n_groups == q.n_groups == 1:
             left, right = finite_chain(p), finite_chain(q)
-            found = enumerate_chain(left, right, _listable(left.n_symbols, tree.n_nodes))
+            listed = enumerate_chain(left, right, _listable(left.n_symbols, tree.n_nodes))
         else:
             part = _first_nodes(tree, _listable(symbol_probabilities(p).shape[-1], min(tree.n_nodes, 64)))
-            found = enumerate_tree(tree_law(p, part), tree_law(q, part), part.parent)
+            listed = enumerate_tree(tree_law(p, part), tree_law(q, part), part.parent)
     except (NotApplicable, HidivError):
         return 0.0
-    return max(found.value * (1.0 - ROOM) - 1e-14, 0.0)
+    return max(listed.value * (1.0 - ROOM) - 1e-14, 0.0)
 
 
 def _room(value: float, levels: int = 1) -> float:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hidiv.divergences.pair import Pair
     from hidiv.divergences.result import Divergence
 
-WIDTH = 1e-10  # of an interval, when nothing else is said
+WIDTH = 1e-10  # of an interval, by default
 
 
 def applies(pair: Pair) -> str | None:
@@ -45,7 +45,7 @@ def run(pair: Pair, budget: Budget) -> Divergence:
 def observed_rate(
     p: FiniteChain,
     q: FiniteChain,
-    enough: Callable[[Interval], bool] = lambda found: found.width <= WIDTH,
+    enough: Callable[[Interval], bool] = lambda interval: interval.width <= WIDTH,
     effort: Effort | None = None,
     above: float = inf,
 ) -> Interval:

@@ -1,4 +1,4 @@
-"""Intervals made narrower step by step, each time where it pays most, until that is enough or the time is up."""
+"""Intervals narrowed step by step, each time by the method expected to gain most, until that is enough."""
 
 from __future__ import annotations
 
@@ -57,19 +57,21 @@ class Part:
         """One step of a method; what it finds is intersected with what is known."""
         before = effort.spent
         try:
-            found = which.step(effort)
+            interval = which.step(effort)
         except NotApplicable:
-            found = None
-        if found is None:
+            interval = None
+        if interval is None:
             which.done = True
             return
-        which.history.append((max(effort.spent - before, 1e5), found.width))
-        lower, upper = max(found.lower, self.interval.lower), min(found.upper, self.interval.upper)
+        which.history.append((max(effort.spent - before, 1e5), interval.width))
+        lower, upper = max(interval.lower, self.interval.lower), min(interval.upper, self.interval.upper)
         if (lower, upper) != (self.interval.lower, self.interval.upper):
-            better = {side for side, new in (("lower", found.lower), ("upper", found.upper)) if new in (lower, upper)}
+            better = {
+                side for side, new in (("lower", interval.lower), ("upper", interval.upper)) if new in (lower, upper)
+            }
             self.used = [u for u in self.used if set(u["bounds"]) - better]
             self.used = [u | {"bounds": [b for b in u["bounds"] if b not in better]} for u in self.used]
-            self.used.append(found.how | {"bounds": sorted(better)})
+            self.used.append(interval.how | {"bounds": sorted(better)})
             self.interval = Interval(min(lower, upper), max(lower, upper))
 
     def summary(self) -> dict[str, Any]:
@@ -90,8 +92,8 @@ def total(cross: list[Part], entropy: list[Part], why: str) -> Interval:
         else {"classes": [p.summary() | {"weight": p.weight} for p in parts]}
         for name, parts in (("cross_entropy", cross), ("entropy", entropy))
     }
-    found = outward(low - off, high + off, how | {"stopped": why})
-    return Interval(max(found.lower, 0.0), max(found.upper, 0.0), found.how)
+    interval = outward(low - off, high + off, how | {"stopped": why})
+    return Interval(max(interval.lower, 0.0), max(interval.upper, 0.0), interval.how)
 
 
 def narrowed(
@@ -123,12 +125,12 @@ def narrowed(
     return capped(total(cross, entropy, why), above)
 
 
-def capped(found: Interval, above: float) -> Interval:
+def capped(interval: Interval, above: float) -> Interval:
     """Not above a bound known otherwise."""
-    if above >= found.upper:
-        return found
+    if above >= interval.upper:
+        return interval
     return Interval(
-        min(found.lower, above), above, found.how | {"upper": "smallest joint divergence over relabellings"}
+        min(interval.lower, above), above, interval.how | {"upper": "smallest joint divergence over relabellings"}
     )
 
 

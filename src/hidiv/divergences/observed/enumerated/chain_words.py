@@ -127,7 +127,7 @@ def in_the_order_of(p: Parameters, q: Parameters) -> Parameters:
 
 
 def _steps_apart(p: FiniteChain, q: FiniteChain) -> tuple[Array, Array]:
-    """Those of q less those of p, by the differences of the parameters: products would have lost their digits."""
+    """Steps of q less those of p, from differences of parameters: differences of products would lose their digits."""
     moved = FiniteChain(q.initial, q.transition - p.transition, q.probabilities)
     emitted = FiniteChain(p.initial, p.transition, q.probabilities - p.probabilities)
     return emitted.first(), moved.steps() + emitted.steps()

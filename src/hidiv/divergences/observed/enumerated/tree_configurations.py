@@ -93,10 +93,10 @@ def _forbidden(p: TreeLaw, q: TreeLaw, parent: IntArray) -> Word | None:
     """The first configuration, node by node, that p can have and q cannot; p and q in booleans."""
     own, last, order = _root_tables(p, q, parent, close=False)
     for i, rows in _blocks(own, last):
-        found = _joined(own.p[i:rows], last.p) @ p.initial & ~(_joined(own.q[i:rows], last.q) @ q.initial)
-        if found.any():
+        impossible = _joined(own.p[i:rows], last.p) @ p.initial & ~(_joined(own.q[i:rows], last.q) @ q.initial)
+        if impossible.any():
             digits = np.unravel_index(
-                i * len(last.p) + int(np.argmax(found)), (p.probabilities.shape[-1],) * len(parent)
+                i * len(last.p) + int(np.argmax(impossible)), (p.probabilities.shape[-1],) * len(parent)
             )
             by_node = dict(zip(order, digits, strict=True))
             return tuple(int(by_node[u]) for u in range(len(parent)))

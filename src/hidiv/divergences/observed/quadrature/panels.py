@@ -12,8 +12,8 @@ from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.types import Array
 
 NODES = 16  # of a panel
-TAIL = 40.0  # e^-TAIL of the peak no longer shows
-LOWEST = 1e6  # log-densities below are as good as none
+TAIL = 40.0  # densities below e^-TAIL of the peak are negligible
+LOWEST = 1e6  # log-densities below -LOWEST count as no mass
 COVERED = 1e-9  # mass the points may miss before the rule is refused
 LEVELS = 40
 RESOLVED = 36.0  # log-odds beyond which a proportion and one are the same double
@@ -67,7 +67,7 @@ def panel_rule(p: Family, q: Family, fineness: Fineness = FINE) -> tuple[Array, 
 
 
 def tail_points(family: Family) -> tuple[Array, Array]:
-    """(K,), (K,): counts or numbers beyond which a state has no mass to speak of."""
+    """(K,), (K,): counts or numbers beyond which a state has negligible mass."""
     return _ends(family, "line", step=1.0)
 
 
@@ -107,7 +107,7 @@ def _masses(p: Family, q: Family, kind: str, left: Array, size: Array, faint: fl
     x, slope = _back((left[:, None] + size[:, None] * nodes).ravel(), kind)
     logs = np.maximum(_logs(p, q, x), -LOWEST).reshape(len(left), NODES, -1)
     masses = np.einsum("pns,n,pn->ps", np.exp(logs), weights, slope.reshape(len(left), NODES)) * size[:, None]
-    # A state far below the others has no say in a filter, and where p is never, nothing bends.
+    # A state far less likely than the others does not move a filter, and where p has no mass no bend matters.
     logs = np.maximum(logs, logs.max(axis=2, keepdims=True) - TAIL)
     ratios = logs[:, :, :, None] - logs[:, :, None, :]
     bend = (ratios.max(axis=1) - ratios.min(axis=1)).max(axis=(1, 2))
@@ -145,6 +145,8 @@ def _height(one: Family, y: Array, kind: str) -> Array:
 def _bends(family: Family, kind: str) -> Array:
     """Where a density may have a kink."""
     if kind == "line":
-        found = family.parameters()
-        return np.concatenate([np.zeros(1), *(np.ravel(found[key]) for key in ("loc", "mean") if key in found)])
+        parameters = family.parameters()
+        return np.concatenate(
+            [np.zeros(1), *(np.ravel(parameters[key]) for key in ("loc", "mean") if key in parameters)]
+        )
     return np.zeros(0)

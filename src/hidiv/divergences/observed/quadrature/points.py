@@ -34,11 +34,11 @@ def points(p: Family, q: Family, fineness: Fineness = FINE) -> Points:
         apart = tables[1] - tables[0] if p.n_states == q.n_states else None
         return _points(tables[0], tables[1], np.ones(tables[0].shape[1]), apart, True)
     log_p, log_q = (log_weights(f, x[:, None]).T for f in (p, q))
-    found = _points(np.exp(log_p), np.exp(log_q), weight, differences(p, q, x[:, None]), False, log_q)
-    missing = max(float(np.abs(table @ weight - 1.0).max()) for table in (found.p, found.q))
+    space = _points(np.exp(log_p), np.exp(log_q), weight, differences(p, q, x[:, None]), False, log_q)
+    missing = max(float(np.abs(table @ weight - 1.0).max()) for table in (space.p, space.q))
     if not missing <= COVERED:
         raise NotApplicable(f"the points miss {missing:.1g} of the mass")
-    return found
+    return space
 
 
 def _points(
@@ -73,5 +73,5 @@ def differences(p: Family, q: Family, x: Array) -> Array | None:
     if p.n_states != q.n_states or not comparable(p, q):
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.exp(log_weights(p, x)) * np.expm1(p.log_ratio(q, x))
-    return np.asarray(found.T) if np.isfinite(found).all() else None
+        changes = np.exp(log_weights(p, x)) * np.expm1(p.log_ratio(q, x))
+    return np.asarray(changes.T) if np.isfinite(changes).all() else None

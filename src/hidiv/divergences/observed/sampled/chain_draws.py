@@ -113,8 +113,8 @@ class ChainPair:
         states = draw_states(self.p, self.tree, size, rng)
         x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
         events = drawn_counts(states, None, self.p.n_states)
-        found = self._by_kernel(x, events, lean) if self.is_plain else None
-        return self._by_node(x, events, lean) if found is None else found
+        drawn = self._by_kernel(x, events, lean) if self.is_plain else None
+        return self._by_node(x, events, lean) if drawn is None else drawn
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:
@@ -157,10 +157,10 @@ class ChainPair:
         # Portions run side by side already; threads of its own are for what takes longer than to start them.
         threads = 1 if row_of.size * len(space.weight) < LONG else 0
         p, q = laws
-        found = chain_sums(p, q, row_of, self.point_tables, following, logs, symbols, not lean, LAST, threads)
-        if found is None:
+        sums = chain_sums(p, q, row_of, self.point_tables, following, logs, symbols, not lean, LAST, threads)
+        if sums is None:
             return None
-        controls = found[:, 2:]
+        controls = sums[:, 2:]
         means = self.counts.means()
         first = 2 * (self.p.n_states + self.q.n_states - 2 + (following is not None))
         mine = controls[:, first : first + len(means)]
@@ -168,7 +168,7 @@ class ChainPair:
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
             shown = self.counts.emissions[0][2].ravel()
             mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
-        return Drawn(found[:, 0] + shift, found[:, 1], controls, events)
+        return Drawn(sums[:, 0] + shift, sums[:, 1], controls, events)
 
     @cached_property
     def symbol_rows(self) -> list[Array]:

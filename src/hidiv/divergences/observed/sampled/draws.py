@@ -66,5 +66,5 @@ def portion(size: int) -> int:
 
 
 def impossible(pair: Pair, reason: str, at_once: int = 1) -> Draws:
-    """Draws that nobody makes, since q cannot emit what p does."""
+    """Draws that are never made, since q cannot emit what p does."""
     return Draws(lambda size, rng, lean: refuse(HidivError, "draw", reason), pair.subject, "", at_once, reason)

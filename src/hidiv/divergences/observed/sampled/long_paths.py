@@ -29,7 +29,7 @@ BATCH = 64  # steps of the shortest batch
 
 @dataclass(eq=False)
 class Path:
-    """A path of p in one of its closed classes, `share` of all paths in the end; it goes on from where it stands.
+    """A path of p in a closed class, which p ends in with probability `share`; `advance` continues it.
 
     p starts in the stationary law of the class, so that every count has its long-run mean from the first step on.
     """
@@ -56,7 +56,7 @@ class Path:
         row = self.p.initial if self.state is None else self.p.transitions[0][self.state]
         states = draw_states(Model(row, self.p.transitions[0], self.p.emissions[0]), tree, 1, self.rng)
         x = draw_observations(self.p, tree, states, self.rng).reshape(1, length, -1)
-        came, self.state = self.state, int(states[0, -1])
+        before, self.state = self.state, int(states[0, -1])
         weights_p, weights_q = weigh(self.p, tree, x), weigh(self.q, tree, x)
         models = self.p, self.q
         starts = [m.initial for m in models] if self.filters is None else self.filters
@@ -65,9 +65,9 @@ class Path:
             _normalised(f.updated[-1, :, 0] @ m.transitions[0]) for f, m in zip((one, two), models, strict=True)
         ]
         if keep:
-            assert came is not None
-            found = self._batch(x, one, two, weights_p, weights_q)
-            self.batches.append(found._replace(events=self._events(came, states[0])))
+            assert before is not None
+            batch = self._batch(x, one, two, weights_p, weights_q)
+            self.batches.append(batch._replace(events=self._events(before, states[0])))
 
     @property
     def n_batches(self) -> int:
@@ -80,9 +80,9 @@ class Path:
         pairs = self.p.initial[:, None] * self.p.transitions[0]
         return pairs.ravel(), event_costs(self.p, self.q, jumps=self.space is None)[self.p.n_states :]
 
-    def _events(self, came: int, states: IntArray) -> Array:
+    def _events(self, before: int, states: IntArray) -> Array:
         """(n, K K): frequencies of the transitions into the steps of each batch."""
-        rows = np.append(came, states[:-1]).reshape(-1, BATCH), states.reshape(-1, BATCH)
+        rows = np.append(before, states[:-1]).reshape(-1, BATCH), states.reshape(-1, BATCH)
         width = self.p.n_states**2
         code = rows[0] * self.p.n_states + rows[1] + width * np.arange(len(rows[0]))[:, None]
         return np.bincount(code.ravel(), minlength=width * len(code)).reshape(len(code), width) / BATCH
@@ -141,14 +141,14 @@ def paths_of(p: Model, q: Model, streams: list[np.random.Generator]) -> list[Pat
     """One path for each closed class that p reaches, as many as there are streams for."""
     q = forgotten_start(q)
     parts = classes_of(p)
-    found = []
+    paths = []
     for (share, part), rng in zip(parts, streams, strict=False):
         try:
             space: Points | None = points(part.emissions[0], q.emissions[0], QUICK)
         except NotApplicable:
             space = None
-        found.append(Path(part, q, share, space, rng))
-    return found
+        paths.append(Path(part, q, share, space, rng))
+    return paths
 
 
 def classes_of(p: Model) -> list[tuple[float, Model]]:
@@ -169,7 +169,7 @@ def classes_of(p: Model) -> list[tuple[float, Model]]:
 
 
 def forgotten_start(q: Model) -> Model:
-    """q started anywhere it can be: in the long run its filter does not know."""
+    """q with equal probabilities for all states it can be in: in the long run its filter forgets the start."""
     possible = reaches(q.transitions[0] > 0)[q.initial > 0].any(axis=0)
     return Model(possible / possible.sum(), np.asarray(q.transitions[0]), q.emissions[0])
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
     from hidiv.divergences.pair import Pair
 
-STEPS = 10**6  # of a path, when nothing else is said
+STEPS = 10**6  # of a path, by default
 FEWEST = 128  # batches before a standard error is trusted
 LEAST = 16  # batches of a path that are taken even where the time is up
 BATCHES = 1024  # more are merged two by two: longer ones are nearer to independent
@@ -138,17 +138,17 @@ def _mean(path: Path) -> Mean:
     every = path.all()
     batch = _merged(every)
     steps = BATCH * len(every.base) // len(batch.base)
-    found = controlled_mean(batch.base, batch.controls, steps)
-    size = max(len(found.draws) // GROUPS, 1)
-    long = found.draws[len(found.draws) % size :].reshape(-1, size).mean(axis=1)
+    mean = controlled_mean(batch.base, batch.controls, steps)
+    size = max(len(mean.draws) // GROUPS, 1)
+    long = mean.draws[len(mean.draws) % size :].reshape(-1, size).mean(axis=1)
     if len(long) > 1:
         carry = _carry(long)
         carry = carry if carry > CARRIED / sqrt(len(long)) else 0.0
         error = float(long.std(ddof=1)) / sqrt(len(long)) * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9)))
-        found = found._replace(std_error=error if found.settled else max(error, found.std_error), draws=long)
-    found = widened(found, 1.0, missed(batch.events, *path.expected, steps), least=False)
+        mean = mean._replace(std_error=error if mean.settled else max(error, mean.std_error), draws=long)
+    mean = widened(mean, 1.0, missed(batch.events, *path.expected, steps), least=False)
     chance = unseen(batch.controls)
-    return widened(found, chance, float(np.abs(batch.plain).max())) if chance > SURE else found
+    return widened(mean, chance, float(np.abs(batch.plain).max())) if chance > SURE else mean
 
 
 def _carry(draws: Array) -> float:

@@ -14,15 +14,15 @@ from hidiv.divergences.observed.sampled.draws import Drawn, Draws, joined
 from hidiv.divergences.observed.sampled.missed_states import missed
 from hidiv.divergences.observed.sampled.workers import Streams, available, in_order
 from hidiv.divergences.result import Divergence
-from hidiv.errors import OutOfRange, refuse
+from hidiv.errors import OutOfRange, counted, refuse
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
 
-FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws when nothing else is said
-RARE = "an event expected {:.1g} times in a draw was never drawn, the standard error allows for one that decides"
-LACKING = "rare states came less often than they should, the standard error allows for {:.2g} that they may add"
+FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws at most by default
+RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
+LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 GROWTH = 1.25  # least growth between two looks
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
@@ -68,7 +68,7 @@ def stopped_estimate(draws: Draws, budget: Budget, workers: int | None = None) -
 
 
 class _Limits(NamedTuple):
-    """When to stop."""
+    """When drawing stops: tolerances, draws, the clock; and the number of workers."""
 
     rtol: float
     atol: float
@@ -87,7 +87,7 @@ class _Drawing:
         self.best: Mean | None = None
         self.error = inf  # of the best mean, with what rare events may add
         self.chance = 0.0  # expected number in a draw of an event that none has shown
-        self.lacking = 0.0  # what rare states that came too seldom may add
+        self.lacking = 0.0  # what rare states may add that were drawn too seldom
         self.stopped = "the number of draws"
 
     def draw_until(self, count: int) -> bool:
@@ -120,20 +120,20 @@ class _Drawing:
             self.error = self._widened(batch, self.best).std_error
         return batch, self.best
 
-    def _widened(self, batch: Drawn, found: Mean) -> Mean:
+    def _widened(self, batch: Drawn, mean: Mean) -> Mean:
         """With what rare events may add that these draws do not show."""
         self.chance = unseen(batch.controls)
         self.lacking = 0.0
         if self.draws.expected is not None:
             means, costs = self.draws.expected()
             self.lacking = missed(batch.events, means, costs)
-            found = widened(found, 1.0, self.lacking, least=False)
+            mean = widened(mean, 1.0, self.lacking, least=False)
         if self.chance > SURE:
-            found = widened(found, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
+            mean = widened(mean, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
         if self.draws.sparse and len(batch.base) > 1:
             # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
-            found = widened(found, 1.0 / len(batch.base), float(np.ptp(batch.plain)), least=False)
-        return found
+            mean = widened(mean, 1.0 / len(batch.base), float(np.ptp(batch.plain)), least=False)
+        return mean
 
     def wanted(self) -> float:
         """The standard error asked for."""
@@ -153,10 +153,10 @@ class _Drawing:
         return int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
 
     def look(self, progress: Progress) -> bool:
-        """Whether to stop; and where to look again.
+        """Whether to stop; if not, sets the number of draws of the next look.
 
-        While more draws allow more controls nobody knows how much those gain, and an event that was missed may change
-        the error: then at most twice as many. Afterwards the error falls as it does.
+        While more draws would allow more controls, or a missed event may change the error, that is at most twice as
+        many; afterwards the error falls like that of any mean.
         """
         if not all(np.isfinite(batch.plain).all() and np.isfinite(batch.base).all() for batch in self.portions_drawn):
             return True
@@ -178,7 +178,7 @@ class _Drawing:
         return True
 
     def result(self, stopped: str | None = None) -> Divergence:
-        """The estimate with its 95 % interval; beside it in the notes what it would be without controls."""
+        """The estimate with its 95 % interval; the notes hold the value without controls."""
         batch, about = joined(self.portions_drawn), self.draws.subject
         if not np.isfinite(batch.plain).all():
             at = int(np.argmax(~np.isfinite(batch.plain)))
@@ -191,23 +191,23 @@ class _Drawing:
         batch, best = self.together()
         best = best._replace(std_error=self.error)
         half = best.half_width()
-        said = f"{self.draws.base}, {best.controls} controls, ended by {stopped or self.stopped}"
+        note = f"{self.draws.base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
         rare = [RARE.format(self.chance)] if self.chance > SURE else []
         if self.lacking > 0.1 * self.error:
             rare.append(LACKING.format(self.lacking))
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[said, *beside(batch, best), *rare], subject=about,
+            notes=[note, *without_controls(batch, best), *rare], subject=about,
         )  # fmt: skip
 
 
-def beside(batch: Drawn, best: Mean) -> list[str]:
+def without_controls(batch: Drawn, best: Mean) -> list[str]:
     """What the draws say without controls, and how much the controls gain over the log-ratio alone."""
     bare, plain = plain_mean(batch.base), plain_mean(batch.plain)
-    said = [f"without controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
+    notes = [f"without controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
     if best.std_error > 0:
         gain = (plain.std_error / best.std_error) ** 2
-        said.append(f"plain log-ratio {plain.value:.10g} ({plain.std_error:.2g}): variance divided by {gain:.3g}")
+        notes.append(f"plain log-ratio {plain.value:.10g} ({plain.std_error:.2g}): variance divided by {gain:.3g}")
     if not best.settled:
-        said.append("the draws are few for rare events, the standard error is that of draws spread as far as the value")
-    return said
+        notes.append("the draws are few for rare events; the standard error assumes a spread as large as the value")
+    return notes

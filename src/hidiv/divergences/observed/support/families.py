@@ -47,10 +47,10 @@ def forbidden(p: Model, q: Model, tree: Tree | None) -> str | None:
         group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else np.asarray(tree.group)
     law_p, law_q = (_law(m, [t[i] for t in tables], group) for i, m in enumerate((p, q)))
     if tree.kind == "regular":
-        found = emits_forbidden_tree(law_p, law_q, tree.children or 1, tree.depth)
+        cannot = emits_forbidden_tree(law_p, law_q, tree.children or 1, tree.depth)
     else:
-        found = forbidden_configuration(law_p, law_q, tree.parent)
-    return "p emits a configuration that q cannot" if found else None
+        cannot = forbidden_configuration(law_p, law_q, tree.parent)
+    return "p emits a configuration that q cannot" if cannot else None
 
 
 def word_reason(word: Word, symbols: bool) -> str:

@@ -23,10 +23,12 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
     seen: dict[tuple[int, bytes], tuple[tuple[int, bytes] | None, int]] = {}
     queue: deque[tuple[int, NDArray[np.bool_], int]] = deque()
 
-    def meet(state: int, possible: NDArray[np.bool_], came: tuple[int, bytes] | None, symbol: int, depth: int) -> bool:
+    def meet(
+        state: int, possible: NDArray[np.bool_], previous: tuple[int, bytes] | None, symbol: int, depth: int
+    ) -> bool:
         key = (state, possible.tobytes())
         if key not in seen:
-            seen[key] = (came, symbol)
+            seen[key] = (previous, symbol)
             queue.append((state, possible, depth))
         return not possible.any()
 
@@ -58,13 +60,13 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
 def supports(p: FiniteChain, q: FiniteChain) -> list[tuple[int, NDArray[np.bool_]]]:
     """All pairs of a state p can be in after some symbols and the set (K_q,) of states q can be in then."""
     step_p, step_q = p.moves(), q.moves()
-    found: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
+    met: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
     queue: deque[tuple[int, NDArray[np.bool_]]] = deque()
 
     def meet(state: int, possible: NDArray[np.bool_]) -> None:
         key = (state, possible.tobytes())
-        if key not in found:
-            found[key] = possible
+        if key not in met:
+            met[key] = possible
             queue.append((state, possible))
 
     for state in np.flatnonzero(p.initial > 0).tolist():
@@ -75,7 +77,7 @@ def supports(p: FiniteChain, q: FiniteChain) -> list[tuple[int, NDArray[np.bool_
         for symbol in range(p.n_symbols):
             for following in np.flatnonzero(step_p[symbol, state]).tolist():
                 meet(following, before @ step_q[symbol])
-    return [(state, possible) for (state, _), possible in found.items()]
+    return [(state, possible) for (state, _), possible in met.items()]
 
 
 def emits_forbidden_tree(p: TreeLaw, q: TreeLaw, children: int, depth: int) -> bool:
@@ -134,10 +136,10 @@ def _states(there: NDArray[np.bool_]) -> frozenset[int]:
 
 def _meets(sets: set[frozenset[int]], copies: int) -> set[frozenset[int]]:
     """All that can be common to as many of the sets, one for each child."""
-    found = set(sets)
+    common = set(sets)
     for _ in range(copies - 1):
-        more = {one & other for one in found for other in sets}
-        if more <= found:
+        more = {one & other for one in common for other in sets}
+        if more <= common:
             break
-        found |= more
-    return found
+        common |= more
+    return common

@@ -1,4 +1,4 @@
-"""A grid of filters of q beside the states of p, and the recursions that run on it (definitions (5.5))."""
+"""A grid of filters of q with the states p can be in, and the recursions that run on it (definitions (5.5))."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Beliefs:
 
     @classmethod
     def of(
-        cls, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags, cells: int, effort: Effort
+        cls, p: FiniteChain, q: FiniteChain, start: Array, states: Flags, cells: int, effort: Effort
     ) -> Beliefs | None:
-        """The grid closed under p's symbols from `start` (n, K), states of p `beside` (n, K_p).
+        """The grid closed under p's symbols from `start` (n, K), and the `states` (n, K_p) that p can be in there.
 
         None if it has more points than memory or the effort allows, or cells finer than doubles tell apart.
         """
@@ -61,7 +61,7 @@ class Beliefs:
         each = q.n_symbols * (q.n_states * 24.0 + 16.0) + p.n_states * (q.n_states + 4.0) * 24.0
         made = q.n_symbols * (300.0 + 10.0 * q.n_states**2)  # operations that a point takes
         allowed, in_time = min(MEMORY / each, effort.left / made), effort.affordable() / made
-        flags, limit = np.ascontiguousarray(beside), int(max(min(allowed, in_time), 1000))
+        flags, limit = np.ascontiguousarray(states), int(max(min(allowed, in_time), 1000))
         tables = belief_grid(*p.laws(), *q.laws(), np.ascontiguousarray(start), flags, ticks(cells), limit)
         effort.spend(made * (limit if tables is None else len(tables[0])))
         if tables is None:
@@ -112,7 +112,7 @@ class SpreadBound:
 
     @classmethod
     def begin(cls, grid: Beliefs, nearest: bool, logarithmic: bool) -> SpreadBound:
-        """Nothing to come."""
+        """Before the first sweep: no symbol is to come."""
         weights = grid.nearest if nearest else grid.weights
         return cls(grid, weights, logarithmic, np.zeros((len(grid.points), grid.p.n_states)))
 
@@ -124,7 +124,7 @@ class SpreadBound:
         return points * (self.grid.q.n_symbols * each + states**2)
 
     def sweep(self, count: int) -> Sweep:
-        """`count` further symbols."""
+        """Values with `count` further symbols to come."""
         g = self.grid
         values, least, largest = spread_sweeps(
             *g.p.laws(), g.index, self.weights, g.cost, g.reached, self.values, count, self.logarithmic
@@ -146,7 +146,7 @@ class TangentBound:
 
     @classmethod
     def begin(cls, grid: Beliefs, nearest: bool) -> TangentBound:
-        """Nothing to come."""
+        """Before the first sweep: no symbol is to come."""
         shape = len(grid.points), grid.p.n_states
         weights = grid.nearest if nearest else grid.weights
         return cls(grid, weights, np.zeros(shape), np.ones((*shape, grid.q.n_states)))
@@ -158,7 +158,7 @@ class TangentBound:
         return 2.0 * points * (self.grid.q.n_symbols * states * around * (around + 10.0) + states**3)
 
     def sweep(self, count: int) -> Sweep:
-        """`count` further symbols."""
+        """Values with `count` further symbols to come."""
         g = self.grid
         values, self.slopes, least = tangent_sweeps(
             *g.p.laws(), *g.q.laws(), g.points, g.index, self.weights, g.reached, self.values, self.slopes, count
@@ -180,7 +180,7 @@ class ChanceBound:
 
     @classmethod
     def begin(cls, grid: Beliefs) -> ChanceBound:
-        """Nothing to come."""
+        """Before the first sweep: no symbol is to come."""
         chance = np.exp(grid.log_scale) * (grid.weights.sum(axis=2) > 0)
         with np.errstate(invalid="ignore"):
             cost = -np.where(chance > 0, chance * grid.log_scale, 0.0).sum(axis=1)
@@ -192,7 +192,7 @@ class ChanceBound:
         return 2.0 * len(self.values) * self.grid.q.n_symbols * self.grid.q.n_states
 
     def sweep(self, count: int) -> Sweep:
-        """`count` further symbols."""
+        """Values with `count` further symbols to come."""
         g = self.grid
         values, least, largest = chance_sweeps(g.index, g.weights, self.chance, self.cost, self.values, count)
         return _moved(self, values, least, largest, count, self.excess(values))
@@ -241,7 +241,7 @@ def swept(recursion: SpreadBound | TangentBound | ChanceBound, steps: int, effor
 
 
 def _all_on_the_largest(weights: Array) -> Array:
-    """One where the last axis is largest, the first of equals, and zero beside it; zeros stay."""
+    """One where the last axis is largest, the first of equals, and zero elsewhere; rows of zeros stay."""
     best = weights.argmax(axis=-1)[..., None]
     chosen = np.zeros_like(weights)
     np.put_along_axis(chosen, best, (np.take_along_axis(weights, best, axis=-1) > 0).astype(np.float64), axis=-1)

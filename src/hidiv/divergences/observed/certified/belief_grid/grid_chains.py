@@ -61,13 +61,13 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
     start = _First.of(p, p)
     k = p.n_states
     filters = np.concatenate([start.filters, np.eye(k)])
-    beside = np.ones((len(filters), k), dtype=np.bool_)
+    states_there = np.ones((len(filters), k), dtype=np.bool_)
     cells, width = CELLS.get(k, 6), 1.0
     positive = bool((p.steps() > 0).all() and (p.initial[:, None] * p.probabilities > 0).all())
 
     def step(effort: Effort) -> Interval | None:
         nonlocal cells, width
-        grid = Beliefs.of(p, p, filters, beside, cells, effort)
+        grid = Beliefs.of(p, p, filters, states_there, cells, effort)
         if grid is None:
             return None
         flat = FLAT * width / length
@@ -95,7 +95,7 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
 
 
 class _First:
-    """After the first symbol: filters (n, K) of q, p's weights beside them (n, K_p), and what the symbol cost."""
+    """After the first symbol: filters (n, K) of q, p's weights at them (n, K_p), and what the symbol cost."""
 
     def __init__(self, filters: Array, weights: Array, cost: float) -> None:
         self.filters, self.weights, self.cost = filters, weights, cost

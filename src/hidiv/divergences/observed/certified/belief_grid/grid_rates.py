@@ -27,34 +27,34 @@ from hidiv.divergences.observed.support.symbols import supports
 from hidiv.types import Array, Flags
 
 SWEEPS = 20_000
-SOME, LEAST = 8, 24  # sweeps between two looks at the gain, and before it is believed
+SOME, LEAST = 8, 24  # sweeps between two looks at the gain, and before a small gain may end them
 CELLS = {1: 1, 2: 64, 3: 24, 4: 12, 5: 10, 6: 8}
 FINER = 1.6  # cells of the next grid for one of the last
-_SETTLED = 1 / 30  # of the width expected is left to the sweeps
+_SETTLED = 1 / 30  # share of the expected width that unfinished sweeps may cost
 
 
 def grid_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> Refiner:
     """Bounds of lim -E_p log q(x_1..N) / N on a closed class p of a chain `whole`, its states there `members`."""
-    start, beside = _starts(whole, q, members)
+    start, states_there = _starts(whole, q, members)
     state = _Level(q.n_states)
 
     def step(effort: Effort) -> Interval | None:
-        grid = Beliefs.of(p, q, start, beside, state.cells, effort)
+        grid = Beliefs.of(p, q, start, states_there, state.cells, effort)
         if grid is None:
             return None
         above = SpreadBound.begin(grid, nearest=False, logarithmic=True)
         progress = _settled(above, state.flat, effort, p)
-        upper = progress.largest + progress.rounding if _finite_at(above, grid, beside) else inf
+        upper = progress.largest + progress.rounding if _finite_at(above, grid, states_there) else inf
         lower, rounding, sweeps = -inf, progress.rounding, above.done
         for nearest in state.variants:
             if lower > -inf and effort.over():
                 break
             below = TangentBound.begin(grid, nearest)
-            found = _risen(below, upper, effort, p)
-            rounding, sweeps = max(rounding, found.rounding), sweeps + below.done
-            state.results[nearest] = found.least - found.rounding
+            settled = _risen(below, upper, effort, p)
+            rounding, sweeps = max(rounding, settled.rounding), sweeps + below.done
+            state.results[nearest] = settled.least - settled.rounding
             lower = max(lower, state.results[nearest])
-        return state.found(lower, upper, grid, rounding, sweeps)
+        return state.interval(lower, upper, grid, rounding, sweeps)
 
     return Refiner("grid of filters", step, 2.5, 0.4)
 
@@ -62,12 +62,12 @@ def grid_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDAr
 def grid_entropy(p: FiniteChain) -> Refiner:
     """Bounds of lim H(X_1..N) / N for an irreducible chain."""
     k = p.n_states
-    start, beside = np.eye(k), np.ones((k, k), dtype=np.bool_)
+    start, states_there = np.eye(k), np.ones((k, k), dtype=np.bool_)
     state = _Level(k)
     positive = bool((p.steps() > 0).all())
 
     def step(effort: Effort) -> Interval | None:
-        grid = Beliefs.of(p, p, start, beside, state.cells, effort)
+        grid = Beliefs.of(p, p, start, states_there, state.cells, effort)
         if grid is None:
             return None
         below = ChanceBound.begin(grid)
@@ -80,17 +80,17 @@ def grid_entropy(p: FiniteChain) -> Refiner:
             above = SpreadBound.begin(grid, nearest, logarithmic=not positive)
             progress = _settled(above, state.flat, effort, p)
             sweeps += above.done
-            found = progress.largest + progress.rounding
-            state.results[nearest] = -found
+            largest = progress.largest + progress.rounding
+            state.results[nearest] = -largest
             if positive or _finite_at(above, grid, np.eye(k, dtype=np.bool_)):
-                upper = min(upper, found)
-        return state.found(lower, upper, grid, max(rounding, progress.rounding), sweeps)
+                upper = min(upper, largest)
+        return state.interval(lower, upper, grid, max(rounding, progress.rounding), sweeps)
 
     return Refiner("grid of filters", step, 2.5, 0.4)
 
 
 class _Level:
-    """How fine the grid is, how flat the sweeps must become, and which variants are worth their time."""
+    """How fine the grid is, how flat the sweeps must become, and which variants are still tried."""
 
     def __init__(self, n_states: int) -> None:
         self.cells = CELLS.get(n_states, 6)
@@ -103,7 +103,7 @@ class _Level:
         """Difference of the changes at which sweeps may end."""
         return self.width * _SETTLED
 
-    def found(self, lower: float, upper: float, grid: Beliefs, rounding: float, sweeps: int) -> Interval:
+    def interval(self, lower: float, upper: float, grid: Beliefs, rounding: float, sweeps: int) -> Interval:
         """The interval of this level; the next one has more cells."""
         how = {"method": "convexity on a grid of filters", "points": len(grid.points), "cells": self.cells,
                "sweeps": sweeps, "rounding": rounding, "excess": float(grid.excess.max())}  # fmt: skip
@@ -124,7 +124,7 @@ def _settled(recursion: SpreadBound | ChanceBound, flat: float, effort: Effort, 
 
 
 def _risen(below: TangentBound, upper: float, effort: Effort, p: FiniteChain) -> Sweep:
-    """Sweeps until what is still to gain is little of what is left to the upper bound."""
+    """Sweeps until further ones would gain little compared with the distance to the upper bound."""
     return _improved(below, 1.0, lambda best: max(upper - best, 0.0) * _SETTLED, effort, p)
 
 
@@ -135,7 +135,7 @@ def _improved(
     effort: Effort,
     p: FiniteChain,
 ) -> Sweep:
-    """Sweeps as long as they gain, as it has gone so far more than a `little`; the best certificate met.
+    """Sweeps until the gain expected of further ones is below `little`; the best sweep.
 
     sign 1: the least change counts, the larger the better; -1: the largest one, the smaller the better.
     """
@@ -157,7 +157,7 @@ def _improved(
             return chosen
         if gain * ratio / (1.0 - ratio) <= enough and recursion.done > LEAST:
             return chosen
-        if halves:  # in between it does not go in circles, and the certificate does not ask where values come from
+        if halves:  # averages remove the oscillation of a periodic chain; the certificate holds for any values
             recursion.values, recursion.level = (
                 0.5 * (recursion.values + before.values),
                 0.5 * (recursion.level + before.level),
@@ -166,15 +166,15 @@ def _improved(
                 recursion.slopes = 0.5 * (recursion.slopes + before.slopes)
 
 
-def _finite_at(above: SpreadBound, grid: Beliefs, beside: Flags) -> bool:
-    """Whether the values where it starts are finite: the bound says nothing else."""
+def _finite_at(above: SpreadBound, grid: Beliefs, states_there: Flags) -> bool:
+    """Whether the values at the start are finite; the bound is void otherwise."""
     values = above.values[grid.start_index]  # (n, K, K_p)
     finite = (np.isfinite(values) & (grid.start_weights > 0)[:, :, None]).any(axis=1)
-    return bool((np.asarray(finite) | ~beside).all())
+    return bool((np.asarray(finite) | ~states_there).all())
 
 
 def _starts(whole: FiniteChain, q: FiniteChain, members: NDArray[np.int64]) -> tuple[Array, Flags]:
-    """A filter for every set of states q may be in, the same on all of them, and the states of p beside it.
+    """A filter for every set of states q may be in, the same on all of them, and the states p can be in then.
 
     The rate depends on where the filter starts only by that set: another filter on it costs a constant more.
     """
@@ -185,18 +185,18 @@ def _starts(whole: FiniteChain, q: FiniteChain, members: NDArray[np.int64]) -> t
     for state, possible in supports(whole, q):
         if state in place:
             sets.setdefault(tuple(np.flatnonzero(possible).tolist()), set()).add(place[state])
-    start, beside = np.zeros((len(sets), q.n_states)), np.zeros((len(sets), len(members)), dtype=np.bool_)
+    start, states_there = np.zeros((len(sets), q.n_states)), np.zeros((len(sets), len(members)), dtype=np.bool_)
     for i, (there, states) in enumerate(sets.items()):
         if not there:
             raise NotApplicable("q cannot emit what p does")
         start[i, list(there)] = 1.0 / len(there)
-        beside[i, list(states)] = True
-    return start, beside
+        states_there[i, list(states)] = True
+    return start, states_there
 
 
 def period(transition: Array) -> int:
     """The period of an irreducible chain."""
-    found, distance = 0, np.full(len(transition), -1)
+    common, distance = 0, np.full(len(transition), -1)
     distance[0] = 0
     front = [0]
     while front:
@@ -206,6 +206,6 @@ def period(transition: Array) -> int:
                 if distance[to] < 0:
                     distance[to] = distance[s] + 1
                     ahead.append(to)
-                found = int(np.gcd(found, distance[s] + 1 - distance[to]))
+                common = int(np.gcd(common, distance[s] + 1 - distance[to]))
         front = ahead
-    return max(found, 1)
+    return max(common, 1)

@@ -47,11 +47,11 @@ def context_operations(p: FiniteChain, q: FiniteChain) -> float:
 def walked(run: Pass, threshold: float, each: float, effort: Effort) -> tuple[float, float, int, int, bool]:
     """One pass over the contexts, `each` of so many operations, given up where it would take more than is left."""
     allowed, in_time = (max(operations / each, FEWEST) for operations in (effort.left, effort.affordable()))
-    found = run(threshold, int(min(allowed, in_time, MOST)))
-    effort.spend(each * found[2])
-    if not found[4] and in_time < min(allowed, MOST):
+    walk = run(threshold, int(min(allowed, in_time, MOST)))
+    effort.spend(each * walk[2])
+    if not walk[4] and in_time < min(allowed, MOST):
         effort.late = True
-    return found
+    return walk
 
 
 def _refiner(run: Pass, p: FiniteChain, q: FiniteChain) -> Refiner:

@@ -90,7 +90,7 @@ class Operator:
 
     def _tables(self, chart: OddsChart, points: Array, n: int) -> list[tuple[Array, Array, OddsChart]]:
         """For every symbol and chart it leads to: polynomials there (S, n), and p's weights (states, states there)."""
-        t, found = chart.t(points), []
+        t, tables = chart.t(points), []
         for x in self.symbols:
             after = self.filter.update(x, t)
             for target in self.charts:
@@ -100,18 +100,18 @@ class Operator:
                 where = (after - target.middle) / target.half
                 if np.abs(where).max() > 1.0 + 1e-9:
                     raise NotApplicable("a filter leaves its interval")
-                found.append((values(np.clip(where, -1.0, 1.0), n), flows, target))
-        return found
+                tables.append((values(np.clip(where, -1.0, 1.0), n), flows, target))
+        return tables
 
     def residual(self, chart: OddsChart, points: Array, old: Array, new: Array) -> Array:
         """(states of the chart, S, B): cost + L old - new at points of a chart; old, new (K, n, B).
 
         Levels of the states, which are large where p seldom changes, are taken apart: they count by their differences.
         """
-        found = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, _level_free(old))
-        found -= np.matmul(values(points, new.shape[1]), _level_free(new)[chart.states])
-        found += self._level_changes(old, new)[0][chart.states, None, :]
-        return found
+        residual = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, _level_free(old))
+        residual -= np.matmul(values(points, new.shape[1]), _level_free(new)[chart.states])
+        residual += self._level_changes(old, new)[0][chart.states, None, :]
+        return residual
 
     def _level_changes(self, old: Array, new: Array) -> tuple[Array, Array]:
         """(K, B): what the levels give to cost + L old - new, and the sum of its terms without signs."""
@@ -191,7 +191,7 @@ class Operator:
         """For every chart the strip that needs fewest samples to bound cost + L V - V' up to the tolerance."""
         n = series.shape[1]
         sizes = np.abs(series).max(axis=2)
-        found = []
+        plans = []
         for chart in self.charts:
             best: tuple[Sampling, Array, Array] | None = None
             for part in _ANGLES:
@@ -204,8 +204,8 @@ class Operator:
                         best = tried, cost, growth
             if best is None or best[0].degree > DEGREE_LIMIT:
                 raise NotApplicable("the filter varies too steeply to be sampled")
-            found.append(best)
-        return found
+            plans.append(best)
+        return plans
 
     def defects(self, old: Array, new: Array, constant: Array) -> tuple[Array, Array, dict[str, float]]:
         """lower, upper (K, B) of cost + L old - new - constant over all log-odds; old, new (K, n, B), constant (B,).
@@ -221,11 +221,11 @@ class Operator:
         for chart, (plan, cost, growth) in zip(self.charts, plans, strict=True):
             points = zeros(plan.samples)
             states = chart.states
-            found = self.residual(chart, points, old, new) - constant
+            residual = self.residual(chart, points, old, new) - constant
             bound = cost[:, None] + np.tensordot(growth, both, axes=2)
             tail = plan.tail(bound + levels[states])
             most = max(most, float(tail.max()))
-            lower[states], upper[states] = plan.between(found.min(axis=1), found.max(axis=1), error[states], tail)
+            lower[states], upper[states] = plan.between(residual.min(axis=1), residual.max(axis=1), error[states], tail)
         counts = {
             "samples": float(max(plan.samples for plan, _, _ in plans)),
             "degree": float(max(plan.degree for plan, _, _ in plans)),

@@ -107,11 +107,11 @@ def cross_entropy_listed(p: TreeLaw, q: TreeLaw, parent: IntArray, step: float, 
 
 def _together(counts: tuple[tuple[int, int], ...], messages: list[Below], n_states: int) -> Below:
     """The messages of all children of a node, so many of each kind."""
-    found: Below | None = None
+    below: Below | None = None
     for kind, count in counts:
         these = together(messages[kind], count)
-        found = these if found is None else _joined(found, these)
-    return nothing_below(n_states) if found is None else found
+        below = these if below is None else _joined(below, these)
+    return nothing_below(n_states) if below is None else below
 
 
 def _joined(one: Below, other: Below) -> Below:
