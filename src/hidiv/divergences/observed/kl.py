@@ -146,7 +146,9 @@ def _on_pair(pair: Pair, method: str, budget: Budget) -> Divergence:
 
 def with_remedy(result: Divergence, p: Model, q: Model) -> Divergence:
     """An infinite divergence with what makes it finite in its notes, where smoothing does."""
-    return result.noted(SMOOTHED) if result.infinite and smoothing_helps(p, q) else result
+    if not result.infinite or SMOOTHED in result.notes or not smoothing_helps(p, q):
+        return result
+    return result.noted(SMOOTHED)
 
 
 def not_applicable(method: str, reason: NotApplicable) -> NoReturn:
