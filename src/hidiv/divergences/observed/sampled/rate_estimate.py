@@ -73,9 +73,11 @@ def _walked(p: Model, q: Model, budget: Budget) -> Divergence:
             for path in paths:
                 path.advance(WARM, keep=False)
             while steps < most:
+                wanted_batches = -(-(min(check, most) - steps) // (BATCH * len(paths)))
                 for path in paths:
-                    path.advance(path.block)
-                    steps, means = steps + path.block, None
+                    length = min(path.block, BATCH * wanted_batches)
+                    path.advance(length)
+                    steps, means = steps + length, None
                 if not all(np.isfinite(path.batches[-1].plain).all() for path in paths):
                     stopped = "a step that q cannot take"
                     break
