@@ -71,6 +71,7 @@ def test_operations_end_a_search_before_the_clock():
     assert late.affordable() == 0.0
     assert not late.in_time(1.0)
     assert Effort().affordable() == inf
+    assert 0 < Effort.lasting(1.0).affordable() < inf
 
 
 def test_a_rate_looks_at_the_clock_between_blocks():

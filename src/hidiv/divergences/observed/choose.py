@@ -67,7 +67,7 @@ ROUTES = (
     Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),
     Route("certified", TREES, "any", "any", cheap_bounds),
     Route("certified", (ENDLESS,), "any", "symbols", rates),
-    Route("certified", (UNTIL_END,), "as many in both", "any", until_end),
+    Route("certified", (UNTIL_END,), "any", "any", until_end),
     Route("quadrature", (CHAIN, ENDLESS), "at most 2", "one number", two_state_chains),
     Route("montecarlo", TREES, "any", "any", tree_estimate),
     Route("montecarlo", (ENDLESS,), "any", "any", rate_estimate),

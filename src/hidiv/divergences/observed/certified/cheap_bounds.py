@@ -103,6 +103,7 @@ def block_below(p: Model, q: Model, tree: Tree) -> float:
 
 
 def _room(value: float, levels: int = 1) -> float:
+    """A bound moved up by the rounding of its levels."""
     return value * (1.0 + ROOM * min(levels, _LEVELS)) if value > 0 else 0.0
 
 

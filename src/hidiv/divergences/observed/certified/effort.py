@@ -9,8 +9,8 @@ from time import monotonic
 from hidiv.recursions.kernels import description
 
 SECONDS = 20.0  # for a search when the caller names no limit
-# Operations after which "auto" estimates instead: one takes about a nanosecond in compiled kernels, far more in numpy.
-SOON = 2e9 if description().startswith("compiled") else 1e8
+# Operations a second before the speed is known, and those after which "auto" estimates instead; fewer in numpy.
+SPEED, SOON = (1e9, 2e9) if description().startswith("compiled") else (1e7, 4e7)
 
 
 @dataclass(eq=False)
@@ -57,11 +57,12 @@ class Effort:
         return not self.late
 
     def affordable(self) -> float:
-        """How many more operations the clock leaves at the speed so far; +inf where that is not known."""
-        now = monotonic()
-        if self.end == inf or self.spent == 0 or now <= self.began:
+        """How many more operations the clock leaves, at the speed so far."""
+        if self.end == inf:
             return inf
-        return max(self.end - now, 0.0) * self.spent / (now - self.began)
+        now = monotonic()
+        speed = self.spent / (now - self.began) if self.spent > 0 and now > self.began else SPEED
+        return max(self.end - now, 0.0) * speed
 
     def share(self) -> float:
         """How much of what is allowed is used, from 0 to 1."""

@@ -44,6 +44,7 @@ def points(p: Family, q: Family, fineness: Fineness = FINE) -> Points:
 def _points(
     p: Array, q: Array, weight: Array, apart: Array | None, symbols: bool, log_q: Array | None = None
 ) -> Points:
+    """Points with q's logarithms, and q rescaled to a largest of one at every point."""
     with np.errstate(divide="ignore"):
         logs = np.log(q) if log_q is None else log_q
     top = logs.max(axis=0)

@@ -129,6 +129,7 @@ class ChainPair:
         return alike and not self.close and len(self.spaces[0].weight) > 0
 
     def _by_node(self, x: Array, events: Array, lean: bool) -> Drawn:
+        """The sums node by node, for any laws; close models carry the difference of their filters."""
         past, one, two, weights_p, weights_q = self.past(x)
         wanted = Wanted(not lean, None if lean else self.following)
         base, sums = node_sums(self.spaces, self.space_of, past, wanted, LAST)

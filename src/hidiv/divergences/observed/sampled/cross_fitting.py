@@ -61,9 +61,9 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
 
     At most one for three different draws. Left out are those that others before them nearly determine, those whose
-    sample mean shows that these draws miss rare events, and those that a few draws make; all of them where a few draws
-    decide what is left. The error allows for what the missing events add: as much as the draws show, and no more than
-    one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
+    sample mean shows that these draws miss rare events, and those that a few draws decide; all of them where a few
+    draws decide what is left. The error allows for what the missing events add: as much as the draws show, and no more
+    than one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
     """
     if len(draws) < FEWEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
@@ -127,9 +127,9 @@ def unseen(controls: Array) -> float:
 
 
 def widened(mean: Mean, chance: float, reach: float, least: bool = True) -> Mean:
-    """With what an event of this chance, never drawn, may add: it may change a draw by as much as `reach`.
+    """The mean with an error that allows for an event of this chance, never drawn, which changes a draw by `reach`.
 
-    least: and by the value at least.
+    least: where that is less than the value, by the value.
     """
     reach = max(reach, abs(mean.value)) if least else reach
     if chance * reach <= NEGLIGIBLE * mean.std_error:

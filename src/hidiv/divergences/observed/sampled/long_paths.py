@@ -175,4 +175,5 @@ def forgotten_start(q: Model) -> Model:
 
 
 def _normalised(law: Array) -> Array:
+    """The law divided by its sum."""
     return np.asarray(law / law.sum())

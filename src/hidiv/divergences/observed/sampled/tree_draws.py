@@ -105,6 +105,7 @@ class TreePair:
         return Drawn(plain, base, controls, drawn_counts(states, self.tree.parent, self.p.n_states))
 
     def _upward(self, model: Model, moves: Array, x: Array) -> Messages:
+        """Messages from the leaves to the root, and the log-likelihoods."""
         weights = weigh(model, self.tree, x)
         own = np.ascontiguousarray(weights.value.transpose(2, 0, 1))
         logs = np.zeros(len(x)) if weights.scale is None else weights.scale.sum(axis=0)

@@ -62,6 +62,7 @@ def word_reason(word: Word, symbols: bool) -> str:
 
 
 def _law(model: Model, tables: list[Flags], group: IntArray) -> TreeLaw:
+    """What is possible at every node, alphabets of different groups padded to one width."""
     width = max(table.shape[1] for table in tables)
     padded = np.stack([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])
     moves = model.transitions > 0

@@ -102,6 +102,7 @@ class _First:
 
     @classmethod
     def of(cls, p: FiniteChain, q: FiniteChain) -> _First:
+        """All symbols that p can emit first."""
         weights = (p.initial[:, None] * p.probabilities).T
         filters = (q.initial[:, None] * q.probabilities).T
         there = weights.any(axis=1)

@@ -115,6 +115,7 @@ def _together(counts: tuple[tuple[int, int], ...], messages: list[Below], n_stat
 
 
 def _joined(one: Below, other: Below) -> Below:
+    """The messages of two groups of children together."""
     moved = sum_of_two(one.grid, other.grid)
     return Below(
         moved.grid,
