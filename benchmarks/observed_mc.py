@@ -10,7 +10,10 @@ import numpy as np
 import hidiv as hd
 from benchmarks.models import in_hmmlearn
 from benchmarks.timing import Row, interleaved
-from hidiv.divergences.observed.sampled.estimator import Draws, stopped_estimate
+from hidiv.divergences.observed.budget import Budget
+from hidiv.divergences.observed.sampled.stopping import stopped_estimate
+from hidiv.divergences.observed.sampled.tree_estimate import draws_on_tree
+from hidiv.divergences.pair import Pair
 
 LENGTH = 100
 RELATIVE = 1e-3
@@ -36,11 +39,11 @@ def two_workers() -> Row:
         )
         for _ in range(2)
     )  # fmt: skip
-    draws = Draws.on_tree(p, q, hd.Tree.chain(LENGTH))
+    draws = draws_on_tree(Pair.of(p, q, LENGTH))
     values: set[float] = set()
 
     def by(workers: int) -> None:
-        values.add(stopped_estimate(draws, 0.0, 0.0, 1, LONG, None, workers).value)
+        values.add(stopped_estimate(draws, Budget(0.0, 0.0, seed=1, max_samples=LONG), workers).value)
 
     row = interleaved(
         f"{LONG} chains, N={LENGTH}, 8 states, 16 symbols, sticky, two workers", lambda: by(2), "one worker",

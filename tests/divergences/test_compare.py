@@ -64,7 +64,10 @@ def test_certified_bounds_carry_over() -> None:
 
 
 def test_the_error_of_an_estimate_carries_over() -> None:
-    p, q = (hd.Model([0.5, 0.5], m.transition, hd.Gaussian([0.0, 1.0], std=[1.0, s])) for m, s in ((P, 1.0), (Q, 2.0)))
+    p, q = (
+        hd.Model([0.5, 0.5], m.transition, hd.Gaussian([[0.0, 1.0], [1.0, 0.0]], std=[[1.0, 1.0], [s, 1.0]]))
+        for m, s in ((P, 1.0), (Q, 2.0))
+    )
     found = hd.compare(p, q, 4, max_seconds=0.2)
     assert found.observed.status == found.expected_posterior.status == "estimate"
     assert found.expected_posterior.std_error == found.observed.std_error > 0

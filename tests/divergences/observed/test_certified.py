@@ -12,8 +12,10 @@ import pytest
 import hidiv as hd
 from hidiv.divergences.observed.certified import refining
 from hidiv.divergences.observed.certified.cheap_bounds import block_below, joint_above, variational_above
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.rates import refiners_entropy
 from hidiv.divergences.observed.interval import FiniteChain, Interval
+from hidiv.divergences.pair import Pair
 from hidiv.errors import HidivError
 
 P = hd.Model("stationary", [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
@@ -86,11 +88,11 @@ def test_an_interrupt_returns_what_it_has():
 
 
 def test_an_interrupt_before_the_first_step_leaves_the_cheap_bound():
-    def step(end):
+    def step(effort):
         raise KeyboardInterrupt
 
     parts = [refining.Part(1.0, Interval(0.0, 9.0), [refining.Refiner("none", step, 2.0, 0.5)]) for _ in range(2)]
-    found = refining.narrowed(parts[:1], parts[1:], lambda interval: False, monotonic() + 10, above=0.5)
+    found = refining.narrowed(parts[:1], parts[1:], lambda interval: False, Effort.lasting(10), above=0.5)
     assert (found.lower, found.upper, found.how["stopped"]) == (0.0, 0.5, "an interrupt")
 
 
@@ -100,7 +102,7 @@ def test_the_better_method_is_asked_and_intersected():
     def method(name, ends):
         steps = iter(ends)
 
-        def step(end):
+        def step(effort):
             asked.append(name)
             ends = next(steps, None)
             return None if ends is None else Interval(*ends, {"method": name})
@@ -111,7 +113,7 @@ def test_the_better_method_is_asked_and_intersected():
     good = method("good", [(0.5, 2.5), (0.9, 1.4), (1.0, 1.2), (1.05, 1.1)])
     part = refining.Part(1.0, Interval(0.0, 9.0), [stuck, good])
     known = refining.Part(1.0, Interval(0.5, 0.5), [])
-    found = refining.narrowed([part], [known], lambda interval: interval.width < 0.06, monotonic() + 10)
+    found = refining.narrowed([part], [known], lambda interval: interval.width < 0.06, Effort.lasting(10))
     assert asked.count("good") == 4
     assert found.lower == pytest.approx(0.55, abs=1e-12)
     assert found.upper == pytest.approx(0.6, abs=1e-12)
@@ -143,7 +145,7 @@ def test_cheap_bounds_hold(n_states):
     p, q = drawn(n_states, 5, 2), drawn(n_states, 6, 2)
     for tree in (hd.Tree.chain(9), hd.Tree.regular(2, 3), hd.Tree([-1, 0, 0, 1, 1, 2, 2, 2])):
         exact = hd.observed_kl(p, q, tree, method="exact").value
-        assert exact <= joint_above(p, q, tree)
+        assert exact <= joint_above(Pair.of(p, q, tree))
         assert exact <= variational_above(p, q, tree)
         assert 0.0 <= block_below(p, q, tree) <= exact
 
@@ -182,7 +184,7 @@ def test_binary_symmetric_chain_by_contexts_and_by_a_grid():
     """Flip .1, noise .1: entropy rate 0.53136405928129, known to 14 digits."""
     p = FiniteChain(np.array([0.5, 0.5]), *(np.array([[0.9, 0.1], [0.1, 0.9]]) for _ in range(2)))
     for refiner in refiners_entropy(p, p, p, np.arange(2)):
-        found = [refiner.step(monotonic() + 5) for _ in range(4)][-1]
+        found = [refiner.step(Effort.lasting(5)) for _ in range(4)][-1]
         assert found.lower <= 0.53136405928129 + 1e-14
         assert found.upper >= 0.53136405928129 - 1e-14
         assert found.width < 2e-3

@@ -6,20 +6,26 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.divergences.observed.budget import Budget
+from hidiv.divergences.observed.choose import by_name
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.panels import FINE, QUICK
 from hidiv.divergences.observed.quadrature.points import points
-from hidiv.divergences.observed.quadrature.two_state_chains import quadrature, quadrature_chain, quadrature_rate
+from hidiv.divergences.pair import Pair
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
+
+
+def by_quadrature(p, q, tree=None, rtol=1e-3):
+    return by_name(Pair.of(p, q, tree), "quadrature", Budget(rtol))
 
 
 def test_the_gaussian_pair():
     """Thirteen digits are known; nine are promised."""
     found = hd.observed_kl_rate(*gaussian_pair())
-    assert found.status == "estimate"
+    assert found.status == "approximation"
     assert found.value == pytest.approx(0.0842694620932, abs=1e-12)
     assert found.upper - found.lower < 1e-11
-    assert found.n_samples == 0
+    assert (found.n_samples, found.std_error) == (None, None)
     assert "not a bound" in found.notes[0]
 
 
@@ -27,10 +33,10 @@ def test_the_gaussian_pair():
 def test_agrees_with_certified_values_of_symbols(kind):
     for seed in (1, 2):
         p, q = models(kind, seed)
-        rate = quadrature_rate(p, q, 1e-3)
+        rate = by_quadrature(p, q)
         assert rate.value == pytest.approx(hd.observed_kl_rate(p, q, method="certified").value, abs=2e-11)
         for length in (1, 2, 5, 60):
-            found = quadrature_chain(p, q, hd.Tree.chain(length), 1e-3)
+            found = by_quadrature(p, q, length)
             assert found.value == pytest.approx(hd.observed_kl(p, q, length, method="certified").value, abs=1e-10)
 
 
@@ -54,7 +60,7 @@ PAIRS = [
 @pytest.mark.parametrize(("one", "two"), PAIRS, ids=lambda family: family.name)
 def test_any_scalar_family_agrees_with_monte_carlo(one, two):
     p, q = hd.Model(P.initial, P.transition, one), hd.Model(Q.initial, Q.transition, two)
-    exact = quadrature_chain(p, q, hd.Tree.chain(15), 1e-3)
+    exact = by_quadrature(p, q, 15)
     assert exact.upper - exact.lower < 1e-9
     drawn = hd.observed_kl(p, q, 15, method="montecarlo", seed=1, max_samples=600)
     assert abs(drawn.value - exact.value) < 4 * drawn.std_error
@@ -79,12 +85,14 @@ def test_steps_aside():
     p, q = gaussian_pair()
     three = hd.Model("stationary", np.full((3, 3), 1 / 3), hd.Gaussian([0.0, 1.0, 2.0], std=[1.0, 1.0, 1.0]))
     with pytest.raises(NotApplicable, match="two states"):
-        quadrature_rate(p, three, 1e-3)
+        by_quadrature(p, three)
     stuck = hd.Model([0.5, 0.5], [[1.0, 0.0], [0.5, 0.5]], q.emission)
     with pytest.raises(NotApplicable, match="probability zero"):
-        quadrature_rate(p, stuck, 1e-3)
-    assert quadrature(p, q, hd.Tree([-1, 0, 0]), 1e-3) is None
-    assert quadrature(p, q, None, 1e-16) is None  # nothing here is as good as that
+        by_quadrature(p, stuck)
+    with pytest.raises(NotApplicable, match="no such method for listed tree"):
+        by_quadrature(p, q, hd.Tree([-1, 0, 0]))
+    with pytest.raises(NotApplicable, match="still changes it"):  # nothing here is as good as that
+        by_quadrature(p, q, rtol=1e-16)
     close = hd.Model(p.initial, p.transition, hd.Gaussian([1e-6, 2.0], std=[1.0, 1.0]))
     found = hd.observed_kl(
         p, close, 20, seed=1, atol=0.0

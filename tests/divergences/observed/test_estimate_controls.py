@@ -65,7 +65,7 @@ def test_controls_with_groups_have_mean_zero():
     exact = hd.observed_kl(p, q, chain, method="exact").value
     assert abs(plain_mean(batch.base).value - exact) < 4 * plain_mean(batch.base).std_error
     tree = hd.Tree([-1, 0, 0, 1, 1], group=[0, 1, 1, 0, 1])
-    batch = TreePair.of(p, q, tree).draw(4000, np.random.default_rng(3))
+    batch = TreePair(p, q, tree).draw(4000, np.random.default_rng(3))
     assert_mean_zero(batch.controls)
     exact = hd.observed_kl(p, q, tree, method="exact").value
     found = controlled_mean(batch.base, batch.controls)

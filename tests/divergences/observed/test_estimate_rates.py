@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.sampled.draws import Batch
+from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.long_paths import classes_of
-from hidiv.divergences.observed.sampled.rate_estimator import _carry, _merged
+from hidiv.divergences.observed.sampled.rate_estimate import _carry, _merged
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
 
@@ -58,7 +58,7 @@ def test_same_seed_same_path():
 
 def test_batches_are_merged_and_their_correlation_is_seen():
     draws = np.arange(5000.0)
-    merged = _merged(Batch(draws, draws, draws[:, None], draws[:, None]))
+    merged = _merged(Drawn(draws, draws, draws[:, None], draws[:, None]))
     assert len(merged.base) == 625
     assert merged.base.mean() == draws.mean()
     assert _carry(draws) > 0.99

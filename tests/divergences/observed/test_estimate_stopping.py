@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.sampled import estimator as sampling
-from hidiv.divergences.observed.sampled.estimator import Draws, stopped_estimate
+from hidiv.divergences.observed.budget import Budget
+from hidiv.divergences.observed.sampled import stopping
+from hidiv.divergences.observed.sampled.draws import Draws
+from hidiv.divergences.observed.sampled.stopping import stopped_estimate
+from hidiv.divergences.observed.sampled.tree_estimate import draws_on_tree
 from hidiv.divergences.observed.sampled.workers import in_order
+from hidiv.divergences.pair import Pair
 from hidiv.errors import HidivError, IncompatibleModels
 from hidiv.progress import Progress
 from tests.divergences.observed.models import P, Q
@@ -42,7 +46,7 @@ def test_notes_hold_the_uncontrolled_value_and_the_gain():
 
 def test_ends_with_the_time(monkeypatch):
     clock = count(0, 0.25)
-    monkeypatch.setattr(sampling, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(stopping, "monotonic", lambda: next(clock))
     found = hd.observed_kl(P, Q, 20, method="montecarlo", seed=0, rtol=0, atol=0, max_seconds=1)
     assert "the time" in found.notes[0]
     assert found.n_samples < 100_000
@@ -50,7 +54,7 @@ def test_ends_with_the_time(monkeypatch):
 
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_an_interrupt_keeps_what_was_drawn(before):
-    draws = Draws.on_tree(P, Q, hd.Tree.chain(20))
+    draws = draws_on_tree(Pair.of(P, Q, 20))
     calls = count()
 
     def interrupted(size, rng, lean):
@@ -61,9 +65,9 @@ def test_an_interrupt_keeps_what_was_drawn(before):
     stopped = Draws(interrupted, draws.subject, draws.base, draws.at_once)
     if before == 0:
         with pytest.raises(KeyboardInterrupt):
-            stopped_estimate(stopped, 0, 0, 1, None, None, workers=1)
+            stopped_estimate(stopped, Budget(0, 0, seed=1), workers=1)
         return
-    found = stopped_estimate(stopped, 0, 0, 1, None, None, workers=1)
+    found = stopped_estimate(stopped, Budget(0, 0, seed=1), workers=1)
     assert "an interrupt" in found.notes[0]
     assert found.n_samples == {1: 64, 3: 640}[before]
     assert abs(found.value - 9.4) < 0.1
@@ -71,13 +75,13 @@ def test_an_interrupt_keeps_what_was_drawn(before):
 
 @pytest.mark.parametrize("tree", [hd.Tree.chain(30), hd.Tree.regular(2, 4)], ids=["chain", "tree"])
 def test_workers_change_nothing(tree):
-    draws = Draws.on_tree(P, Q, tree)
-    results = [stopped_estimate(draws, 0, 0, 11, 1700, None, workers=n).to_dict() for n in (1, 2, 5)]
+    draws = draws_on_tree(Pair.of(P, Q, tree))
+    results = [stopped_estimate(draws, Budget(0, 0, seed=11, max_samples=1700), workers=n).to_dict() for n in (1, 2, 5)]
     assert results[0] == results[1] == results[2]
-    other = stopped_estimate(draws, 0, 0, 12, 1700, None, workers=1)
+    other = stopped_estimate(draws, Budget(0, 0, seed=12, max_samples=1700), workers=1)
     assert other.value != results[0]["value"]
-    again = stopped_estimate(draws, 0, 0, np.random.default_rng(5), 200, None)
-    assert again.value == stopped_estimate(draws, 0, 0, np.random.default_rng(5), 200, None).value
+    one, two = (stopped_estimate(draws, Budget(0, 0, seed=np.random.default_rng(5), max_samples=200)) for _ in range(2))
+    assert one.value == two.value
 
 
 def test_portions_come_in_order():

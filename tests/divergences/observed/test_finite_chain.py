@@ -10,6 +10,7 @@ import pytest
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain
 from hidiv.divergences.observed.certified.chains import collocated_chain, cross_entropy_chain, observed_chain
 from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.rates import observed_rate, reached
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
@@ -102,8 +103,8 @@ def test_contexts_as_long_as_the_chain_are_exact(seed):
 
 def last(refiner):
     """What the last of its passes finds."""
-    found = refiner.step(inf)
-    while (better := refiner.step(inf)) is not None:
+    found = refiner.step(Effort())
+    while (better := refiner.step(Effort())) is not None:
         found = better
     return found
 
@@ -115,7 +116,7 @@ def test_sharp_chains_have_contexts(states, symbols, passes, width):
     """Where the filter soon forgets; the intervals of contexts and of grids overlap."""
     p, q = pair("sharp", 11, symbols, states)
     ways = [context_chain(p, q, 100), grid_chain(p, q, 100)]
-    contexts, grid = ([way.step(inf) for _ in range(n)][-1] for way, n in zip(ways, (passes, 1), strict=True))
+    contexts, grid = ([way.step(Effort()) for _ in range(n)][-1] for way, n in zip(ways, (passes, 1), strict=True))
     assert max(contexts.lower, grid.lower) <= min(contexts.upper, grid.upper)
     assert contexts.width < width
     assert contexts.width < grid.width
@@ -125,7 +126,7 @@ def test_very_short_and_very_long_chains_have_no_contexts():
     p, q = pair("sharp", 11, 4, (3, 3))
     for length in (2, 10**7):
         with pytest.raises(NotApplicable):
-            context_chain(p, q, length).step(inf)
+            context_chain(p, q, length).step(Effort())
 
 
 def entropy(p, length):
@@ -142,5 +143,5 @@ def entropy(p, length):
 def test_a_width_that_doubles_do_not_have_ends_with_what_there_is():
     """A short chain visits few filters: its grid can be made finer for ever, and must not be."""
     p, q = pair("dirichlet", 3, 2, (3, 3))
-    found = observed_chain(p, q, 3, lambda interval: interval.width <= 0.0, 20.0)
+    found = observed_chain(p, q, 3, lambda interval: interval.width <= 0.0, Effort.lasting(20.0))
     assert contains(found, enumerate_chain(p, q, 3).value)

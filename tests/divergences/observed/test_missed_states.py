@@ -6,14 +6,19 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
-from hidiv.divergences.observed.sampled.estimator import Draws, stopped_estimate
+from hidiv.divergences.observed.sampled.draws import Draws
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, missed, visit_costs
+from hidiv.divergences.observed.sampled.stopping import stopped_estimate
 from hidiv.divergences.observed.sampled.tree_draws import TreePair
+from hidiv.divergences.observed.sampled.tree_estimate import draws_on_tree
+from hidiv.divergences.pair import Pair
 from tests.divergences.observed.models import P, Q
 
-RARE_VALUE, RARE_RATE = 2.7235, 0.02741  # of a hundred nodes and of a step, by 200,000 draws and a million steps
+# Of a hundred nodes and of a step: means of long runs, good to 3e-4 and 2e-5.
+RARE_VALUE, RARE_RATE = 2.7235, 0.02742
 
 
 def rare_pair():
@@ -50,7 +55,7 @@ def test_counts_of_what_was_drawn():
 
 @pytest.mark.parametrize("tree", [hd.Tree.chain(12), hd.Tree([-1, 0, 0, 1, 1, 2, 4])], ids=["chain", "tree"])
 def test_drawn_counts_have_the_means_they_are_said_to_have(tree):
-    pair = (ChainPair if tree.is_chain else TreePair).of(P, Q, tree)
+    pair = ChainPair.of(P, Q, tree) if tree.is_chain else TreePair(P, Q, tree)
     events = pair.draw(4000, np.random.default_rng(3)).events
     means, costs = pair.expected
     assert (np.abs(events.mean(axis=0) - means) <= 4.5 * np.sqrt(events.var(axis=0) / 4000) + 1e-12).all()
@@ -98,7 +103,7 @@ def test_few_draws_give_a_number(most):
 
 
 def test_nothing_is_drawn_that_is_not_used():
-    pair = Draws.on_tree(*rare_pair(), hd.Tree.chain(20))
+    pair = draws_on_tree(Pair.of(*rare_pair(), 20))
     sizes = []
 
     def draw(size, rng, lean):
@@ -106,7 +111,7 @@ def test_nothing_is_drawn_that_is_not_used():
         return pair.draw(size, rng, lean)
 
     counted = Draws(draw, pair.subject, pair.base, pair.at_once, expected=pair.expected, dear=pair.dear)
-    found = stopped_estimate(counted, 5e-3, 0.0, 3, 4000, None, workers=3)
+    found = stopped_estimate(counted, Budget(5e-3, 0.0, seed=3, max_samples=4000), workers=3)
     assert found.n_samples in {sum(size for size, lean in sizes if lean == way) for way in (True, False)}
 
 
@@ -130,8 +135,8 @@ def test_controls_that_do_not_pay_are_not_drawn():
             base=base, plain=base, controls=rng.normal(size=(size, 0 if lean else 8))
         )
 
-    pair = Draws.on_tree(P, Q, hd.Tree([-1, 0, 0]))
-    found = stopped_estimate(Draws(draw, "", "", 512, dear=3.0), 1e-3, 0.0, 1, None, None, workers=1)
+    pair = draws_on_tree(Pair.of(P, Q, hd.Tree([-1, 0, 0])))
+    found = stopped_estimate(Draws(draw, "", "", 512, dear=3.0), Budget(1e-3, 0.0, seed=1), workers=1)
     assert found.n_samples > 30_000
     assert sum(size for size, lean in calls if not lean) < 0.1 * found.n_samples
 
@@ -168,5 +173,5 @@ def test_mixtures_of_counts_are_drawn_without_their_integrals(monkeypatch):
     )  # fmt: skip
     monkeypatch.setattr(hd.Mixture, "kl", forbidden)
     found = hd.observed_kl(p, q, 5, seed=1, max_samples=200)
-    assert found.status == "estimate"
+    assert found.status in ("estimate", "approximation")
     assert np.isfinite(found.value)

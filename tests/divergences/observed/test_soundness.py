@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_ch
 from hidiv.divergences.observed.certified.block_entropy import block_entropy
 from hidiv.divergences.observed.certified.chains import observed_chain
 from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.rates import (
     closed_parts,
     cross_entropy_rate,
@@ -35,7 +35,7 @@ STATES = ((3, 3), (2, 3), (3, 2), (1, 3), (3, 1), (4, 3), (3, 4), (2, 4))
 
 def soon():
     """When a step has to end: what it has by then must hold as well."""
-    return monotonic() + 0.1
+    return Effort.lasting(0.1)
 
 
 def narrowest(refiner):
@@ -91,7 +91,7 @@ def words(p, q, length):
 def test_enumerated_divergence_is_inside(seed):
     """All of it together, finer grids too."""
     p, q, length = lengthened(seed + 5000)
-    found = observed_chain(p, q, length, lambda interval: interval.width < 1e-2, 5.0)
+    found = observed_chain(p, q, length, lambda interval: interval.width < 1e-2, Effort.lasting(5.0))
     assert contains(found, enumerate_chain(p, q, length).value, 1e-12)
 
 

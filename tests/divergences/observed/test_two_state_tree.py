@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hidiv.divergences.observed.certified.chains import observed_chain
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.trees.regular_trees import cross_entropy_regular, observed_regular
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
@@ -92,7 +93,7 @@ def test_more_states_of_p():
 def test_no_time_is_one_grid():
     """What was found by then is returned, and holds."""
     p, q = at_nodes(PAPER_P, 3), at_nodes(PAPER_Q, 3)
-    hurried, patient = (observed_regular(p, q, 2, 3, width=1e-9, seconds=s) for s in (0.0, inf))
+    hurried, patient = (observed_regular(p, q, 2, 3, width=1e-9, effort=Effort.lasting(s)) for s in (0.0, inf))
     assert hurried.lower <= patient.lower <= patient.upper <= hurried.upper
     assert hurried.how["entropy"]["cells"] < patient.how["entropy"]["cells"]
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hidiv.divergences.observed.interval import FiniteChain, NotApplicable, TreeLaw
+from hidiv.emissions.families.categorical import check_alphabets
+from hidiv.models.tree import Tree
 from hidiv.types import Array
 
 if TYPE_CHECKING:
+    from hidiv.divergences.pair import Pair
     from hidiv.emissions.family import Family
     from hidiv.models.model import Model
-    from hidiv.models.tree import Tree
 
 
 def finite_chain(model: Model) -> FiniteChain:
@@ -31,6 +33,31 @@ def tree_law(model: Model, tree: Tree) -> TreeLaw:
         index = np.zeros(count, dtype=np.int64) if len(table) == 1 or group is None else group
         tables.append(np.ascontiguousarray(table[index]))
     return TreeLaw(model.initial, *tables)
+
+
+def finite_chains(pair: Pair) -> tuple[FiniteChain, FiniteChain]:
+    """p and q, which share an alphabet; NotApplicable where they have groups or no finite alphabet."""
+    p, q = finite_chain(pair.p), finite_chain(pair.q)
+    check_alphabets(p.n_symbols, q.n_symbols)
+    return p, q
+
+
+def tree_laws(pair: Pair) -> tuple[TreeLaw, TreeLaw]:
+    """p and q by node of a listed tree, by level of a regular one; NotApplicable without a finite alphabet."""
+    assert isinstance(pair.tree, Tree)
+    p, q = tree_law(pair.p, pair.tree), tree_law(pair.q, pair.tree)
+    check_alphabets(p.probabilities.shape[-1], q.probabilities.shape[-1])
+    return p, q
+
+
+def no_alphabet(pair: Pair) -> str | None:
+    """Why the observations are no symbols of one finite alphabet; None where they are."""
+    try:
+        for model in (pair.p, pair.q):
+            symbol_probabilities(model)
+    except NotApplicable as reason:
+        return str(reason)
+    return None
 
 
 def symbol_probabilities(model: Model) -> Array:

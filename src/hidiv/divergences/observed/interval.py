@@ -95,8 +95,8 @@ def outward(lower: float, upper: float, how: dict[str, Any] | None = None) -> In
 def difference(cross: Interval, entropy: Interval) -> Interval:
     """A divergence from its two parts, D = C - h, never below zero."""
     how = {"cross_entropy": cross.how | ends(cross), "entropy": entropy.how | ends(entropy)}
-    found = outward(cross.lower - entropy.upper, cross.upper - entropy.lower, how)
-    return Interval(max(found.lower, 0.0), max(found.upper, 0.0), how)
+    interval = outward(cross.lower - entropy.upper, cross.upper - entropy.lower, how)
+    return Interval(max(interval.lower, 0.0), max(interval.upper, 0.0), how)
 
 
 def ends(interval: Interval) -> dict[str, float]:

@@ -6,22 +6,48 @@ children mix is approximated as for mixtures, by comparing every pair of states.
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.result import Divergence
+from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
 from hidiv.types import Array
 
 if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
     from hidiv.models.model import Model
-    from hidiv.models.tree import Tree
 
 
 SETTLED = 1e-15  # relative change of the increment below which a long chain only adds the same again
 
 PATIENCE = 100_000  # levels of a chain that goes on changing, as one with a period does
+
+
+def applies(pair: Pair) -> str | None:
+    """Any tree of known size; families that have no divergence from each other are refused by name."""
+    return None
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """The approximation with a note that it is no bound, and that it fails where it is negative."""
+    assert isinstance(pair.tree, Tree)
+    value = variational(pair.p, pair.q, pair.tree)
+    notes = ["variational recursion: deterministic, no bound"]
+    if value < 0:
+        notes.append("below 0, where no divergence can be: the approximation fails for this pair")
+    return Divergence(
+        value,
+        "observed",
+        "approximation",
+        infinite=["p has observations that no state of q explains"] if value == inf else [],
+        notes=notes,
+        subject=pair.subject,
+    )
 
 
 def variational(p: Model, q: Model, tree: Tree) -> float:

@@ -9,6 +9,7 @@ from math import log2
 
 import numpy as np
 
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, outward
 from hidiv.recursions.powers import stochastic, summed_powers
@@ -22,12 +23,13 @@ def block_entropy(p: FiniteChain, length: int) -> Refiner:
     """Bounds of H(X_1..N), with longer blocks at every step."""
     block = 1
 
-    def step(end: float) -> Interval | None:
+    def step(effort: Effort) -> Interval | None:
         nonlocal block
         if p.n_symbols ** (block + 1) > WORDS or block > length:
             return None
         lower, upper = _bounds(p, length, min(block, length - 1))
         words = p.n_symbols ** (block + 1)
+        effort.spend(20.0 * words * p.n_states * (p.n_states + _ONE_BY_ONE + 2.0))
         rounding = UNIT * length * (4.0 * p.n_states * (block + 2.0) + log2(words) + 64.0) * (1.0 + upper / length)
         how = {"method": "blocks", "symbols": block, "words": words, "rounding": rounding}
         block += 1

@@ -4,49 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import fsum, inf, log, log2
-from time import monotonic
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
 from hidiv.divergences.observed.certified.block_entropy import block_entropy
+from hidiv.divergences.observed.certified.bounded import bounded
+from hidiv.divergences.observed.certified.cheap_bounds import joint_above
 from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
+from hidiv.divergences.observed.certified.effort import SECONDS, Effort
 from hidiv.divergences.observed.certified.log_odds.chebyshev import coefficients, values, zeros
 from hidiv.divergences.observed.certified.log_odds.filter import LARGEST, Domain, domain
 from hidiv.divergences.observed.certified.log_odds.operator import Operator
-from hidiv.divergences.observed.certified.rates import SECONDS, WIDTH, reached
+from hidiv.divergences.observed.certified.rates import WIDTH, reached
 from hidiv.divergences.observed.certified.refining import Part, narrowed
 from hidiv.divergences.observed.certified.trees.regular_trees import cross_entropy_regular
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, outward
 from hidiv.divergences.observed.support.symbols import forbidden_word
+from hidiv.errors import counted
+from hidiv.models.tree import Tree
 from hidiv.recursions.powers import stochastic, summed_powers
 from hidiv.types import Array
 
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+    from hidiv.divergences.result import Divergence
+
 MESSAGES, CELLS = 2000, 1 << 13  # longest chain whose messages are followed, and the cells of their grid
-STEPS = 20_000  # at most this many steps of the recursion; what follows is bounded by the last increment
+STEPS = 20_000  # of the recursion at most; further ones are bounded by the last increment
 _NODES = (12, 18, 27, 40, 60, 90, 135, 200, 300, 450)
 _TRIAL = 30  # steps on which the number of nodes is chosen
 _LOOK = 8  # steps between two looks at the increments
 _BATCH = 256  # steps whose defects are sampled together
-_KEPT = 1 << 23  # coefficients remembered
+_KEPT = 1 << 23  # coefficients held in memory
 _WARM_UP = 4  # symbols seen one by one at most
+
+
+def applies(pair: Pair) -> str | None:
+    """Symbols of a finite alphabet."""
+    return no_alphabet(pair)
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """Bounds on a chain whose parameters are the same at every node."""
+    assert isinstance(pair.tree, Tree)
+    chains, above = pair.once(finite_chains), pair.once(joint_above)
+    return bounded(observed_chain(*chains, pair.tree.n_nodes, budget.narrow, budget.effort(), above), pair, budget)
 
 
 def observed_chain(
     p: FiniteChain,
     q: FiniteChain,
     length: int,
-    enough: Callable[[Interval], bool] = lambda found: found.width <= WIDTH,
-    seconds: float = SECONDS,
+    enough: Callable[[Interval], bool] = lambda interval: interval.width <= WIDTH,
+    effort: Effort | None = None,
     above: float = inf,
 ) -> Interval:
     """Bounds of D_X on a chain of `length` symbols; +inf where p emits a word q cannot.
 
-    In the log-odds where the filter has two states; else by contexts and on grids of filters, finer until `enough`, for
-    `seconds`, or until an interrupt. `above`: a bound known otherwise.
+    In the log-odds where the filter has two states; else by contexts and on grids of filters, finer until `enough`,
+    until the `effort` is spent, or an interrupt. `above`: a bound known otherwise.
     """
-    end = monotonic() + seconds
+    effort = effort or Effort.lasting(SECONDS)
     word = forbidden_word(p, q, length)
     if word is not None:
         return Interval(inf, inf, {"method": "support of words", "word": list(word)})
@@ -57,12 +79,12 @@ def observed_chain(
             parts.append(Part(1.0, cross_entropy_chain(p, law, length), []))
         except NotApplicable:
             if law is q:
-                some = [context_chain(p, q, length), grid_chain(p, q, length)]
+                refiners = [context_chain(p, q, length), grid_chain(p, q, length)]
             else:
-                ways = context_chain_entropy, block_entropy, grid_chain_entropy
-                some = [way(p, length) for way in ways]
-            parts.append(Part(1.0, Interval(0.0, most, {"method": "none"}), some))
-    return narrowed(parts[:1], parts[1:], enough, end, above)
+                methods = context_chain_entropy, block_entropy, grid_chain_entropy
+                refiners = [method(p, length) for method in methods]
+            parts.append(Part(1.0, Interval(0.0, most, {"method": "none"}), refiners))
+    return narrowed(parts[:1], parts[1:], enough, effort, above)
 
 
 def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
@@ -83,7 +105,7 @@ def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval
 
 
 class _Start(NamedTuple):
-    """Filters b (n, 2) of q after some symbols, p's weights beside them (n, K), and the cost of those symbols."""
+    """Filters b (n, 2) of q after some symbols, p's weights at them (n, K), and the cost of those symbols."""
 
     filters: Array
     weights: Array
@@ -100,21 +122,21 @@ def collocated_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
     """
     p, q = reached(p), _two_states(reached(q))
     weights = p.steps()
-    start, found = _warm_up(p, q, length, weights)
-    if found is None:
+    start, odds_domain = _warm_up(p, q, length, weights)
+    if odds_domain is None:
         how = {"method": "enumeration of the first symbols"}
         return _rounded(start.cost, start.cost, p, start.symbols, how)
-    operator = Operator(weights, found)
+    operator = Operator(weights, odds_domain)
     steps = length - start.symbols
     nodes = _nodes_needed(operator, steps)
-    lower, upper, how = _bounds(operator, *_recursion(operator, nodes, steps), steps, start, found)
+    lower, upper, how = _bounds(operator, *_recursion(operator, nodes, steps), steps, start, odds_domain)
     return _rounded(start.cost + lower, start.cost + upper, p, start.symbols, how | {"nodes": nodes})
 
 
 def _two_states(q: FiniteChain) -> FiniteChain:
     """A chain of one state written with two that are alike."""
     if q.n_states > 2:
-        raise NotApplicable(f"the filter of q has {q.n_states} states, not two")
+        raise NotApplicable(f"the filter of q has {counted(q.n_states, 'state')}, not two")
     if q.n_states == 2:
         return q
     return FiniteChain(np.full(2, 0.5), np.full((2, 2), 0.5), np.repeat(q.probabilities, 2, axis=0))
@@ -128,12 +150,12 @@ def _warm_up(p: FiniteChain, q: FiniteChain, length: int, weights: Array) -> tup
         if start.symbols == length:
             return start, None
         try:
-            found = domain(weights, q, (start.filters, start.weights))
+            odds_domain = domain(weights, q, (start.filters, start.weights))
         except NotApplicable as error:
             reason = str(error)
         else:
-            if np.abs(found.filter.start(start.filters)).max() < LARGEST:
-                return start, found
+            if np.abs(odds_domain.filter.start(start.filters)).max() < LARGEST:
+                return start, odds_domain
         start = _seen(start, weights, q.steps())
     if start.symbols == length:
         return start, None
@@ -165,8 +187,10 @@ def _nodes_needed(operator: Operator, steps: int) -> int:
         looked = np.unique(np.geomspace(1, len(constants), 6).astype(np.int64))
         old, new = (np.moveaxis(history[looked - i], 0, 2) for i in (1, 0))
         points = zeros(2 * n + 1)
-        found = [np.abs(operator.residual(c, points, old, new) - constants[looked - 1]).max() for c in operator.charts]
-        left, better = float(max(found)), 0.7 * best
+        residuals = [
+            np.abs(operator.residual(c, points, old, new) - constants[looked - 1]).max() for c in operator.charts
+        ]
+        left, better = float(max(residuals)), 0.7 * best
         if left < best:
             best, nodes = left, n
         if left <= float(operator.error(old, new).max()) or (left >= better and best < 1e-6):
@@ -191,7 +215,7 @@ def _recursion(operator: Operator, n: int, steps: int) -> tuple[Array, Array]:
         history.append(new)
         change, current = (new - current).reshape(k, n), new
         if done % _LOOK == 0:
-            # Flat in t beside every state is enough: the levels of the states are followed exactly afterwards.
+            # Flat in t for every state is enough: the levels of the states are followed exactly afterwards.
             column = new.reshape(k, n, 1)
             error = operator.error(column, column)
             if (np.abs(change[:, 1:]).sum(axis=1) <= 0.1 * error[:, 0]).all():
@@ -200,7 +224,7 @@ def _recursion(operator: Operator, n: int, steps: int) -> tuple[Array, Array]:
 
 
 def _bounds(
-    operator: Operator, history: Array, constants: Array, steps: int, start: _Start, found: Domain
+    operator: Operator, history: Array, constants: Array, steps: int, start: _Start, odds_domain: Domain
 ) -> tuple[float, float, dict[str, Any]]:
     """The recursion with its defects summed, the rest by the last increment, and the value at the start filters."""
     done = len(constants)
@@ -222,7 +246,7 @@ def _bounds(
         lower, upper, _ = operator.defects(last[:, :, None], last[:, :, None], np.zeros(1))
         below = below + _later(operator.moves, lower[:, 0], beyond, -1.0)
         above = above + _later(operator.moves, upper[:, 0], beyond, 1.0)
-    ends = [levels + _at_start(operator, start, found, last, *end) for end in ((below, -1.0), (above, 1.0))]
+    ends = [levels + _at_start(operator, start, odds_domain, last, *end) for end in ((below, -1.0), (above, 1.0))]
     slack = 4.0 * UNIT * (abs(ends[0]) + abs(ends[1]))
     how = {
         "method": "recursion in the log-odds of the filter", "steps": done, "bounded_steps": beyond,
@@ -243,9 +267,11 @@ def _later(moves: Array, increment: Array, terms: int, sign: float) -> Array:
     return np.asarray(terms * middle + rest + sign * off)
 
 
-def _at_start(operator: Operator, start: _Start, found: Domain, series: Array, level: Array, sign: float) -> float:
+def _at_start(
+    operator: Operator, start: _Start, odds_domain: Domain, series: Array, level: Array, sign: float
+) -> float:
     """sum over start filters and states of weight (V(s, t) + level(s)), moved outward by the rounding."""
-    t = found.filter.start(start.filters)
+    t = odds_domain.filter.start(start.filters)
     total, off = [], 0.0
     size = np.abs(series).sum(axis=1)
     error = operator.error(series[:, :, None], series[:, :, None])[:, 0]

@@ -1,4 +1,4 @@
-"""Bounds of the observed divergence that cost next to nothing, for any tree and any family (definitions (5.1))."""
+"""Quick bounds of the observed divergence, for any tree and any family (definitions (5.1))."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.divergences.alignment.align import align
+from hidiv.divergences.alignment.align import Alignment, align
 from hidiv.divergences.comparable import closed
 from hidiv.divergences.joint.kl import joint_kl_rate
 from hidiv.divergences.observed.alphabets import finite_chain, symbol_probabilities, tree_law
+from hidiv.divergences.observed.certified.bounded import bounded
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
 from hidiv.divergences.observed.interval import Interval, NotApplicable
@@ -21,8 +22,10 @@ from hidiv.recursions.levels import by_level
 from hidiv.types import Array
 
 if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+    from hidiv.divergences.result import Divergence
     from hidiv.models.model import Model
-    from hidiv.models.until_end import UntilEnd
 
 
 ROOM = 1e-12  # relative: the joint divergence and the recursion below are right to far fewer units
@@ -32,19 +35,41 @@ MOST = 64  # states of models whose relabellings are searched
 _LEVELS = 4096  # of a recursion that is not flat by then
 
 
-def joint_above(p: Model, q: Model, tree: Tree | UntilEnd) -> float:
-    """The smallest joint divergence over relabellings of q, moved up by its rounding; +inf where there is none."""
-    try:
-        return _room(align(p, q, tree).value) if _alike(p, q) else inf
-    except HidivError:
+def applies(pair: Pair) -> str | None:
+    """Any tree of known size and any family."""
+    return None
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """The divergence of the first nodes below, the smaller of the two bounds above."""
+    assert isinstance(pair.tree, Tree)
+    ends = {
+        "smallest joint divergence over relabellings": pair.once(joint_above),
+        "variational recursion": variational_above(pair.p, pair.q, pair.tree) if closed(pair.p, pair.q) else inf,
+    }
+    best = min(ends, key=lambda name: ends[name])
+    how = {"method": "cheap bounds", "upper": best, "lower": "divergence of the first nodes"}
+    below = min(block_below(pair.p, pair.q, pair.tree), ends[best])
+    return bounded(Interval(below, ends[best], how), pair, budget)
+
+
+def alignment(pair: Pair) -> Alignment:
+    """The relabelling of q nearest to p; for an endless chain that on a long one."""
+    return align(pair.p, pair.q, Tree.chain(LONG) if pair.tree is None else pair.tree)
+
+
+def joint_above(pair: Pair) -> float:
+    """The smallest joint divergence over relabellings of q, moved up by its rounding; +inf where there is none.
+
+    For an endless chain the joint rate, q's states relabelled as matches p best on a long chain.
+    """
+    if not pair.same_states or pair.p.n_states > MOST:
         return inf
-
-
-def joint_rate_above(p: Model, q: Model) -> float:
-    """The joint rate with q's states relabelled as matches p best on a long chain, moved up by its rounding."""
     try:
-        order = align(p, q, Tree.chain(LONG)).permutation if _alike(p, q) else None
-        return inf if order is None else _room(joint_kl_rate(p, q.relabel(order)).value)
+        nearest = pair.once(alignment)
+        if pair.tree is None:
+            return _room(joint_kl_rate(pair.p, pair.q.relabel(nearest.permutation)).value)
+        return _room(nearest.value)
     except HidivError:
         return inf
 
@@ -68,31 +93,17 @@ def block_below(p: Model, q: Model, tree: Tree) -> float:
     try:
         if tree.is_chain and p.n_groups == q.n_groups == 1:
             left, right = finite_chain(p), finite_chain(q)
-            found = enumerate_chain(left, right, _listable(left.n_symbols, tree.n_nodes))
+            listed = enumerate_chain(left, right, _listable(left.n_symbols, tree.n_nodes))
         else:
             part = _first_nodes(tree, _listable(symbol_probabilities(p).shape[-1], min(tree.n_nodes, 64)))
-            found = enumerate_tree(tree_law(p, part), tree_law(q, part), part.parent)
+            listed = enumerate_tree(tree_law(p, part), tree_law(q, part), part.parent)
     except (NotApplicable, HidivError):
         return 0.0
-    return max(found.value * (1.0 - ROOM) - 1e-14, 0.0)
-
-
-def cheap(p: Model, q: Model, tree: Tree, why: str) -> Interval:
-    """The block below, the smaller of the two bounds above."""
-    ends = {
-        "smallest joint divergence over relabellings": joint_above(p, q, tree),
-        "variational recursion": variational_above(p, q, tree) if closed(p, q) else inf,
-    }
-    best = min(ends, key=lambda name: ends[name])
-    how = {"method": "cheap bounds", "upper": best, "lower": "divergence of the first nodes", "because": why}
-    return Interval(min(block_below(p, q, tree), ends[best]), ends[best], how)
-
-
-def _alike(p: Model, q: Model) -> bool:
-    return p.n_states == q.n_states <= MOST
+    return max(listed.value * (1.0 - ROOM) - 1e-14, 0.0)
 
 
 def _room(value: float, levels: int = 1) -> float:
+    """A bound moved up by the rounding of its levels."""
     return value * (1.0 + ROOM * min(levels, _LEVELS)) if value > 0 else 0.0
 
 

@@ -4,41 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, log
-from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import grid_cross, grid_entropy
+from hidiv.divergences.observed.certified.bounded import bounded
+from hidiv.divergences.observed.certified.cheap_bounds import joint_above
 from hidiv.divergences.observed.certified.contexts.context_rates import context_cross, context_entropy
+from hidiv.divergences.observed.certified.effort import SECONDS, Effort
 from hidiv.divergences.observed.certified.log_odds.collocation import collocated_rate
 from hidiv.divergences.observed.certified.refining import Part, Refiner, narrowed
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.symbols import forbidden_word
+from hidiv.errors import counted
 from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
 from hidiv.types import Array
 
-WIDTH, SECONDS = 1e-10, 20.0  # of an interval, and to get there, when nothing else is said
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+    from hidiv.divergences.result import Divergence
+
+WIDTH = 1e-10  # of an interval, by default
+
+
+def applies(pair: Pair) -> str | None:
+    """Symbols of a finite alphabet."""
+    return no_alphabet(pair)
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """Bounds of the rate of an endless chain."""
+    chains, above = pair.once(finite_chains), pair.once(joint_above)
+    return bounded(observed_rate(*chains, budget.narrow, budget.effort(), above), pair, budget)
 
 
 def observed_rate(
     p: FiniteChain,
     q: FiniteChain,
-    enough: Callable[[Interval], bool] = lambda found: found.width <= WIDTH,
-    seconds: float = SECONDS,
+    enough: Callable[[Interval], bool] = lambda interval: interval.width <= WIDTH,
+    effort: Effort | None = None,
     above: float = inf,
 ) -> Interval:
     """Bounds of lim D_X(N) / N; +inf, with the word, where p emits a word q cannot.
 
     Cross-entropy and entropy apart: in the log-odds where the filter has two states; else by contexts and by grids of
-    filters in turns, until `enough`, for `seconds`, or until an interrupt. `above`: a bound known otherwise.
+    filters in turns, until `enough`, until the `effort` is spent, or an interrupt. `above`: a bound known otherwise.
     """
-    end = monotonic() + seconds
+    effort = effort or Effort.lasting(SECONDS)
     word = forbidden_word(p, q)
     if word is not None:
         return Interval(inf, inf, {"method": "support of words", "word": list(word)})
-    return narrowed(_cross_parts(p, q), _entropy_parts(p), enough, end, above)
+    return narrowed(_cross_parts(p, q), _entropy_parts(p), enough, effort, above)
 
 
 def _cross_parts(p: FiniteChain, q: FiniteChain) -> list[Part]:
@@ -84,7 +104,7 @@ def cross_entropy_rate(p: FiniteChain, q: FiniteChain) -> Interval:
     """
     q = reached(q)
     if q.n_states > 2:
-        raise NotApplicable(f"the filter of q has {q.n_states} states, not two")
+        raise NotApplicable(f"the filter of q has {counted(q.n_states, 'state')}, not two")
     parts = classes(p)
     if (q.transition == 0)[[0, -1], [-1, 0]].any() and _may_be_excluded(reached(p), q, parts):
         raise NotApplicable("q never forgets which of its states p excluded before it settled")
@@ -138,7 +158,7 @@ def _class_entropy(p: FiniteChain) -> Interval:
             rows = -np.where(law > 0, law * np.log(law), 0.0).sum(axis=1)
         return _exact(float(p.initial @ rows), p, "entropy of the next symbol given the state")
     if p.n_states > 2:
-        raise NotApplicable(f"the filter of p has {p.n_states} states, not two")
+        raise NotApplicable(f"the filter of p has {counted(p.n_states, 'state')}, not two")
     return collocated_rate(p, p)
 
 

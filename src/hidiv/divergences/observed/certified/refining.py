@@ -1,18 +1,19 @@
-"""Intervals made narrower step by step, each time where it pays most, until that is enough or the time is up."""
+"""Intervals narrowed step by step, each time by the method expected to gain most, until that is enough."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, isfinite, log
-from time import monotonic
 from typing import Any
 
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.progress import Progress
 
-Step = Callable[[float], Interval | None]  # until when -> a narrower interval, or None: nothing more to gain
+Step = Callable[[Effort], Interval | None]  # a narrower interval, or None where there is nothing more to gain
 _AHEAD = 8  # steps of one method looked ahead
+TELLING = 2e7  # operations of a step from which on it shows how fast they grow
 
 
 @dataclass(eq=False)
@@ -26,22 +27,20 @@ class Refiner:
     step: Step
     growth: float
     gain: float
-    history: list[tuple[float, float]] = field(default_factory=list)  # seconds, width
+    history: list[tuple[float, float]] = field(default_factory=list)  # operations, width
     done: bool = False
 
     def ahead(self, count: int) -> tuple[float, float]:
-        """Seconds of the next `count` steps together, and the width after them, as it has gone so far."""
-        if not self.history:
-            return 0.01 * self.growth ** (count - 1), 1.0 * self.gain ** (count - 1)
+        """Operations of the next `count` steps together, and the width after them, extrapolated from the last two."""
         growth, gain = self.growth, self.gain
-        seconds, width = self.history[-1]
-        if len(self.history) > 1 and self.history[-2][0] > 0.02:
-            growth = min(max(seconds / self.history[-2][0], 1.5), 16.0)
+        operations, width = self.history[-1]
+        if len(self.history) > 1 and self.history[-2][0] > TELLING:
+            growth = min(max(operations / self.history[-2][0], 1.5), 16.0)
         if len(self.history) > 1 and 0 < width < self.history[-2][1] < inf:
             gain = max(width / self.history[-2][1], 0.02)
         elif len(self.history) > 1:
             gain = 0.98
-        total = sum(seconds * growth**i for i in range(1, count + 1))
+        total = sum(operations * growth**i for i in range(1, count + 1))
         return total, width * gain**count
 
 
@@ -54,23 +53,25 @@ class Part:
     refiners: list[Refiner]
     used: list[dict[str, Any]] = field(default_factory=list)
 
-    def refine(self, which: Refiner, end: float) -> None:
+    def refine(self, which: Refiner, effort: Effort) -> None:
         """One step of a method; what it finds is intersected with what is known."""
-        began = monotonic()
+        before = effort.spent
         try:
-            found = which.step(end)
+            interval = which.step(effort)
         except NotApplicable:
-            found = None
-        if found is None:
+            interval = None
+        if interval is None:
             which.done = True
             return
-        which.history.append((max(monotonic() - began, 1e-4), found.width))
-        lower, upper = max(found.lower, self.interval.lower), min(found.upper, self.interval.upper)
+        which.history.append((max(effort.spent - before, 1e5), interval.width))
+        lower, upper = max(interval.lower, self.interval.lower), min(interval.upper, self.interval.upper)
         if (lower, upper) != (self.interval.lower, self.interval.upper):
-            better = {side for side, new in (("lower", found.lower), ("upper", found.upper)) if new in (lower, upper)}
+            better = {
+                side for side, new in (("lower", interval.lower), ("upper", interval.upper)) if new in (lower, upper)
+            }
             self.used = [u for u in self.used if set(u["bounds"]) - better]
             self.used = [u | {"bounds": [b for b in u["bounds"] if b not in better]} for u in self.used]
-            self.used.append(found.how | {"bounds": sorted(better)})
+            self.used.append(interval.how | {"bounds": sorted(better)})
             self.interval = Interval(min(lower, upper), max(lower, upper))
 
     def summary(self) -> dict[str, Any]:
@@ -91,52 +92,53 @@ def total(cross: list[Part], entropy: list[Part], why: str) -> Interval:
         else {"classes": [p.summary() | {"weight": p.weight} for p in parts]}
         for name, parts in (("cross_entropy", cross), ("entropy", entropy))
     }
-    found = outward(low - off, high + off, how | {"stopped": why})
-    return Interval(max(found.lower, 0.0), max(found.upper, 0.0), found.how)
+    interval = outward(low - off, high + off, how | {"stopped": why})
+    return Interval(max(interval.lower, 0.0), max(interval.upper, 0.0), interval.how)
 
 
 def narrowed(
-    cross: list[Part], entropy: list[Part], enough: Callable[[Interval], bool], end: float, above: float = inf
+    cross: list[Part], entropy: list[Part], enough: Callable[[Interval], bool], effort: Effort, above: float = inf
 ) -> Interval:
-    """Refined until `enough`, until `end`, until nothing helps, or an interrupt: what is known by then.
+    """Refined until `enough`, until the effort is spent, until nothing helps, or an interrupt: what is known by then.
 
     `above` bounds the difference by other means.
     """
     parts = [*cross, *entropy]
-    why, allowed = "", max(end - monotonic(), 1e-9)
+    why = ""
     try:
         with Progress("bounding") as progress:
             while True:
                 now = capped(total(cross, entropy, why), above)
                 if enough(now):
-                    why = "the wanted width"
+                    why = "the time" if effort.late else "the wanted width"
                     break
-                left = end - monotonic()
-                progress.show(1.0 - left / allowed if isfinite(allowed) else 0.0, f"within {0.5 * now.width:.2g}")
-                choice = _choice(parts, left)
-                if choice is None or left <= 0:
-                    why = "nothing more to gain" if all(r.done for part in parts for r in part.refiners) else "the time"
+                progress.show(effort.share(), f"within {0.5 * now.width:.2g}")
+                choice = None if effort.over() else _choice(parts, effort)
+                if choice is None:
+                    why = "the time" if effort.late else "the operations allowed"
+                    if all(each.done for part in parts for each in part.refiners) and not effort.late:
+                        why = "nothing more to gain"
                     break
-                choice[0].refine(choice[1], end)
+                choice[0].refine(choice[1], effort)
     except KeyboardInterrupt:
         why = "an interrupt"
     return capped(total(cross, entropy, why), above)
 
 
-def capped(found: Interval, above: float) -> Interval:
+def capped(interval: Interval, above: float) -> Interval:
     """Not above a bound known otherwise."""
-    if above >= found.upper:
-        return found
+    if above >= interval.upper:
+        return interval
     return Interval(
-        min(found.lower, above), above, found.how | {"upper": "smallest joint divergence over relabellings"}
+        min(interval.lower, above), above, interval.how | {"upper": "smallest joint divergence over relabellings"}
     )
 
 
-def _choice(parts: list[Part], left: float) -> tuple[Part, Refiner] | None:
-    """The method expected to narrow the sum most for its time, some steps ahead; one never tried comes first.
+def _choice(parts: list[Part], effort: Effort) -> tuple[Part, Refiner] | None:
+    """The method expected to narrow the sum most for its operations, some steps ahead; one never tried comes first.
 
-    One whose next step would not end in the seconds that are left is passed over. Where the last steps went astray and
-    none is expected to help, the one with most to narrow for its time goes on: a finer grid may yet.
+    One whose next step would need far more than is left is passed over. Where the last steps narrowed nothing and none
+    is expected to help, the one with most to narrow for its operations goes on: a finer grid may help yet.
     """
     best: tuple[float, Part, Refiner] | None = None
     other: tuple[float, Part, Refiner] | None = None
@@ -148,16 +150,16 @@ def _choice(parts: list[Part], left: float) -> tuple[Part, Refiner] | None:
             if not each.history:
                 return part, each
             for count in range(1, _AHEAD):
-                seconds, width = each.ahead(count)
-                if count == 1 and seconds > 2.0 * left:
+                operations, width = each.ahead(count)
+                if count == 1 and (operations > 2.0 * effort.left or not effort.in_time(0.5 * operations)):
                     break
-                hope = part.weight * min(part.interval.width, 64.0) / seconds
+                hope = part.weight * min(part.interval.width, 64.0) / operations
                 if count == 1 and hope > 0 and (other is None or hope > other[0]):
                     other = hope, part, each
                 saved = part.weight * (min(part.interval.width, 64.0) - width)
                 if saved <= 0:
                     continue
-                score = -log(max(1.0 - saved / everything, 1e-6)) / seconds
+                score = -log(max(1.0 - saved / everything, 1e-6)) / operations
                 if best is None or score > best[0]:
                     best = score, part, each
     best = best or other

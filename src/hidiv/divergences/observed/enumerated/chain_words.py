@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from math import fsum, inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
 from hidiv.divergences.observed.interval import FiniteChain
+from hidiv.divergences.observed.support.families import word_reason
 from hidiv.divergences.observed.support.symbols import Word, forbidden_word
+from hidiv.divergences.result import Divergence
 from hidiv.errors import OutOfRange, refuse
+from hidiv.models.tree import Tree
 from hidiv.recursions.terms import h
 from hidiv.types import Array
 
-Law = tuple[Array, Array, Array]
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+
+Parameters = tuple[Array, Array, Array]  # initial, transition, probabilities
 
 WORD_LIMIT = 2 * 10**7
 CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
@@ -38,6 +46,28 @@ class _Front(NamedTuple):
     p: Array
     q: Array
     apart: Array | None
+
+
+def applies(pair: Pair) -> str | None:
+    """Symbols of a finite alphabet."""
+    return no_alphabet(pair)
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """Every word of a chain whose parameters are the same at every node."""
+    assert isinstance(pair.tree, Tree)
+    return listed(enumerate_chain(*pair.once(finite_chains), pair.tree.n_nodes), pair)
+
+
+def listed(words: Enumerated, pair: Pair) -> Divergence:
+    """The exact divergence, with the number of words in its notes."""
+    return Divergence(
+        words.value,
+        "observed",
+        infinite=[] if words.word is None else [word_reason(words.word, symbols=True)],
+        notes=["the only word listed" if words.words == 1 else f"every one of {words.words} words listed"],
+        subject=pair.subject,
+    )
 
 
 def enumerate_chain(p: FiniteChain, q: FiniteChain, length: int, limit: int = WORD_LIMIT) -> Enumerated:
@@ -77,12 +107,12 @@ def check_words(n_symbols: int, n_nodes: int, limit: int) -> int:
     return words
 
 
-def is_close(p: Law, q: Law) -> bool:
+def is_close(p: Parameters, q: Parameters) -> bool:
     """Whether all parameters nearly agree."""
     return len(p[0]) == len(q[0]) and all(np.abs(a - b).max(initial=0.0) <= CLOSE for a, b in zip(p, q, strict=True))
 
 
-def in_the_order_of(p: Law, q: Law) -> Law:
+def in_the_order_of(p: Parameters, q: Parameters) -> Parameters:
     """initial (K,), transition (..., K, K) and probabilities (..., K, M) of q, its states in the order of those of p.
 
     Labels mean nothing here, but differences keep their digits only between states that belong together: those whose
@@ -97,7 +127,7 @@ def in_the_order_of(p: Law, q: Law) -> Law:
 
 
 def _steps_apart(p: FiniteChain, q: FiniteChain) -> tuple[Array, Array]:
-    """Those of q less those of p, by the differences of the parameters: products would have lost their digits."""
+    """Steps of q less those of p, from differences of parameters: differences of products would lose their digits."""
     moved = FiniteChain(q.initial, q.transition - p.transition, q.probabilities)
     emitted = FiniteChain(p.initial, p.transition, q.probabilities - p.probabilities)
     return emitted.first(), moved.steps() + emitted.steps()

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from math import fsum, inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.enumerated.chain_words import Enumerated, check_words, in_the_order_of, is_close
+from hidiv.divergences.observed.alphabets import no_alphabet, tree_laws
+from hidiv.divergences.observed.enumerated.chain_words import (
+    Enumerated,
+    check_words,
+    in_the_order_of,
+    is_close,
+    listed,
+)
 from hidiv.divergences.observed.interval import TreeLaw
 from hidiv.divergences.observed.support.symbols import Word
+from hidiv.divergences.pair import Pair
 from hidiv.errors import OutOfRange, refuse
+from hidiv.models.tree import Tree
 from hidiv.recursions.terms import h
 from hidiv.types import Array, IntArray
+
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.result import Divergence
 
 CONFIGURATION_LIMIT = 5 * 10**6
 _CELLS = 1 << 16  # configurations of the whole tree handled at once
@@ -25,6 +38,21 @@ class _Table(NamedTuple):
     p: NDArray[Any]
     q: NDArray[Any]
     apart: Array | None
+
+
+def applies(pair: Pair) -> str | None:
+    """Symbols of a finite alphabet."""
+    return no_alphabet(pair)
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """Every configuration of a tree, listed node by node."""
+    tree = pair.tree
+    assert isinstance(tree, Tree)
+    if tree.kind == "regular":  # the same tree with its nodes listed
+        tree = Tree(tree.parent, tree.group)
+        return listed(enumerate_tree(*Pair(pair.p, pair.q, tree).once(tree_laws), tree.parent), pair)
+    return listed(enumerate_tree(*pair.once(tree_laws), tree.parent), pair)
 
 
 def enumerate_tree(p: TreeLaw, q: TreeLaw, parent: IntArray, limit: int = CONFIGURATION_LIMIT) -> Enumerated:
@@ -65,10 +93,10 @@ def _forbidden(p: TreeLaw, q: TreeLaw, parent: IntArray) -> Word | None:
     """The first configuration, node by node, that p can have and q cannot; p and q in booleans."""
     own, last, order = _root_tables(p, q, parent, close=False)
     for i, rows in _blocks(own, last):
-        found = _joined(own.p[i:rows], last.p) @ p.initial & ~(_joined(own.q[i:rows], last.q) @ q.initial)
-        if found.any():
+        impossible = _joined(own.p[i:rows], last.p) @ p.initial & ~(_joined(own.q[i:rows], last.q) @ q.initial)
+        if impossible.any():
             digits = np.unravel_index(
-                i * len(last.p) + int(np.argmax(found)), (p.probabilities.shape[-1],) * len(parent)
+                i * len(last.p) + int(np.argmax(impossible)), (p.probabilities.shape[-1],) * len(parent)
             )
             by_node = dict(zip(order, digits, strict=True))
             return tuple(int(by_node[u]) for u in range(len(parent)))

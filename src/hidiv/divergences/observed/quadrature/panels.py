@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.emissions.family import Family
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.sample_space import Kind
 from hidiv.types import Array
 
 NODES = 16  # of a panel
-TAIL = 40.0  # e^-TAIL of the peak no longer shows
-LOWEST = 1e6  # log-densities below are as good as none
+TAIL = 40.0  # densities below e^-TAIL of the peak are negligible
+LOWEST = 1e6  # log-densities below -LOWEST count as no mass
 COVERED = 1e-9  # mass the points may miss before the rule is refused
 LEVELS = 40
 RESOLVED = 36.0  # log-odds beyond which a proportion and one are the same double
@@ -66,7 +67,7 @@ def panel_rule(p: Family, q: Family, fineness: Fineness = FINE) -> tuple[Array, 
 
 
 def tail_points(family: Family) -> tuple[Array, Array]:
-    """(K,), (K,): counts or numbers beyond which a state has no mass to speak of."""
+    """(K,), (K,): counts or numbers beyond which a state has negligible mass."""
     return _ends(family, "line", step=1.0)
 
 
@@ -96,8 +97,6 @@ def _there(x: Array, kind: str) -> Array:
 
 def _logs(p: Family, q: Family, x: Array) -> Array:
     """(n, K + L): log-densities of all states."""
-    from hidiv.divergences.observed.quadrature.points import log_weights
-
     return np.concatenate([log_weights(family, x[:, None]) for family in (p, q)], axis=1)
 
 
@@ -107,7 +106,7 @@ def _masses(p: Family, q: Family, kind: str, left: Array, size: Array, faint: fl
     x, slope = _back((left[:, None] + size[:, None] * nodes).ravel(), kind)
     logs = np.maximum(_logs(p, q, x), -LOWEST).reshape(len(left), NODES, -1)
     masses = np.einsum("pns,n,pn->ps", np.exp(logs), weights, slope.reshape(len(left), NODES)) * size[:, None]
-    # A state far below the others has no say in a filter, and where p is never, nothing bends.
+    # A state far less likely than the others does not move a filter, and where p has no mass no bend matters.
     logs = np.maximum(logs, logs.max(axis=2, keepdims=True) - TAIL)
     ratios = logs[:, :, :, None] - logs[:, :, None, :]
     bend = (ratios.max(axis=1) - ratios.min(axis=1)).max(axis=(1, 2))
@@ -137,8 +136,6 @@ def _ends(family: Family, kind: str, step: float | None = None) -> tuple[Array, 
 
 def _height(one: Family, y: Array, kind: str) -> Array:
     """Log-density in the variable of integration."""
-    from hidiv.divergences.observed.quadrature.points import log_weights
-
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         x, slope = _back(y, kind)
         return np.nan_to_num(log_weights(one, x[:, None])[:, 0] + np.log(slope), nan=-np.inf, neginf=-np.inf)
@@ -147,6 +144,8 @@ def _height(one: Family, y: Array, kind: str) -> Array:
 def _bends(family: Family, kind: str) -> Array:
     """Where a density may have a kink."""
     if kind == "line":
-        found = family.parameters()
-        return np.concatenate([np.zeros(1), *(np.ravel(found[key]) for key in ("loc", "mean") if key in found)])
+        parameters = family.parameters()
+        return np.concatenate(
+            [np.zeros(1), *(np.ravel(parameters[key]) for key in ("loc", "mean") if key in parameters)]
+        )
     return np.zeros(0)

@@ -10,6 +10,7 @@ import numpy as np
 from hidiv.divergences.comparable import columns
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.quadrature.panels import COVERED, FINE, Fineness, panel_rule, tail_points
 from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.emissions.family import Family
@@ -22,7 +23,7 @@ MOST_POINTS = 4096
 
 
 def points(p: Family, q: Family, fineness: Fineness = FINE) -> ObservationPoints:
-    """Points for a pair of families; NotApplicable for vectors of continuous numbers."""
+    """ObservationPoints for a pair of families; NotApplicable for vectors of continuous numbers."""
     if p.n_features != q.n_features:
         raise NotApplicable("the observations have different numbers of columns")
     try:
@@ -34,16 +35,17 @@ def points(p: Family, q: Family, fineness: Fineness = FINE) -> ObservationPoints
         apart = tables[1] - tables[0] if p.n_states == q.n_states else None
         return _points(tables[0], tables[1], np.ones(tables[0].shape[1]), apart, has_symbols(p))
     log_p, log_q = (log_weights(f, x[:, None]).T for f in (p, q))
-    found = _points(np.exp(log_p), np.exp(log_q), weight, differences(p, q, x[:, None]), False, log_q)
-    missing = max(float(np.abs(table @ weight - 1.0).max()) for table in (found.p, found.q))
+    space = _points(np.exp(log_p), np.exp(log_q), weight, differences(p, q, x[:, None]), False, log_q)
+    missing = max(float(np.abs(table @ weight - 1.0).max()) for table in (space.p, space.q))
     if not missing <= COVERED:
         raise NotApplicable(f"the points miss {missing:.1g} of the mass")
-    return found
+    return space
 
 
 def _points(
     p: Array, q: Array, weight: Array, apart: Array | None, symbols: bool, log_q: Array | None = None
 ) -> ObservationPoints:
+    """ObservationPoints with q's logarithms, and q rescaled to a largest of one at every point."""
     with np.errstate(divide="ignore"):
         logs = np.log(q) if log_q is None else log_q
     top = logs.max(axis=0)
@@ -52,7 +54,7 @@ def _points(
 
 
 def _numbers(p: Family, q: Family, fineness: Fineness) -> tuple[Array, Array]:
-    """Points and weights for scalar counts and scalar continuous observations."""
+    """ObservationPoints and weights for scalar counts and scalar continuous observations."""
     if not p.n_features == q.n_features == 1 or Kind.VECTOR in (p.space.kind, q.space.kind):
         raise NotApplicable("an integral over several columns is no sum over few points")
     counts = tuple(columns(family) == ["counts"] for family in (p, q))
@@ -68,24 +70,10 @@ def _numbers(p: Family, q: Family, fineness: Fineness) -> tuple[Array, Array]:
     return x, weight
 
 
-def log_weights(family: Family, x: Array) -> Array:
-    """(n, K): log-density of x (n, F), -inf outside the sample space."""
-    try:
-        return family.log_weight(x)
-    except ValueError:  # outside the sample space of this family: it has no mass there
-        away = np.full_like(x, np.inf)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            terms = family.log_density(x)
-            # A formula may go on where the law ends: what lies there has no mass on one side of it.
-            inside = (family.log_mass(-away, x) > -np.inf) & (family.log_mass(x, away) > -np.inf)
-            terms = np.where(inside, terms, -np.inf).sum(axis=2)
-        return np.where(np.isnan(terms), -np.inf, terms)
-
-
 def differences(p: Family, q: Family, x: Array) -> Array | None:
     """(K, n): q(x) - p(x) state by state without cancellation; None where states are not shared or laws not close."""
     if p.n_states != q.n_states or not comparable(p, q):
         return None
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.exp(log_weights(p, x)) * np.expm1(p.log_ratio(q, x))
-    return np.asarray(found.T) if np.isfinite(found).all() else None
+        changes = np.exp(log_weights(p, x)) * np.expm1(p.log_ratio(q, x))
+    return np.asarray(changes.T) if np.isfinite(changes).all() else None

@@ -2,13 +2,13 @@
 
 The predicted log-odds u of a two-state filter stay in a bounded interval whatever is observed. The value function
 V(s, u), s the state of p, is a polynomial in u, and expectations over the next observation are sums over the points of
-a quadrature. The error is what refining both changes: good to ten digits as a rule, but no bound, hence an estimate.
+a quadrature. The error is what refining both changes: good to ten digits as a rule, but no bound.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,41 +16,56 @@ from hidiv.divergences.observed.certified.log_odds.chebyshev import values, zero
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.panels import FINE, Fineness
 from hidiv.divergences.observed.quadrature.points import points
+from hidiv.divergences.observed.quantity import subject_and_unit
 from hidiv.divergences.result import Divergence
-from hidiv.divergences.subject import subject
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.predictive import ObservationPoints
 from hidiv.types import Array
 
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+
 FINER = Fineness(1e-15, 4.0, 1e-20)
 NODES = (12, 18, 27, 40, 60, 90)
 FLAT = 1e-14  # change of the increments of a step from which on they are taken to be constant
-SAME = 1e-14  # relative change that is put down to rounding
+SAME = 1e-14  # relative change that rounding explains
 
 
-def quadrature(p: Model, q: Model, tree: Tree | None, rtol: float) -> Divergence | None:
-    """D_X on a chain, or without a tree the rate; None where there is none or its error exceeds rtol."""
-    try:
-        return quadrature_rate(p, q, rtol) if tree is None else quadrature_chain(p, q, tree, rtol)
-    except NotApplicable:
-        return None
+def applies(pair: Pair) -> str | None:
+    """One or two states in both models, the same laws at every node, one number or count to a node."""
+    for model in (pair.p, pair.q):
+        if model.n_states > 2 or model.n_groups > 1 or model.n_features != 1:
+            return "quadrature needs one or two states and one number to a node"
+    return None
 
 
-def quadrature_rate(p: Model, q: Model, rtol: float) -> Divergence:
-    """lim D_X(N) / N for two-state chains; NotApplicable elsewhere and for close models, where the error
-    exceeds rtol times the value.
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """D_X of a chain of known length, or the rate of an endless one.
+
+    NotApplicable for close models, where the error exceeds rtol times the value.
     """
-    found = _refined(p, q, lambda law, other: law.rate(other))
-    return _estimate(found, rtol, f"{subject(p, q)} rate", "step")
+    tree = pair.tree
+    if tree is None:
+        refined = _refined(pair.p, pair.q, lambda filters, p: filters.rate(p))
+    else:
+        assert isinstance(tree, Tree)
+        refined = _refined(pair.p, pair.q, lambda filters, p: filters.total(p, tree.n_nodes))
+    if not refined.error <= budget.rtol * abs(refined.value):
+        raise NotApplicable(f"refining the quadrature still changes it by {refined.error:.1g}")
+    return approximated(refined, pair)
 
 
-def quadrature_chain(p: Model, q: Model, tree: Tree, rtol: float) -> Divergence:
-    """D_X of a chain of known length; NotApplicable as for the rate."""
-    if not tree.is_chain:
-        raise NotApplicable("quadrature needs a chain")
-    found = _refined(p, q, lambda law, other: law.total(other, tree.n_nodes))
-    return _estimate(found, rtol, subject(p, q, tree), None)
+def approximated(refined: Refined, pair: Pair) -> Divergence:
+    """The value with what refining changes: an approximation, since that is no bound."""
+    subject, per = subject_and_unit(pair)
+    note = (
+        f"quadrature with {refined.points} points and {refined.nodes} nodes, no draws; refining changes it by "
+        f"{refined.error:.1g}, which is not a bound"
+    )
+    ends = refined.value - refined.error, refined.value + refined.error
+    return Divergence(refined.value, "observed", "approximation", *ends, per=per, notes=[note], subject=subject)
 
 
 class Refined(NamedTuple):
@@ -62,26 +77,12 @@ class Refined(NamedTuple):
     points: int
 
 
-def _estimate(found: Refined, rtol: float, about: str, per: str | None) -> Divergence:
-    if not found.error <= rtol * abs(found.value):
-        raise NotApplicable(f"refining the quadrature still changes it by {found.error:.1g}")
-    note = (
-        f"quadrature with {found.points} points and {found.nodes} nodes, no draws; the standard error is what refining "
-        "changes, not a bound"
-    )
-    ends = found.value - found.error, found.value + found.error
-    return Divergence(found.value, "observed", "estimate", *ends, found.error, 0, per=per, notes=[note], subject=about)
-
-
-def _refined(p: Model, q: Model, of: Callable[[_Filter, Model], float]) -> Refined:
+def _refined(p: Model, q: Model, of: Callable[[Collocation, Model], float]) -> Refined:
     """Cross-entropy minus entropy, nodes added until nothing changes, then with a finer quadrature."""
-    for model in (p, q):
-        if model.n_states > 2 or model.n_groups > 1 or model.n_features != 1:
-            raise NotApplicable("quadrature needs one or two states and one number to a node")
 
     def at(nodes: int, spaces: tuple[ObservationPoints, ObservationPoints]) -> tuple[float, float]:
-        cross = of(_Filter(_doubled(q), spaces[0], nodes), p)
-        return cross - of(_Filter(_doubled(p), spaces[1], nodes), p), SAME * (1.0 + abs(cross))
+        cross = of(Collocation(_doubled(q), spaces[0], nodes), p)
+        return cross - of(Collocation(_doubled(p), spaces[1], nodes), p), SAME * (1.0 + abs(cross))
 
     spaces = _spaces(p, q, FINE)
     before = np.inf
@@ -97,7 +98,7 @@ def _refined(p: Model, q: Model, of: Callable[[_Filter, Model], float]) -> Refin
 
 
 def _spaces(p: Model, q: Model, fineness: Fineness) -> tuple[ObservationPoints, ObservationPoints]:
-    """Points for what p shows, weighed by q and by p itself."""
+    """ObservationPoints for what p shows, weighed by q and by p itself."""
     cross, own = (points(p.emissions[0], _doubled(m).emissions[0], fineness) for m in (q, p))
     for space in (cross, own):
         if ((space.p.max(axis=0) > 0) & ~np.isfinite(space.log_q).all(axis=0)).any():
@@ -112,7 +113,7 @@ def _doubled(model: Model) -> Model:
     return Model([0.5, 0.5], np.full((2, 2), 0.5), model.emissions[0].take([0, 0]))
 
 
-class _Filter:
+class Collocation:
     """The filter of a two-state q at Chebyshev nodes of its predicted log-odds."""
 
     def __init__(self, q: Model, space: ObservationPoints, nodes: int) -> None:

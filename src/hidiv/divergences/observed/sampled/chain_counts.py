@@ -15,7 +15,7 @@ from hidiv.recursions.predictive import ObservationPoints
 from hidiv.types import Array, IntArray
 
 
-class Counts(NamedTuple):
+class ChainCounts(NamedTuple):
     """What is needed to count: transitions of p, the first law, expected pairs (K, K), and by kind of node its nodes
     and expected emission counts, (K, M) of symbols or (K, L) of log p_s/q_r."""
 
@@ -34,38 +34,38 @@ class Counts(NamedTuple):
         states, count = len(self.initial), len(x)
         out = [smoothed[0] - self.initial[:, None]]
         if len(smoothed) > 1:
-            found = np.empty((states, states, count))
+            pairs = np.empty((states, states, count))
             same = len(self.moves) == 1
             for r in range(states):
                 for s in range(states):
                     terms = filters.updated[:-1, r] * into[1:, s]
                     by = self.moves[:1, r, s] if same else self.moves[1:, r, s]
-                    found[r, s] = by[0] * terms.sum(axis=0) if same else by @ terms
-            out.append((found - self.pairs[:, :, None]).reshape(states * states, count))
+                    pairs[r, s] = by[0] * terms.sum(axis=0) if same else by @ terms
+            out.append((pairs - self.pairs[:, :, None]).reshape(states * states, count))
         for nodes, symbols, means in self.emissions:
             at = smoothed if len(nodes) == len(smoothed) else smoothed[nodes]
-            found = np.empty((*means.shape, count))
+            shown = np.empty((*means.shape, count))
             if symbols:
                 seen = x[:, nodes, 0].T
                 for m in range(means.shape[1]):
                     here = seen == m
                     for k in range(states):
-                        found[k, m] = (at[:, k] * here).sum(axis=0)
+                        shown[k, m] = (at[:, k] * here).sum(axis=0)
             else:
                 log_p, log_q = weights_p.logs(), weights_q.logs()
                 for r in range(means.shape[1]):
-                    found[:, r] = np.where(at > 0, at * (log_p[nodes] - log_q[nodes, r][:, None, :]), 0.0).sum(axis=0)
+                    shown[:, r] = np.where(at > 0, at * (log_p[nodes] - log_q[nodes, r][:, None, :]), 0.0).sum(axis=0)
             if not symbols:
-                found[means < ROUNDING * len(nodes)] = (
+                shown[means < ROUNDING * len(nodes)] = (
                     0.0  # the two laws are one, what is left of their log-ratio is noise
                 )
-            out.append((found - means[:, :, None]).reshape(-1, count))
+            out.append((shown - means[:, :, None]).reshape(-1, count))
         return np.concatenate(out)
 
 
 def counts_of(
     p: Model, q: Model, tree: Tree, spaces: tuple[ObservationPoints, ...], space_of: IntArray, moves: Array
-) -> Counts:
+) -> ChainCounts:
     """Means of all counts, from the laws of p's states node by node."""
     length = len(space_of)
     if len(moves) == 1:
@@ -87,4 +87,4 @@ def counts_of(
         means = emission_means(*(m.emissions[min(at, len(m.emissions) - 1)] for m in (p, q)))
         if means is not None:
             emissions.append((nodes, space.symbols, laws[nodes].sum(axis=0)[:, None] * means))
-    return Counts(moves, p.initial, pairs, emissions)
+    return ChainCounts(moves, p.initial, pairs, emissions)

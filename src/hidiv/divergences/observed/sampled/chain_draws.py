@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols
+from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.quadrature.points import points
-from hidiv.divergences.observed.sampled.chain_counts import Counts, counts_of
-from hidiv.divergences.observed.sampled.draws import Batch
+from hidiv.divergences.observed.sampled.chain_counts import ChainCounts, counts_of
+from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.tree_counts import ROUNDING
 from hidiv.divergences.observed.sampled.weighing import weigh, weigh_ratio
@@ -41,7 +42,9 @@ class ChainPair:
 
     @classmethod
     def of(cls, p: Model, q: Model, tree: Tree) -> ChainPair:
-        """NotApplicable where the observations of a node are no sum over points."""
+        """NotApplicable on other trees, and where an expectation over a node's observation is no sum over points."""
+        if not tree.is_chain:
+            raise NotApplicable("the tree is no chain")
         if len(p.emissions) == len(q.emissions) == 1:
             space = points(p.emissions[0], q.emissions[0], QUICK)
             return cls(p, q, tree, (space,), np.zeros(tree.n_nodes, dtype=np.int64))
@@ -82,7 +85,7 @@ class ChainPair:
         return Following(move_p[0] @ space.p, move_q[0] @ space.q)
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> ChainCounts:
         """Posterior counts of p and their means."""
         return counts_of(self.p, self.q, self.tree, self.spaces, self.space_of, self.moves[0])
 
@@ -102,7 +105,7 @@ class ChainPair:
             apart = carried_difference(start, moves_q, changes, one, weight_q, change)
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Drawn:
         """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
 
         lean: without those that take longest, products of filter probabilities.
@@ -110,8 +113,8 @@ class ChainPair:
         states = draw_states(self.p, self.tree, size, rng)
         x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
         events = drawn_counts(states, None, self.p.n_states)
-        found = self._by_kernel(x, events, lean) if self.is_plain else None
-        return self._by_node(x, events, lean) if found is None else found
+        drawn = self._by_kernel(x, events, lean) if self.is_plain else None
+        return self._by_node(x, events, lean) if drawn is None else drawn
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:
@@ -125,15 +128,16 @@ class ChainPair:
         alike = len(self.spaces) == 1 and len(self.moves[0]) == len(self.moves[1]) == 1
         return alike and not self.close and len(self.spaces[0].weight) > 0
 
-    def _by_node(self, x: Array, events: Array, lean: bool) -> Batch:
+    def _by_node(self, x: Array, events: Array, lean: bool) -> Drawn:
+        """The sums node by node, for any laws; close models carry the difference of their filters."""
         past, one, two, weights_p, weights_q = self.past(x)
         wanted = Wanted(not lean, None if lean else self.following)
         base, sums = node_sums(self.spaces, self.space_of, past, wanted, LAST)
         plain = (one.log_prob - two.log_prob).sum(axis=0)
         counted = self.counts.along(one, x, weights_p, weights_q)
-        return Batch(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
+        return Drawn(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
 
-    def _by_kernel(self, x: Array, events: Array, lean: bool) -> Batch | None:
+    def _by_kernel(self, x: Array, events: Array, lean: bool) -> Drawn | None:
         """All sums in one go; None where probabilities are too small for it."""
         space, models = self.spaces[0], (self.p, self.q)
         counted = bool(self.counts.emissions)
@@ -154,10 +158,10 @@ class ChainPair:
         # Portions run side by side already; threads of its own are for what takes longer than to start them.
         threads = 1 if row_of.size * len(space.weight) < LONG else 0
         p, q = laws
-        found = chain_sums(p, q, row_of, self.point_tables, following, logs, symbols, not lean, LAST, threads)
-        if found is None:
+        sums = chain_sums(p, q, row_of, self.point_tables, following, logs, symbols, not lean, LAST, threads)
+        if sums is None:
             return None
-        controls = found[:, 2:]
+        controls = sums[:, 2:]
         means = self.counts.means()
         first = 2 * (self.p.n_states + self.q.n_states - 2 + (following is not None))
         mine = controls[:, first : first + len(means)]
@@ -165,7 +169,7 @@ class ChainPair:
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
             shown = self.counts.emissions[0][2].ravel()
             mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
-        return Batch(found[:, 0] + shift, found[:, 1], controls, events)
+        return Drawn(sums[:, 0] + shift, sums[:, 1], controls, events)
 
     @cached_property
     def symbol_rows(self) -> list[Array]:

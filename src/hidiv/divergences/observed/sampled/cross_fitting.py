@@ -19,11 +19,11 @@ BLURRED = 1e-6  # the same where only products of controls are known
 MANY = 10**8  # multiplications from which on a factorisation of all draws takes too long
 FAIR = 5.0  # standard errors that the sample mean of a control may be off
 SETTLED = 20.0  # draws for each unit of kurtosis
-CHANCE = 2.0  # standard errors of a coefficient that mean nothing
-EXACT = 1e-13  # relative spread of what is but rounded
-SURE = 1e-12  # deviations of counts below this mean that nothing else can happen
+CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
+EXACT = 1e-13  # relative spread that rounding explains
+SURE = 1e-12  # counts that deviate from their means by less than this are constants
 NEGLIGIBLE = 1e-3  # share of a standard error
-SHARED = 10.0  # draws for each unit of a control's kurtosis: fewer decide it, and its coefficient, alone
+SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
 HUGE = 1e50  # draws and controls above are taken in their own unit: their fourth powers overflow
 
@@ -75,9 +75,9 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
 
     At most one for three different draws. Left out are those that others before them nearly determine, those whose
-    sample mean shows that these draws miss rare events, and those that a few draws make; all of them where a few draws
-    decide what is left. The error allows for what the missing events add: as much as the draws show, and no more than
-    one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
+    sample mean shows that these draws miss rare events, and those that a few draws decide; all of them where a few
+    draws decide what is left. The error allows for what the missing events add: as much as the draws show, and no more
+    than one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
     """
     unit = unit_of(draws)
     if unit > 1.0:
@@ -85,14 +85,14 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     if len(draws) < FEWEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
     with np.errstate(invalid="ignore", over="ignore"):
-        marks = controls @ np.cos(np.arange(controls.shape[1]))  # any mixture tells draws apart
+        marks = controls @ np.cos(np.arange(controls.shape[1]))  # equal for equal draws alone
     different = len(np.unique(marks))
     most = different // SHARE
     controls = controls[:, np.isfinite(controls).all(axis=0)]
     largest = np.abs(controls).max(axis=0, initial=0.0)
     if (largest > HUGE).any():
         controls = controls / np.where(largest > HUGE, largest, 1.0)
-    # One that is off by itself would make others off that have nothing to do with it.
+    # Left in, a control that is off would pass its offset on to those made orthogonal to it.
     apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
     basis, offset, size = _orthonormal(controls[:, ~apart][:, : 4 * most], most)
     off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
@@ -101,17 +101,17 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     folds = _Folds(draws, basis[:, kept], offset[kept])
     count = int(kept.sum())
     full = count * SPARE <= different
-    # Half of them where they are many for these draws, and no further search: one of many tries looks good by chance.
+    # Half of them where they are many for these draws; trying more numbers would choose one by chance.
     for tried in dict.fromkeys((count, count if full else count // 2)):
-        found = folds.fitted(tried) if tried else None
-        if found is not None and found.settled:
+        fitted = folds.fitted(tried) if tried else None
+        if fitted is not None and fitted.settled:
             # Folds share what their coefficients were fitted on, which the spread does not show.
-            found = found._replace(std_error=found.std_error * (1.0 + 0.5 * tried / len(draws)))
-            reach = steps * (float(np.ptp(draws)) + abs(found.value))
-            lacking = sum(_lacking(found, *part, reach) for part in missing)
-            found = widened(found, 1.0, lacking, least=False)
+            fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))
+            reach = steps * (float(np.ptp(draws)) + abs(fitted.value))
+            lacking = sum(_lacking(fitted, *part, reach) for part in missing)
+            fitted = widened(fitted, 1.0, lacking, least=False)
             bare = plain_mean(draws, full=False)
-            return found._replace(full=full) if found.std_error < bare.std_error else bare
+            return fitted._replace(full=full) if fitted.std_error < bare.std_error else bare
     return plain_mean(draws, full=not count)
 
 
@@ -120,9 +120,9 @@ def _off(mean: Array, spread: Array | float, n: int) -> Flags:
     return np.asarray(np.abs(mean) * sqrt(n) > FAIR * spread)
 
 
-def _lacking(found: Mean, basis: Array, offset: Array, size: Array, reach: float) -> float:
+def _lacking(mean: Mean, basis: Array, offset: Array, size: Array, reach: float) -> float:
     """What the events add that directions (n, m) of these sample means and lengths count and the draws do not show."""
-    slopes = np.abs((found.draws - found.value) @ basis) - CHANCE * float(found.draws.std())
+    slopes = np.abs((mean.draws - mean.value) @ basis) - CHANCE * float(mean.draws.std())
     return float(np.clip(slopes, 0.0, reach * size) @ np.abs(offset))
 
 
@@ -130,8 +130,8 @@ def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
     """Mean of draws (n,) with the first `most` independent controls; coefficients come from the other folds, so that
     the estimate stays unbiased."""
     basis, offset, _ = _orthonormal(controls[:, : 4 * most], most)
-    found = _Folds(draws, basis, offset).fitted(basis.shape[1]) if basis.shape[1] else None
-    return plain_mean(draws) if found is None else found
+    mean = _Folds(draws, basis, offset).fitted(basis.shape[1]) if basis.shape[1] else None
+    return plain_mean(draws) if mean is None else mean
 
 
 def unseen(controls: Array) -> float:
@@ -147,9 +147,9 @@ def unseen(controls: Array) -> float:
 
 
 def widened(mean: Mean, chance: float, reach: float, least: bool = True) -> Mean:
-    """With what an event of this chance, never drawn, may add: it may change a draw by as much as `reach`.
+    """The mean with an error that allows for an event of this chance, never drawn, which changes a draw by `reach`.
 
-    least: and by the value at least.
+    least: where that is less than the value, by the value.
     """
     reach = max(reach, abs(mean.value)) if least else reach
     if chance * reach <= NEGLIGIBLE * mean.std_error:
@@ -188,7 +188,7 @@ class _Folds:
             [self.draws[f] - (self.basis[f, :count] @ slope + self.offset[:count] @ slope) for f, slope in parts]
         )
         n, value, spread = len(left), float(left.mean()), float(left.std(ddof=1))
-        # Rounding is no sign of anything.
+        # A spread that is only rounding has no meaningful kurtosis.
         fair = n >= SETTLED * kurtosis(left) or spread <= EXACT * abs(value)
         return Mean(value, spread / sqrt(n), count, left, fair)
 
@@ -212,11 +212,11 @@ def _orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
         triangle = np.asarray(np.linalg.qr(centred, mode="r"))
         keep = np.flatnonzero(np.abs(np.diagonal(triangle)) > COLLINEAR)[:most]
         # The columns kept are a rotation of those of the triangle, whose own triangle is theirs too.
-        back = np.linalg.inv(np.asarray(np.linalg.qr(triangle[:, keep], mode="r")))
+        inverse = np.linalg.inv(np.asarray(np.linalg.qr(triangle[:, keep], mode="r")))
     else:
         keep, products = _from_products(centred.T @ centred, most)
-        back = np.linalg.inv(products)
-    return centred[:, keep] @ back, (mean[keep] / size[keep]) @ back, size[keep] / np.abs(np.diagonal(back))
+        inverse = np.linalg.inv(products)
+    return centred[:, keep] @ inverse, (mean[keep] / size[keep]) @ inverse, size[keep] / np.abs(np.diagonal(inverse))
 
 
 def _from_products(gram: Array, most: int) -> tuple[NDArray[np.intp], Array]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from hidiv.divergences.joint.visits import expected_visits
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.quadrature.points import log_weights, points
-from hidiv.divergences.observed.sampled.draws import Batch
+from hidiv.divergences.observed.quadrature.points import points
+from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
 from hidiv.divergences.observed.support.families import supports
 from hidiv.divergences.observed.support.symbols import forbidden_word
@@ -30,7 +32,15 @@ from hidiv.recursions.filters import Weights, run_both
 from hidiv.recursions.posterior_draws import pick
 from hidiv.types import Array, IntArray
 
+if TYPE_CHECKING:
+    from hidiv.divergences.pair import Pair
+
 LONGEST = 10**6  # nodes of a chain
+
+
+def ending(pair: Pair) -> EndPair:
+    """p and q of a pair of models with `end`."""
+    return EndPair.of(pair.p, pair.q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +55,8 @@ class EndPair:
     @classmethod
     def of(cls, p: Model, q: Model) -> EndPair:
         """Refused where a chain of p may never end."""
-        found = expected_visits(p, UNTIL_END, 1, 1)
-        visits = np.asarray(found.states[0] * found.n_nodes)
+        visited = expected_visits(p, UNTIL_END, 1, 1)
+        visits = np.asarray(visited.states[0] * visited.n_nodes)
         if visits.sum() > LONGEST:
             refuse(OutOfRange, "p", f"chains of {visits.sum():.3g} nodes on average are too long to be drawn")
         return cls(p, q, visits, _tables(p.emissions[0], q.emissions[0]))
@@ -67,12 +77,12 @@ class EndPair:
         if word is None:
             return None
         ended = shown[0].shape[1] in word
-        said = " ".join(str(symbol) for symbol in word if symbol < shown[0].shape[1])
+        letters = " ".join(str(symbol) for symbol in word if symbol < shown[0].shape[1])
         if not has_symbols(self.p.emissions[0]):
             return f"p {'ends where' if ended else 'emits values that'} q cannot"
-        return f"p emits the word {said}{' and ends' if ended else ''}, and q cannot"
+        return f"p emits the word {letters}{' and ends' if ended else ''}, and q cannot"
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Drawn:
         """`size` chains of p: the log-ratio, the sum of one-step divergences, and controls."""
         states = self._states(size, rng)
         real = states < self.p.n_states
@@ -80,16 +90,16 @@ class EndPair:
         row_of = np.empty(states.shape, dtype=np.int64)
         weights, shift, symbols = self._weights(x, real, row_of)
         laws = [(c.initial, c.transition, table) for c, table in zip(self.chains, weights, strict=True)]
-        found = None
+        sums = None
         if self.tables is not None:
-            found = chain_sums(laws[0], laws[1], row_of, self.tables, None, None, symbols, not lean, 0, 1)
-        if found is None:
+            sums = chain_sums(laws[0], laws[1], row_of, self.tables, None, None, symbols, not lean, 0, 1)
+        if sums is None:
             return self._plain(weights, row_of, shift, self._events(states))
         first = 2 + 2 * (self.p.n_states + self.q.n_states)
         means, known = self._means(symbols)
-        mine = found[:, first : first + len(means)] - means
-        controls = np.concatenate([found[:, 2:first], mine[:, known], found[:, first + len(means) :]], axis=1)
-        return Batch(found[:, 0] + shift, found[:, 1], controls, self._events(states))
+        mine = sums[:, first : first + len(means)] - means
+        controls = np.concatenate([sums[:, 2:first], mine[:, known], sums[:, first + len(means) :]], axis=1)
+        return Drawn(sums[:, 0] + shift, sums[:, 1], controls, self._events(states))
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:
@@ -100,20 +110,20 @@ class EndPair:
     def _events(self, states: IntArray) -> Array:
         """(n, K + K K): first states and transitions, the end left out."""
         k = self.p.n_states
-        found = drawn_counts(states, None, k + 1)
-        pairs = found[:, k + 1 :].reshape(len(states), k + 1, k + 1)[:, :k, :k]
-        return np.concatenate([found[:, :k], pairs.reshape(len(states), -1)], axis=1)
+        counts = drawn_counts(states, None, k + 1)
+        pairs = counts[:, k + 1 :].reshape(len(states), k + 1, k + 1)[:, :k, :k]
+        return np.concatenate([counts[:, :k], pairs.reshape(len(states), -1)], axis=1)
 
     def _states(self, size: int, rng: np.random.Generator) -> IntArray:
         """(n, N): states until all chains have ended."""
         chain = self.chains[0]
         rows = np.cumsum(chain.transition, axis=1)
-        found = [pick(np.broadcast_to(np.cumsum(chain.initial), (size, chain.n_states)), rng.random(size))]
-        while (found[-1] < self.p.n_states).any():
-            if len(found) > LONGEST:
+        states = [pick(np.broadcast_to(np.cumsum(chain.initial), (size, chain.n_states)), rng.random(size))]
+        while (states[-1] < self.p.n_states).any():
+            if len(states) > LONGEST:
                 refuse(OutOfRange, "p", f"drew a chain of more than {LONGEST} nodes")
-            found.append(pick(rows[found[-1]], rng.random(size)))
-        return np.stack([*found, found[-1]], axis=1)  # of the last node no sum tells: by then nothing is open
+            states.append(pick(rows[states[-1]], rng.random(size)))
+        return np.stack([*states, states[-1]], axis=1)  # the end once more, since sums leave out the last node
 
     def _weights(self, x: Array, real: NDArray[np.bool_], row_of: IntArray) -> tuple[list[Array], Array, bool]:
         """Rows of weights for p and q with that of the end last, what they were scaled by, and whether by symbol."""
@@ -131,7 +141,7 @@ class EndPair:
             weights.append(and_end(np.exp(logs - top[:, None])))
         return weights, shift, False
 
-    def _plain(self, weights: list[Array], row_of: IntArray, shift: Array, events: Array) -> Batch:
+    def _plain(self, weights: list[Array], row_of: IntArray, shift: Array, events: Array) -> Drawn:
         """The log-ratio alone."""
         one, two = run_both(
             [c.initial for c in self.chains],
@@ -139,7 +149,7 @@ class EndPair:
             [Weights(np.ascontiguousarray(table[row_of].transpose(1, 2, 0)), None) for table in weights],
         )
         ratio = (one.log_prob - two.log_prob).sum(axis=0) + shift
-        return Batch(ratio, ratio, np.zeros((len(ratio), 0)), events)
+        return Drawn(ratio, ratio, np.zeros((len(ratio), 0)), events)
 
     def _means(self, symbols: bool) -> tuple[Array, NDArray[np.bool_]]:
         """Means of first states, pairs and symbols by state, and which are known: what follows the end goes on."""
@@ -166,9 +176,9 @@ def with_end(model: Model) -> FiniteChain:
 
 def and_end(table: Array) -> Array:
     """One more state that shows one more symbol, which no other state does: (n + 1, m + 1) of (n, m)."""
-    found = np.zeros((table.shape[0] + 1, table.shape[1] + 1))
-    found[:-1, :-1], found[-1, -1] = table, 1.0
-    return found
+    larger = np.zeros((table.shape[0] + 1, table.shape[1] + 1))
+    larger[:-1, :-1], larger[-1, -1] = table, 1.0
+    return larger
 
 
 def _tables(p: Family, q: Family) -> tuple[Array, Array, Array, Array] | None:

@@ -10,7 +10,7 @@ import numpy as np
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.quadrature.points import points
-from hidiv.divergences.observed.sampled.draws import Batch, joined
+from hidiv.divergences.observed.sampled.draws import Drawn, joined
 from hidiv.divergences.observed.sampled.missed_states import event_costs
 from hidiv.divergences.observed.sampled.tree_counts import ROUNDING, emission_means
 from hidiv.divergences.observed.sampled.weighing import weigh
@@ -22,13 +22,14 @@ from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary
 from hidiv.recursions.predictive import ObservationPoints, Past, Wanted, steps_ahead
 from hidiv.types import Array, IntArray
 
-BLOCK = 2048  # steps taken at once
+BLOCK = 2048  # steps taken at once, fewer where their points are many
+CELLS = 1 << 23  # steps times points times states of a block at most
 BATCH = 64  # steps of the shortest batch
 
 
 @dataclass(eq=False)
 class Path:
-    """A path of p in one of its closed classes, `share` of all paths in the end; it goes on from where it stands.
+    """A path of p in a closed class, which p ends in with probability `share`; `advance` continues it.
 
     p starts in the stationary law of the class, so that every count has its long-run mean from the first step on.
     """
@@ -40,7 +41,14 @@ class Path:
     rng: np.random.Generator
     state: int | None = None
     filters: list[Array] | None = None
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[Drawn] = field(default_factory=list)
+
+    @cached_property
+    def block(self) -> int:
+        """How many steps are taken at once: whole batches, so few that the clock is looked at often enough."""
+        points = 1 if self.space is None else len(self.space.weight)
+        states = self.p.n_states * self.p.n_states + self.q.n_states * self.q.n_states
+        return BATCH * max(1, min(BLOCK, CELLS // (points * states)) // BATCH)
 
     def advance(self, length: int = BLOCK, keep: bool = True) -> None:
         """The next `length` steps; those not kept only let the filters forget how they were started."""
@@ -48,7 +56,7 @@ class Path:
         row = self.p.initial if self.state is None else self.p.transitions[0][self.state]
         states = draw_states(Model(row, self.p.transitions[0], self.p.emissions[0]), tree, 1, self.rng)
         x = draw_observations(self.p, tree, states, self.rng).reshape(1, length, -1)
-        came, self.state = self.state, int(states[0, -1])
+        before, self.state = self.state, int(states[0, -1])
         weights_p, weights_q = weigh(self.p, tree, x), weigh(self.q, tree, x)
         models = self.p, self.q
         starts = [m.initial for m in models] if self.filters is None else self.filters
@@ -57,9 +65,14 @@ class Path:
             _normalised(f.updated[-1, :, 0] @ m.transitions[0]) for f, m in zip((one, two), models, strict=True)
         ]
         if keep:
-            assert came is not None
-            found = self._batch(x, one, two, weights_p, weights_q)
-            self.batches.append(found._replace(events=self._events(came, states[0])))
+            assert before is not None
+            batch = self._batch(x, one, two, weights_p, weights_q)
+            self.batches.append(batch._replace(events=self._events(before, states[0])))
+
+    @property
+    def n_batches(self) -> int:
+        """Batches kept so far."""
+        return sum(len(batch.base) for batch in self.batches)
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:
@@ -67,14 +80,14 @@ class Path:
         pairs = self.p.initial[:, None] * self.p.transitions[0]
         return pairs.ravel(), event_costs(self.p, self.q, jumps=self.space is None)[self.p.n_states :]
 
-    def _events(self, came: int, states: IntArray) -> Array:
+    def _events(self, before: int, states: IntArray) -> Array:
         """(n, K K): frequencies of the transitions into the steps of each batch."""
-        rows = np.append(came, states[:-1]).reshape(-1, BATCH), states.reshape(-1, BATCH)
+        rows = np.append(before, states[:-1]).reshape(-1, BATCH), states.reshape(-1, BATCH)
         width = self.p.n_states**2
         code = rows[0] * self.p.n_states + rows[1] + width * np.arange(len(rows[0]))[:, None]
         return np.bincount(code.ravel(), minlength=width * len(code)).reshape(len(code), width) / BATCH
 
-    def _batch(self, x: Array, one: Filters, two: Filters, weights_p: Weights, weights_q: Weights) -> Batch:
+    def _batch(self, x: Array, one: Filters, two: Filters, weights_p: Weights, weights_q: Weights) -> Drawn:
         """Means over batches of steps."""
         plain = (one.log_prob - two.log_prob)[:, 0]
         flat = Past(*(part.transpose(2, 1, 0) for part in (one.predicted, one.updated, two.predicted, two.updated)))
@@ -94,7 +107,7 @@ class Path:
             controls = [linear, counts, products]
         table = np.column_stack([plain, base, *controls])
         means = table.reshape(-1, BATCH, table.shape[1]).mean(axis=1)
-        return Batch(means[:, 0], means[:, 1], means[:, 2:], np.zeros((len(means), 0)))
+        return Drawn(means[:, 0], means[:, 1], means[:, 2:], np.zeros((len(means), 0)))
 
     def _counts(self, x: Array, one: Filters, weights_p: Weights, weights_q: Weights) -> Array:
         """(N, F): posterior probabilities of states, pairs and emissions at every step, less their long-run means."""
@@ -118,7 +131,7 @@ class Path:
             shown = terms - self.p.initial[:, None] * means
         return np.concatenate([pairs.reshape(len(smoothed), -1), shown.reshape(len(smoothed), -1)], axis=1)
 
-    def all(self) -> Batch:
+    def all(self) -> Drawn:
         """Every batch so far, in order."""
         self.batches = [joined(self.batches)]
         return self.batches[0]
@@ -128,14 +141,14 @@ def paths_of(p: Model, q: Model, streams: list[np.random.Generator]) -> list[Pat
     """One path for each closed class that p reaches, as many as there are streams for."""
     q = forgotten_start(q)
     parts = classes_of(p)
-    found = []
+    paths = []
     for (share, part), rng in zip(parts, streams, strict=False):
         try:
             space: ObservationPoints | None = points(part.emissions[0], q.emissions[0], QUICK)
         except NotApplicable:
             space = None
-        found.append(Path(part, q, share, space, rng))
-    return found
+        paths.append(Path(part, q, share, space, rng))
+    return paths
 
 
 def classes_of(p: Model) -> list[tuple[float, Model]]:
@@ -156,10 +169,11 @@ def classes_of(p: Model) -> list[tuple[float, Model]]:
 
 
 def forgotten_start(q: Model) -> Model:
-    """q started anywhere it can be: in the long run its filter does not know."""
+    """q with equal probabilities for all states it can be in: in the long run its filter forgets the start."""
     possible = reaches(q.transitions[0] > 0)[q.initial > 0].any(axis=0)
     return Model(possible / possible.sum(), np.asarray(q.transitions[0]), q.emissions[0])
 
 
 def _normalised(law: Array) -> Array:
+    """The law divided by its sum."""
     return np.asarray(law / law.sum())

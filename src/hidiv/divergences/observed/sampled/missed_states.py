@@ -1,4 +1,4 @@
-"""What rare states of p may add that the draws have not shown: how often each is drawn has a known mean."""
+"""What rare states of p may add that were drawn too seldom: how often each is drawn has a known mean."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from hidiv.divergences.comparable import closed
 from hidiv.divergences.observed.alphabets import by_formula
-from hidiv.divergences.observed.quadrature.points import log_weights
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.sampled.cross_fitting import FAIR
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.models.model import Model
@@ -21,7 +21,7 @@ MOST = 745.0  # nats of an observation: beyond, probabilities are zero
 def drawn_counts(states: IntArray, parent: IntArray | None, n_states: int) -> Array:
     """(n, K + K K): the first state of draws (n, N), and how often each state follows each; without parent on a chain.
 
-    The states themselves are counted, not what the observations tell of them: what was not drawn has not been seen.
+    The drawn states are counted, not their posteriors, which are never exactly zero.
     """
     count = len(states)
     above = states[:, :-1] if parent is None else states[:, parent[1:]]
@@ -40,9 +40,9 @@ def missed(counts: Array, means: Array, costs: Array, steps: int = 1) -> float:
     n = len(counts)
     if not n or not counts.size:
         return 0.0
-    found = counts.mean(axis=0)
-    off = np.abs(found - means)
-    allowed = np.where(found * n * steps < FEW, DOUBTFUL, FAIR) * np.sqrt(counts.var(axis=0) / n)
+    drawn = counts.mean(axis=0)
+    off = np.abs(drawn - means)
+    allowed = np.where(drawn * n * steps < FEW, DOUBTFUL, FAIR) * np.sqrt(counts.var(axis=0) / n)
     doubtful = off > allowed + 1e-9 * means
     return float(off[doubtful] @ costs[doubtful])
 
@@ -60,11 +60,11 @@ def event_costs(p: Model, q: Model, jumps: bool) -> Array:
 def visit_costs(p: Model, q: Model) -> Array:
     """(K,): nats by which an observation of each state of p tells p from q, q in the state that fits best."""
     if closed(p, q) and by_formula(p, q):
-        found = emission_pairs(p, q).min(axis=2)
+        costs = emission_pairs(p, q).min(axis=2)
     else:
         groups = range(max(len(p.emissions), len(q.emissions)))
-        found = np.stack([_drawn(p, q, min(g, len(p.emissions) - 1), min(g, len(q.emissions) - 1)) for g in groups])
-    return np.asarray(np.minimum(np.nan_to_num(found, nan=MOST, posinf=MOST), MOST).max(axis=0))
+        costs = np.stack([_drawn(p, q, min(g, len(p.emissions) - 1), min(g, len(q.emissions) - 1)) for g in groups])
+    return np.asarray(np.minimum(np.nan_to_num(costs, nan=MOST, posinf=MOST), MOST).max(axis=0))
 
 
 def _drawn(p: Model, q: Model, at_p: int, at_q: int) -> Array:

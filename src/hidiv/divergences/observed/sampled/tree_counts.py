@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
-from hidiv.divergences.observed.quadrature.points import log_weights
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.sampled.weighing import nodes_of
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import has_kl
@@ -76,13 +76,13 @@ class TreeCounts(NamedTuple):
         at, values = posterior[:, shown.nodes], x[:, shown.nodes]
         if shown.symbols:
             width = shown.means.shape[1]
-            found = np.stack([np.einsum("nus,nu->ns", at, values[:, :, 0] == m) for m in range(width)], axis=2)
+            counts = np.stack([np.einsum("nus,nu->ns", at, values[:, :, 0] == m) for m in range(width)], axis=2)
         else:
             rows = values.reshape(-1, values.shape[2])
             logs = [log_weights(f, rows[:, : f.n_features]).reshape(*at.shape[:2], -1) for f in (shown.p, shown.q)]
-            found = np.einsum("nus,nus->ns", at, logs[0])[:, :, None] - np.einsum("nus,nur->nsr", at, logs[1])
-            found[:, shown.means < ROUNDING * len(shown.nodes)] = 0.0
-        return (found - shown.means).reshape(len(x), -1)
+            counts = np.einsum("nus,nus->ns", at, logs[0])[:, :, None] - np.einsum("nus,nur->nsr", at, logs[1])
+            counts[:, shown.means < ROUNDING * len(shown.nodes)] = 0.0
+        return (counts - shown.means).reshape(len(x), -1)
 
     def _pairs(self, x: Array) -> list[Array]:
         """(n, M^2): how often a symbol stands above another, where all observations are symbols of one alphabet."""
@@ -92,9 +92,9 @@ class TreeCounts(NamedTuple):
         width, edges = table.shape[1], self.tree.parent[1:]
         code = (x[:, edges, 0] * width + x[:, 1:, 0]).astype(np.int64)
         code += np.arange(len(x))[:, None] * width**2
-        found = np.bincount(code.ravel(), minlength=len(x) * width**2).reshape(len(x), -1)
+        pairs = np.bincount(code.ravel(), minlength=len(x) * width**2).reshape(len(x), -1)
         law = (self.laws[edges][:, :, None] * self.moves[1:]).sum(axis=0)
-        return [found - (table.T @ law @ table).ravel()]
+        return [pairs - (table.T @ law @ table).ravel()]
 
 
 def counts_on(p: Model, q: Model, tree: Tree, moves: Array, levels: list[IntArray]) -> TreeCounts:
@@ -127,5 +127,5 @@ def emission_means(p: Family, q: Family) -> Array | None:
     if not has_kl(p, q) or p.kl_is_integral or q.kl_is_integral:
         return None
     left, right = (grid.ravel() for grid in np.indices((p.n_states, q.n_states)))
-    found = p.take(left).kl(q.take(right)).reshape(p.n_states, q.n_states)
-    return found if np.isfinite(found).all() else None
+    divergences = p.take(left).kl(q.take(right)).reshape(p.n_states, q.n_states)
+    return divergences if np.isfinite(divergences).all() else None

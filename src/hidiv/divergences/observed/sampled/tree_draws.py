@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
-from hidiv.divergences.observed.sampled.draws import Batch
+from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.tree_counts import TreeCounts, counts_on
 from hidiv.divergences.observed.sampled.weighing import weigh, weigh_ratio
@@ -42,10 +42,6 @@ class TreePair:
     p: Model
     q: Model
     tree: Tree
-
-    @classmethod
-    def of(cls, p: Model, q: Model, tree: Tree) -> TreePair:
-        return cls(p, q, tree)
 
     @cached_property
     def moves(self) -> tuple[Array, Array]:
@@ -91,7 +87,7 @@ class TreePair:
         """In words, what is averaged."""
         return "q(x)/p(x) - 1 - log q(x)/p(x)" if self.close else "log p(x)/q(x)"
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Batch:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Drawn:
         """`size` trees of p: log-ratios, what is averaged, controls; lean: without controls.
 
         For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small.
@@ -106,9 +102,10 @@ class TreePair:
             excess = self._excess(x)
             plain, base = -np.log1p(excess), h(excess)
         controls = np.zeros((size, 0)) if lean else self.counts.along(one.own, x)
-        return Batch(plain, base, controls, drawn_counts(states, self.tree.parent, self.p.n_states))
+        return Drawn(plain, base, controls, drawn_counts(states, self.tree.parent, self.p.n_states))
 
     def _upward(self, model: Model, moves: Array, x: Array) -> Messages:
+        """Messages from the leaves to the root, and the log-likelihoods."""
         weights = weigh(model, self.tree, x)
         own = np.ascontiguousarray(weights.value.transpose(2, 0, 1))
         logs = np.zeros(len(x)) if weights.scale is None else weights.scale.sum(axis=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
-from hidiv.divergences.observed.quadrature.points import log_weights
+from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -41,8 +41,8 @@ def weigh_ratio(p: Model, q: Model, tree: Tree, x: Array) -> Array:
         if has_symbols(one) and has_symbols(two):
             out[nodes] = _looked_up(log_ratio(family_symbols(one), family_symbols(two)), mine[:, :, 0])
         else:
-            found = one.log_ratio(two, mine.reshape(-1, mine.shape[2]))
-            out[nodes] = found.reshape(*mine.shape[:2], -1).transpose(0, 2, 1)
+            ratios = one.log_ratio(two, mine.reshape(-1, mine.shape[2]))
+            out[nodes] = ratios.reshape(*mine.shape[:2], -1).transpose(0, 2, 1)
     return out
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from hidiv.arguments import Seed, seed_number
 
-Given = TypeVar("Given")
-Found = TypeVar("Found")
+Portion = TypeVar("Portion")
+Result = TypeVar("Result")
 
 AHEAD = 1  # portions to a worker beyond the one it works on
 
@@ -23,7 +23,9 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_order(work: Callable[[Given], Found], portions: Iterable[Given], workers: int) -> Generator[Found, None, None]:
+def in_order(
+    work: Callable[[Portion], Result], portions: Iterable[Portion], workers: int
+) -> Generator[Result, None, None]:
     """work(portion) for each portion, as they come; with several workers a few are under way ahead of the reader.
 
     The first is done alone, since it is often enough. Left early, by an interrupt or a break, it starts nothing more.
@@ -33,7 +35,7 @@ def in_order(work: Callable[[Given], Found], portions: Iterable[Given], workers:
         yield work(portion)
         if workers > 1:
             break
-    waiting: deque[Future[Found]] = deque()
+    waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
         for portion in left:

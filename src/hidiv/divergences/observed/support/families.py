@@ -8,7 +8,12 @@ import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
-from hidiv.divergences.observed.support.symbols import emits_forbidden_tree, forbidden_word
+from hidiv.divergences.observed.support.symbols import (
+    Word,
+    emits_forbidden_tree,
+    forbidden_configuration,
+    forbidden_word,
+)
 from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable
@@ -35,21 +40,21 @@ def forbidden(p: Model, q: Model, tree: Tree | None) -> str | None:
             for m, t in zip((p, q), tables[0], strict=True)
         )
         word = forbidden_word(left, right, inf if tree is None else tree.n_nodes)
-        return None if word is None else said(word, has_symbols(p.emissions[0]))
+        return None if word is None else word_reason(word, has_symbols(p.emissions[0]))
     if tree.kind == "regular":
         group = np.arange(tree.depth)
     else:
         group = np.zeros(tree.n_nodes, dtype=np.int64) if tree.group is None else np.asarray(tree.group)
     law_p, law_q = (_law(m, [t[i] for t in tables], group) for i, m in enumerate((p, q)))
     if tree.kind == "regular":
-        found = emits_forbidden_tree(law_p, law_q, tree.children or 1, tree.depth)
+        cannot = emits_forbidden_tree(law_p, law_q, tree.children or 1, tree.depth)
     else:
-        found = _listed(law_p, law_q, tree.parent)
-    return "p emits a configuration that q cannot" if found else None
+        cannot = forbidden_configuration(law_p, law_q, tree.parent)
+    return "p emits a configuration that q cannot" if cannot else None
 
 
-def said(word: tuple[int, ...], symbols: bool) -> str:
-    """The word that proves it."""
+def word_reason(word: Word, symbols: bool) -> str:
+    """Why a word makes the divergence infinite; it is spelled out where observations are symbols."""
     if not symbols:
         return "p emits values that no state of q can have there"
     shown = " ".join(str(symbol) for symbol in word[:20])
@@ -57,6 +62,7 @@ def said(word: tuple[int, ...], symbols: bool) -> str:
 
 
 def _law(model: Model, tables: list[Flags], group: IntArray) -> TreeLaw:
+    """What is possible at every node, alphabets of different groups padded to one width."""
     width = max(table.shape[1] for table in tables)
     padded = np.stack([np.pad(table, ((0, 0), (0, width - table.shape[1]))) for table in tables])
     moves = model.transitions > 0
@@ -103,31 +109,3 @@ def _counts(p: Family, q: Family, tops: Array) -> tuple[Flags, Flags]:
             logs = family.log_mass(x, x).min(axis=2)
         tables.append(np.isfinite(logs).T)
     return tables[0], tables[1]
-
-
-def _listed(p: TreeLaw, q: TreeLaw, parent: IntArray) -> bool:
-    """The sets of states of q that can have what lies below a node, for every state of p there; leaves first."""
-    states_p, everything = len(p.initial), frozenset(range(len(q.initial)))
-    below: list[list[set[frozenset[int]]] | None] = [None] * len(parent)
-    for u in range(len(parent) - 1, -1, -1):
-        here = below[u] or [{everything} for _ in range(states_p)]
-        below[u] = None
-        emits = [frozenset(np.flatnonzero(row).tolist()) for row in q.probabilities[u].T]
-        at = [
-            {seen & emits[x] for seen in here[s] for x in np.flatnonzero(p.probabilities[u, s]).tolist()}
-            for s in range(states_p)
-        ]
-        if u == 0:
-            start = frozenset(np.flatnonzero(q.initial).tolist())
-            return any(not seen & start for s in np.flatnonzero(p.initial).tolist() for seen in at[s])
-        back = {seen: frozenset(np.flatnonzero(q.transition[u][:, sorted(seen)].any(axis=1)).tolist())
-                for sets in at for seen in sets}  # fmt: skip
-        sent = [
-            {back[seen] for s in np.flatnonzero(p.transition[u, r]).tolist() for seen in at[s]} for r in range(states_p)
-        ]
-        known = below[int(parent[u])]
-        if known is None:
-            below[int(parent[u])] = sent
-        else:
-            below[int(parent[u])] = [{a & b for a in known[r] for b in sent[r]} for r in range(states_p)]
-    return False

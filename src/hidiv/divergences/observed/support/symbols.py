@@ -23,10 +23,12 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
     seen: dict[tuple[int, bytes], tuple[tuple[int, bytes] | None, int]] = {}
     queue: deque[tuple[int, NDArray[np.bool_], int]] = deque()
 
-    def meet(state: int, possible: NDArray[np.bool_], came: tuple[int, bytes] | None, symbol: int, depth: int) -> bool:
+    def meet(
+        state: int, possible: NDArray[np.bool_], previous: tuple[int, bytes] | None, symbol: int, depth: int
+    ) -> bool:
         key = (state, possible.tobytes())
         if key not in seen:
-            seen[key] = (came, symbol)
+            seen[key] = (previous, symbol)
             queue.append((state, possible, depth))
         return not possible.any()
 
@@ -58,13 +60,13 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
 def supports(p: FiniteChain, q: FiniteChain) -> list[tuple[int, NDArray[np.bool_]]]:
     """All pairs of a state p can be in after some symbols and the set (K_q,) of states q can be in then."""
     step_p, step_q = p.moves(), q.moves()
-    found: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
+    met: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
     queue: deque[tuple[int, NDArray[np.bool_]]] = deque()
 
     def meet(state: int, possible: NDArray[np.bool_]) -> None:
         key = (state, possible.tobytes())
-        if key not in found:
-            found[key] = possible
+        if key not in met:
+            met[key] = possible
             queue.append((state, possible))
 
     for state in np.flatnonzero(p.initial > 0).tolist():
@@ -75,7 +77,7 @@ def supports(p: FiniteChain, q: FiniteChain) -> list[tuple[int, NDArray[np.bool_
         for symbol in range(p.n_symbols):
             for following in np.flatnonzero(step_p[symbol, state]).tolist():
                 meet(following, before @ step_q[symbol])
-    return [(state, possible) for (state, _), possible in found.items()]
+    return [(state, possible) for (state, _), possible in met.items()]
 
 
 def emits_forbidden_tree(p: TreeLaw, q: TreeLaw, children: int, depth: int) -> bool:
@@ -106,21 +108,24 @@ def forbidden_configuration(p: TreeLaw, q: TreeLaw, parent: NDArray[np.int64]) -
     if (q.initial > 0).all() and (q.transition[1:] > 0).all() and (q.probabilities > 0).all():
         return False
     everything = frozenset(range(len(q.initial)))
-    below: list[list[set[frozenset[int]]]] = [[{everything} for _ in p.initial] for _ in parent]
+    below: list[list[set[frozenset[int]]] | None] = [None] * len(parent)
     for u in reversed(range(len(parent))):
+        under, below[u] = below[u] or [{everything} for _ in p.initial], None
+        emits = [_states(column > 0) for column in q.probabilities[u].T]
         at = [
-            {seen & _states(q.probabilities[u][:, x] > 0) for seen in sets for x in np.flatnonzero(row > 0)}
-            for sets, row in zip(below[u], p.probabilities[u], strict=True)
+            {seen & emits[x] for seen in sets for x in np.flatnonzero(row > 0)}
+            for sets, row in zip(under, p.probabilities[u], strict=True)
         ]
         if u == 0:
             start = _states(q.initial > 0)
             return any(not seen & start for s in np.flatnonzero(p.initial > 0) for seen in at[s])
         step = q.transition[u] > 0
-        sent = [{frozenset(np.flatnonzero(step[:, sorted(seen)].any(axis=1)).tolist()) for seen in sets} for sets in at]
-        above = below[int(parent[u])]
-        for r, row in enumerate(p.transition[u]):
-            mine = set().union(*(sent[s] for s in np.flatnonzero(row > 0)))
-            above[r] = {one & other for one in above[r] for other in mine}
+        from_parent = {seen: _states(step[:, sorted(seen)].any(axis=1)) for sets in at for seen in sets}
+        sent = [{from_parent[seen] for s in np.flatnonzero(row > 0) for seen in at[s]} for row in p.transition[u]]
+        known = below[int(parent[u])]
+        if known is not None:
+            sent = [{one & other for one in known[r] for other in sets} for r, sets in enumerate(sent)]
+        below[int(parent[u])] = sent
     return False
 
 
@@ -131,10 +136,10 @@ def _states(there: NDArray[np.bool_]) -> frozenset[int]:
 
 def _meets(sets: set[frozenset[int]], copies: int) -> set[frozenset[int]]:
     """All that can be common to as many of the sets, one for each child."""
-    found = set(sets)
+    common = set(sets)
     for _ in range(copies - 1):
-        more = {one & other for one in found for other in sets}
-        if more <= found:
+        more = {one & other for one in common for other in sets}
+        if more <= common:
             break
-        found |= more
-    return found
+        common |= more
+    return common

@@ -1,16 +1,16 @@
-"""A grid of filters of q beside the states of p, and the recursions that run on it (definitions (5.5))."""
+"""A grid of filters of q with the states p can be in, and the recursions that run on it (definitions (5.5))."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.interval import TINY, UNIT, FiniteChain, NotApplicable
 from hidiv.recursions.belief_grid import belief_grid
 from hidiv.recursions.grid_sweeps import chance_sweeps, spread_sweeps, tangent_sweeps
@@ -18,7 +18,7 @@ from hidiv.types import Array, Flags
 
 MEMORY = 6e8  # bytes of all tables of a grid
 FINEST = 1 << 16  # cells of an edge; a short chain visits few filters however fine they are
-_BATCH = 0.2  # seconds of sweeps between two looks at the clock
+_BATCH = 2e8  # operations of sweeps between two looks at what is left
 
 
 def ticks(cells: int) -> Array:
@@ -46,11 +46,11 @@ class Beliefs:
 
     @classmethod
     def of(
-        cls, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags, cells: int, most: float = inf
+        cls, p: FiniteChain, q: FiniteChain, start: Array, states: Flags, cells: int, effort: Effort
     ) -> Beliefs | None:
-        """The grid closed under p's symbols from `start` (n, K), states of p `beside` (n, K_p).
+        """The grid closed under p's symbols from `start` (n, K), and the `states` (n, K_p) that p can be in there.
 
-        None if it has more than `most` points, or more than memory is for, or cells finer than doubles tell apart.
+        None if it has more points than memory or the effort allows, or cells finer than doubles tell apart.
         """
         if cells > FINEST:
             return None
@@ -59,9 +59,15 @@ class Beliefs:
         if (q.moves() & (q.steps() < TINY)).any():
             raise NotApplicable("q has probabilities too small for doubles")
         each = q.n_symbols * (q.n_states * 24.0 + 16.0) + p.n_states * (q.n_states + 4.0) * 24.0
-        flags, limit = np.ascontiguousarray(beside), int(max(min(MEMORY / each, most), 1000))
+        made = q.n_symbols * (300.0 + 10.0 * q.n_states**2)  # operations that a point takes
+        allowed, in_time = min(MEMORY / each, effort.left / made), effort.affordable() / made
+        flags, limit = np.ascontiguousarray(states), int(max(min(allowed, in_time), 1000))
         tables = belief_grid(*p.laws(), *q.laws(), np.ascontiguousarray(start), flags, ticks(cells), limit)
-        return None if tables is None else cls(p, q, *tables)
+        effort.spend(made * (limit if tables is None else len(tables[0])))
+        if tables is None:
+            effort.late = effort.late or in_time < max(allowed, 1000)
+            return None
+        return cls(p, q, *tables)
 
     @cached_property
     def nearest(self) -> Array:
@@ -84,7 +90,7 @@ class Beliefs:
         return 16 * (self.p.n_states + self.q.n_states + self.q.n_symbols) + 64
 
 
-class Progress(NamedTuple):
+class Sweep(NamedTuple):
     """After some sweeps: least and largest change in the last one, allowance for its rounding."""
 
     least: float
@@ -93,7 +99,7 @@ class Progress(NamedTuple):
 
 
 @dataclass(eq=False)
-class Spread:
+class SpreadBound:
     """Upper bounds: values (G, K_p) + level of what q costs from each point on, spread on the corners of cells."""
 
     grid: Beliefs
@@ -105,13 +111,20 @@ class Spread:
     off: float = 0.0
 
     @classmethod
-    def begin(cls, grid: Beliefs, nearest: bool, logarithmic: bool) -> Spread:
-        """Nothing to come."""
+    def begin(cls, grid: Beliefs, nearest: bool, logarithmic: bool) -> SpreadBound:
+        """Before the first sweep: no symbol is to come."""
         weights = grid.nearest if nearest else grid.weights
         return cls(grid, weights, logarithmic, np.zeros((len(grid.points), grid.p.n_states)))
 
-    def sweep(self, count: int) -> Progress:
-        """`count` further symbols."""
+    @property
+    def operations(self) -> float:
+        """Of one sweep."""
+        points, states, around = len(self.values), self.grid.p.n_states, self.grid.q.n_states
+        each = around * states + (10.0 * states if self.logarithmic else 0.0) + 4.0
+        return points * (self.grid.q.n_symbols * each + states**2)
+
+    def sweep(self, count: int) -> Sweep:
+        """Values with `count` further symbols to come."""
         g = self.grid
         values, least, largest = spread_sweeps(
             *g.p.laws(), g.index, self.weights, g.cost, g.reached, self.values, count, self.logarithmic
@@ -120,7 +133,7 @@ class Spread:
 
 
 @dataclass(eq=False)
-class Tangents:
+class TangentBound:
     """Lower bounds: values (G, K_p) + level - log(b . slopes (G, K_p, K)), for every filter b."""
 
     grid: Beliefs
@@ -132,14 +145,20 @@ class Tangents:
     off: float = 0.0
 
     @classmethod
-    def begin(cls, grid: Beliefs, nearest: bool) -> Tangents:
-        """Nothing to come."""
+    def begin(cls, grid: Beliefs, nearest: bool) -> TangentBound:
+        """Before the first sweep: no symbol is to come."""
         shape = len(grid.points), grid.p.n_states
         weights = grid.nearest if nearest else grid.weights
         return cls(grid, weights, np.zeros(shape), np.ones((*shape, grid.q.n_states)))
 
-    def sweep(self, count: int) -> Progress:
-        """`count` further symbols."""
+    @property
+    def operations(self) -> float:
+        """Of one sweep."""
+        points, states, around = len(self.values), self.grid.p.n_states, self.grid.q.n_states
+        return 2.0 * points * (self.grid.q.n_symbols * states * around * (around + 10.0) + states**3)
+
+    def sweep(self, count: int) -> Sweep:
+        """Values with `count` further symbols to come."""
         g = self.grid
         values, self.slopes, least = tangent_sweeps(
             *g.p.laws(), *g.q.laws(), g.points, g.index, self.weights, g.reached, self.values, self.slopes, count
@@ -148,7 +167,7 @@ class Tangents:
 
 
 @dataclass(eq=False)
-class Chances:
+class ChanceBound:
     """Lower bounds of the entropy to come of the grid's own chain: values (G,) + level, linear between corners."""
 
     grid: Beliefs
@@ -160,15 +179,20 @@ class Chances:
     off: float = 0.0
 
     @classmethod
-    def begin(cls, grid: Beliefs) -> Chances:
-        """Nothing to come."""
+    def begin(cls, grid: Beliefs) -> ChanceBound:
+        """Before the first sweep: no symbol is to come."""
         chance = np.exp(grid.log_scale) * (grid.weights.sum(axis=2) > 0)
         with np.errstate(invalid="ignore"):
             cost = -np.where(chance > 0, chance * grid.log_scale, 0.0).sum(axis=1)
         return cls(grid, chance, cost, np.zeros(len(grid.points)))
 
-    def sweep(self, count: int) -> Progress:
-        """`count` further symbols."""
+    @property
+    def operations(self) -> float:
+        """Of one sweep."""
+        return 2.0 * len(self.values) * self.grid.q.n_symbols * self.grid.q.n_states
+
+    def sweep(self, count: int) -> Sweep:
+        """Values with `count` further symbols to come."""
         g = self.grid
         values, least, largest = chance_sweeps(g.index, g.weights, self.chance, self.cost, self.values, count)
         return _moved(self, values, least, largest, count, self.excess(values))
@@ -179,8 +203,13 @@ class Chances:
 
 
 def _moved(
-    recursion: Spread | Tangents | Chances, values: Array, least: float, largest: float, count: int, more: float = 0.0
-) -> Progress:
+    recursion: SpreadBound | TangentBound | ChanceBound,
+    values: Array,
+    least: float,
+    largest: float,
+    count: int,
+    more: float = 0.0,
+) -> Sweep:
     """New values without their level, and the rounding of all sweeps so far."""
     finite = values[np.isfinite(values)]
     before = recursion.values[np.isfinite(recursion.values)]
@@ -192,29 +221,27 @@ def _moved(
     recursion.level += level
     recursion.done += count
     recursion.off += count * rounding + 2.0 * UNIT * abs(recursion.level)
-    return Progress(least, largest, rounding)
+    return Sweep(least, largest, rounding)
 
 
-def swept(recursion: Spread | Tangents | Chances, steps: int, end: float, flat: float) -> tuple[Progress, bool]:
-    """`steps` sweeps, fewer once the change is the same everywhere up to `flat`; False where the time was up before.
+def swept(recursion: SpreadBound | TangentBound | ChanceBound, steps: int, effort: Effort, flat: float) -> Sweep:
+    """`steps` sweeps, fewer once the change is the same everywhere up to `flat`, or the effort is spent.
 
     A change is known to be flat only where its least and largest are both known: else all sweeps are done.
     """
-    count, progress = 1, Progress(-inf, inf, 0.0)
+    count, last = 1, Sweep(-inf, inf, 0.0)
     while recursion.done < steps:
-        began = monotonic()
-        progress = recursion.sweep(min(count, steps - recursion.done))
-        spent = max(monotonic() - began, 1e-6) / count
-        if progress.largest - progress.least <= flat + 2.0 * progress.rounding:
+        done = min(count, steps - recursion.done)
+        last = recursion.sweep(done)
+        effort.spend(done * recursion.operations)
+        if last.largest - last.least <= flat + 2.0 * last.rounding or effort.over():
             break
-        if monotonic() > end:
-            return progress, recursion.done >= steps
-        count = int(min(max(_BATCH / spent, 1), 2 * count, 64))
-    return progress, True
+        count = int(min(max(_BATCH / recursion.operations, 1), 2 * count, 64))
+    return last
 
 
 def _all_on_the_largest(weights: Array) -> Array:
-    """One where the last axis is largest, the first of equals, and zero beside it; zeros stay."""
+    """One where the last axis is largest, the first of equals, and zero elsewhere; rows of zeros stay."""
     best = weights.argmax(axis=-1)[..., None]
     chosen = np.zeros_like(weights)
     np.put_along_axis(chosen, best, (np.take_along_axis(weights, best, axis=-1) > 0).astype(np.float64), axis=-1)

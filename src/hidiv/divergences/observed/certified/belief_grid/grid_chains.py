@@ -7,12 +7,18 @@ same the rest is known from the last change, because L keeps order and shifts co
 from __future__ import annotations
 
 from math import inf
-from time import monotonic
 
 import numpy as np
 
-from hidiv.divergences.observed.certified.belief_grid.beliefs import Beliefs, Chances, Spread, Tangents, swept
+from hidiv.divergences.observed.certified.belief_grid.beliefs import (
+    Beliefs,
+    ChanceBound,
+    SpreadBound,
+    TangentBound,
+    swept,
+)
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import CELLS, FINER
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, outward
 from hidiv.types import Array
@@ -25,19 +31,19 @@ def grid_chain(p: FiniteChain, q: FiniteChain, length: int) -> Refiner:
     start = _First.of(p, q)
     cells, width = CELLS.get(q.n_states, 6), 1.0
 
-    def step(end: float) -> Interval | None:
+    def step(effort: Effort) -> Interval | None:
         nonlocal cells, width
-        grid = Beliefs.of(p, q, start.filters, start.weights > 0, cells)
+        grid = Beliefs.of(p, q, start.filters, start.weights > 0, cells, effort)
         if grid is None:
             return None
         flat = FLAT * width / length
-        above = Spread.begin(grid, nearest=False, logarithmic=True)
-        upper = start.cost + _spread_to(above, length - 1, end, flat, start)
+        above = SpreadBound.begin(grid, nearest=False, logarithmic=True)
+        upper = start.cost + _spread_to(above, length - 1, effort, flat, start)
         lower = -inf
         for nearest in (True, False):
-            if lower == -inf or monotonic() < end:
-                below = Tangents.begin(grid, nearest)
-                lower = max(lower, start.cost + _tangent_to(below, length - 1, end, flat, start))
+            if lower == -inf or not effort.over():
+                below = TangentBound.begin(grid, nearest)
+                lower = max(lower, start.cost + _tangent_to(below, length - 1, effort, flat, start))
         return _result(lower, upper)
 
     def _result(lower: float, upper: float) -> Interval:
@@ -55,18 +61,18 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
     start = _First.of(p, p)
     k = p.n_states
     filters = np.concatenate([start.filters, np.eye(k)])
-    beside = np.ones((len(filters), k), dtype=np.bool_)
+    states_there = np.ones((len(filters), k), dtype=np.bool_)
     cells, width = CELLS.get(k, 6), 1.0
     positive = bool((p.steps() > 0).all() and (p.initial[:, None] * p.probabilities > 0).all())
 
-    def step(end: float) -> Interval | None:
+    def step(effort: Effort) -> Interval | None:
         nonlocal cells, width
-        grid = Beliefs.of(p, p, filters, beside, cells)
+        grid = Beliefs.of(p, p, filters, states_there, cells, effort)
         if grid is None:
             return None
         flat = FLAT * width / length
-        below = Chances.begin(grid)
-        progress, _ = swept(below, length - 1, end, flat)
+        below = ChanceBound.begin(grid)
+        progress = swept(below, length - 1, effort, flat)
         left = length - 1 - below.done
         rest = left * (progress.least - progress.rounding) if left else 0.0
         masses = start.weights.sum(axis=1)
@@ -76,9 +82,9 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
         lower = start.cost + below.level + float(masses @ values) + rest - below.off - taken
         upper = inf
         for nearest, logarithmic in ((True, False), (False, False)) if positive else ((False, True),):
-            if upper == inf or monotonic() < end:
-                above = Spread.begin(grid, nearest, logarithmic)
-                upper = min(upper, start.cost + _spread_to(above, length - 1, end, flat, start, nearest))
+            if upper == inf or not effort.over():
+                above = SpreadBound.begin(grid, nearest, logarithmic)
+                upper = min(upper, start.cost + _spread_to(above, length - 1, effort, flat, start, nearest))
         off = start.rounding(upper)
         how = {"method": "convexity on a grid of filters", "cells": cells, "points": len(grid.points),
                "steps": length - 1, "rounding": off + below.off}  # fmt: skip
@@ -89,13 +95,14 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
 
 
 class _First:
-    """After the first symbol: filters (n, K) of q, p's weights beside them (n, K_p), and what the symbol cost."""
+    """After the first symbol: filters (n, K) of q, p's weights at them (n, K_p), and what the symbol cost."""
 
     def __init__(self, filters: Array, weights: Array, cost: float) -> None:
         self.filters, self.weights, self.cost = filters, weights, cost
 
     @classmethod
     def of(cls, p: FiniteChain, q: FiniteChain) -> _First:
+        """All symbols that p can emit first."""
         weights = (p.initial[:, None] * p.probabilities).T
         filters = (q.initial[:, None] * q.probabilities).T
         there = weights.any(axis=1)
@@ -109,9 +116,11 @@ class _First:
         return 64.0 * UNIT * (self.weights.size + 1) * (1.0 + (abs(size) if np.isfinite(size) else 0.0))
 
 
-def _spread_to(above: Spread, steps: int, end: float, flat: float, start: _First, nearest: bool = False) -> float:
+def _spread_to(
+    above: SpreadBound, steps: int, effort: Effort, flat: float, start: _First, nearest: bool = False
+) -> float:
     """The mean over the first symbols of an upper bound after all steps."""
-    progress, _ = swept(above, steps, end, flat)
+    progress = swept(above, steps, effort, flat)
     if steps == 0:
         return 0.0
     grid, count = above.grid, len(start.weights)
@@ -133,13 +142,16 @@ def _spread_to(above: Spread, steps: int, end: float, flat: float, start: _First
     return float(above.level + mean + rest + above.off)
 
 
-def _tangent_to(below: Tangents, steps: int, end: float, flat: float, start: _First) -> float:
+def _tangent_to(below: TangentBound, steps: int, effort: Effort, flat: float, start: _First) -> float:
     """The mean over the first symbols of a lower bound after all steps, by the best tangent of the cell."""
     if steps == 0:
         return 0.0
     progress, best = below.sweep(1), -inf
-    while below.done < steps and monotonic() < end:
-        progress = below.sweep(min(16, steps - below.done))
+    effort.spend(below.operations)
+    while below.done < steps and not effort.over():
+        count = min(16, steps - below.done)
+        progress = below.sweep(count)
+        effort.spend(count * below.operations)
         if progress.least - best <= flat and below.done > 64:
             break
         best = progress.least

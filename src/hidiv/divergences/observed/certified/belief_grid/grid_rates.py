@@ -9,47 +9,52 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.certified.belief_grid.beliefs import Beliefs, Chances, Progress, Spread, Tangents
+from hidiv.divergences.observed.certified.belief_grid.beliefs import (
+    Beliefs,
+    ChanceBound,
+    SpreadBound,
+    Sweep,
+    TangentBound,
+)
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
 from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.symbols import supports
 from hidiv.types import Array, Flags
 
 SWEEPS = 20_000
-SOME, LEAST = 8, 24  # sweeps between two looks at the gain, and before it is believed
+SOME, LEAST = 8, 24  # sweeps between two looks at the gain, and before a small gain may end them
 CELLS = {1: 1, 2: 64, 3: 24, 4: 12, 5: 10, 6: 8}
-POINTS = 20_000.0  # made in a second, before that is known
 FINER = 1.6  # cells of the next grid for one of the last
-_SETTLED = 1 / 30  # of the width expected is left to the sweeps
+_SETTLED = 1 / 30  # share of the expected width that unfinished sweeps may cost
 
 
 def grid_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> Refiner:
     """Bounds of lim -E_p log q(x_1..N) / N on a closed class p of a chain `whole`, its states there `members`."""
-    start, beside = _starts(whole, q, members)
+    start, states_there = _starts(whole, q, members)
     state = _Level(q.n_states)
 
-    def step(end: float) -> Interval | None:
-        grid = state.next_grid(p, q, start, beside, end)
+    def step(effort: Effort) -> Interval | None:
+        grid = Beliefs.of(p, q, start, states_there, state.cells, effort)
         if grid is None:
             return None
-        above = Spread.begin(grid, nearest=False, logarithmic=True)
-        progress = _settled(above, state.flat, end, p)
-        upper = progress.largest + progress.rounding if _finite_at(above, grid, beside) else inf
+        above = SpreadBound.begin(grid, nearest=False, logarithmic=True)
+        progress = _settled(above, state.flat, effort, p)
+        upper = progress.largest + progress.rounding if _finite_at(above, grid, states_there) else inf
         lower, rounding, sweeps = -inf, progress.rounding, above.done
         for nearest in state.variants:
-            if monotonic() > end and lower > -inf:
+            if lower > -inf and effort.over():
                 break
-            below = Tangents.begin(grid, nearest)
-            found = _risen(below, upper, end, p)
-            rounding, sweeps = max(rounding, found.rounding), sweeps + below.done
-            state.results[nearest] = found.least - found.rounding
+            below = TangentBound.begin(grid, nearest)
+            settled = _risen(below, upper, effort, p)
+            rounding, sweeps = max(rounding, settled.rounding), sweeps + below.done
+            state.results[nearest] = settled.least - settled.rounding
             lower = max(lower, state.results[nearest])
-        return state.found(lower, upper, grid, rounding, sweeps)
+        return state.interval(lower, upper, grid, rounding, sweeps)
 
     return Refiner("grid of filters", step, 2.5, 0.4)
 
@@ -57,39 +62,39 @@ def grid_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDAr
 def grid_entropy(p: FiniteChain) -> Refiner:
     """Bounds of lim H(X_1..N) / N for an irreducible chain."""
     k = p.n_states
-    start, beside = np.eye(k), np.ones((k, k), dtype=np.bool_)
+    start, states_there = np.eye(k), np.ones((k, k), dtype=np.bool_)
     state = _Level(k)
     positive = bool((p.steps() > 0).all())
 
-    def step(end: float) -> Interval | None:
-        grid = state.next_grid(p, p, start, beside, end)
+    def step(effort: Effort) -> Interval | None:
+        grid = Beliefs.of(p, p, start, states_there, state.cells, effort)
         if grid is None:
             return None
-        below = Chances.begin(grid)
-        progress = _settled(below, state.flat, end, p)
+        below = ChanceBound.begin(grid)
+        progress = _settled(below, state.flat, effort, p)
         lower, rounding, sweeps = progress.least - progress.rounding, progress.rounding, below.done
         upper = inf
         for nearest in state.variants if positive else (False,):
-            if monotonic() > end and upper < inf:
+            if upper < inf and effort.over():
                 break
-            above = Spread.begin(grid, nearest, logarithmic=not positive)
-            progress = _settled(above, state.flat, end, p)
+            above = SpreadBound.begin(grid, nearest, logarithmic=not positive)
+            progress = _settled(above, state.flat, effort, p)
             sweeps += above.done
-            found = progress.largest + progress.rounding
-            state.results[nearest] = -found
+            largest = progress.largest + progress.rounding
+            state.results[nearest] = -largest
             if positive or _finite_at(above, grid, np.eye(k, dtype=np.bool_)):
-                upper = min(upper, found)
-        return state.found(lower, upper, grid, max(rounding, progress.rounding), sweeps)
+                upper = min(upper, largest)
+        return state.interval(lower, upper, grid, max(rounding, progress.rounding), sweeps)
 
     return Refiner("grid of filters", step, 2.5, 0.4)
 
 
 class _Level:
-    """How fine the grid is, how flat the sweeps must become, and which variants are worth their time."""
+    """How fine the grid is, how flat the sweeps must become, and which variants are still tried."""
 
     def __init__(self, n_states: int) -> None:
         self.cells = CELLS.get(n_states, 6)
-        self.width, self.speed = 0.2, POINTS
+        self.width = 0.2
         self.variants: tuple[bool, ...] = (True, False)
         self.results: dict[bool, float] = {}
 
@@ -98,15 +103,7 @@ class _Level:
         """Difference of the changes at which sweeps may end."""
         return self.width * _SETTLED
 
-    def next_grid(self, p: FiniteChain, q: FiniteChain, start: Array, beside: Flags, end: float) -> Beliefs | None:
-        """The grid of this level, unless it is too large for memory or for the time that is left."""
-        began = monotonic()
-        grid = Beliefs.of(p, q, start, beside, self.cells, self.speed * (end - began))
-        if grid is not None:
-            self.speed = len(grid.points) / max(monotonic() - began, 1e-3)
-        return grid
-
-    def found(self, lower: float, upper: float, grid: Beliefs, rounding: float, sweeps: int) -> Interval:
+    def interval(self, lower: float, upper: float, grid: Beliefs, rounding: float, sweeps: int) -> Interval:
         """The interval of this level; the next one has more cells."""
         how = {"method": "convexity on a grid of filters", "points": len(grid.points), "cells": self.cells,
                "sweeps": sweeps, "rounding": rounding, "excess": float(grid.excess.max())}  # fmt: skip
@@ -120,29 +117,35 @@ class _Level:
         return outward(max(lower, 0.0), upper, how)
 
 
-def _settled(recursion: Spread | Chances, flat: float, end: float, p: FiniteChain) -> Progress:
+def _settled(recursion: SpreadBound | ChanceBound, flat: float, effort: Effort, p: FiniteChain) -> Sweep:
     """Sweeps until the change is the same everywhere up to `flat`, or its worse end no longer gains as much."""
-    sign = -1.0 if isinstance(recursion, Spread) else 1.0
-    return _improved(recursion, sign, lambda _: flat, end, p)
+    sign = -1.0 if isinstance(recursion, SpreadBound) else 1.0
+    return _improved(recursion, sign, lambda _: flat, effort, p)
 
 
-def _risen(below: Tangents, upper: float, end: float, p: FiniteChain) -> Progress:
-    """Sweeps until what is still to gain is little of what is left to the upper bound."""
-    return _improved(below, 1.0, lambda best: max(upper - best, 0.0) * _SETTLED, end, p)
+def _risen(below: TangentBound, upper: float, effort: Effort, p: FiniteChain) -> Sweep:
+    """Sweeps until further ones would gain little compared with the distance to the upper bound."""
+    return _improved(below, 1.0, lambda best: max(upper - best, 0.0) * _SETTLED, effort, p)
 
 
 def _improved(
-    recursion: Spread | Chances | Tangents, sign: float, little: Callable[[float], float], end: float, p: FiniteChain
-) -> Progress:
-    """Sweeps as long as they gain, as it has gone so far more than a `little`; the best certificate met.
+    recursion: SpreadBound | ChanceBound | TangentBound,
+    sign: float,
+    little: Callable[[float], float],
+    effort: Effort,
+    p: FiniteChain,
+) -> Sweep:
+    """Sweeps until the gain expected of further ones is below `little`; the best sweep.
 
     sign 1: the least change counts, the larger the better; -1: the largest one, the smaller the better.
     """
     halves = period(p.transition) > 1
-    best, gained, chosen = -inf, inf, Progress(-inf, inf, 0.0)
+    best, gained, chosen = -inf, inf, Sweep(-inf, inf, 0.0)
     while True:
         before = replace(recursion)
-        progress = recursion.sweep(1 if halves else SOME)
+        count = 1 if halves else SOME
+        progress = recursion.sweep(count)
+        effort.spend(count * recursion.operations)
         score = progress.least if sign > 0 else -progress.largest
         gain = score - best if best > -inf else inf
         if score > best:
@@ -150,28 +153,28 @@ def _improved(
         ratio = min(gain / gained, 0.98) if 0 < gain < inf and 0 < gained < inf else 0.9
         gained = gain
         enough = max(little(best), 2.0 * progress.rounding) if best > -inf else 0.0
-        if progress.largest - progress.least <= enough or recursion.done >= SWEEPS or monotonic() > end:
+        if progress.largest - progress.least <= enough or recursion.done >= SWEEPS or effort.over():
             return chosen
         if gain * ratio / (1.0 - ratio) <= enough and recursion.done > LEAST:
             return chosen
-        if halves:  # in between it does not go in circles, and the certificate does not ask where values come from
+        if halves:  # averages remove the oscillation of a periodic chain; the certificate holds for any values
             recursion.values, recursion.level = (
                 0.5 * (recursion.values + before.values),
                 0.5 * (recursion.level + before.level),
             )
-            if isinstance(recursion, Tangents) and isinstance(before, Tangents):
+            if isinstance(recursion, TangentBound) and isinstance(before, TangentBound):
                 recursion.slopes = 0.5 * (recursion.slopes + before.slopes)
 
 
-def _finite_at(above: Spread, grid: Beliefs, beside: Flags) -> bool:
-    """Whether the values where it starts are finite: the bound says nothing else."""
+def _finite_at(above: SpreadBound, grid: Beliefs, states_there: Flags) -> bool:
+    """Whether the values at the start are finite; the bound is void otherwise."""
     values = above.values[grid.start_index]  # (n, K, K_p)
     finite = (np.isfinite(values) & (grid.start_weights > 0)[:, :, None]).any(axis=1)
-    return bool((np.asarray(finite) | ~beside).all())
+    return bool((np.asarray(finite) | ~states_there).all())
 
 
 def _starts(whole: FiniteChain, q: FiniteChain, members: NDArray[np.int64]) -> tuple[Array, Flags]:
-    """A filter for every set of states q may be in, the same on all of them, and the states of p beside it.
+    """A filter for every set of states q may be in, the same on all of them, and the states p can be in then.
 
     The rate depends on where the filter starts only by that set: another filter on it costs a constant more.
     """
@@ -182,18 +185,18 @@ def _starts(whole: FiniteChain, q: FiniteChain, members: NDArray[np.int64]) -> t
     for state, possible in supports(whole, q):
         if state in place:
             sets.setdefault(tuple(np.flatnonzero(possible).tolist()), set()).add(place[state])
-    start, beside = np.zeros((len(sets), q.n_states)), np.zeros((len(sets), len(members)), dtype=np.bool_)
+    start, states_there = np.zeros((len(sets), q.n_states)), np.zeros((len(sets), len(members)), dtype=np.bool_)
     for i, (there, states) in enumerate(sets.items()):
         if not there:
             raise NotApplicable("q cannot emit what p does")
         start[i, list(there)] = 1.0 / len(there)
-        beside[i, list(states)] = True
-    return start, beside
+        states_there[i, list(states)] = True
+    return start, states_there
 
 
 def period(transition: Array) -> int:
     """The period of an irreducible chain."""
-    found, distance = 0, np.full(len(transition), -1)
+    common, distance = 0, np.full(len(transition), -1)
     distance[0] = 0
     front = [0]
     while front:
@@ -203,6 +206,6 @@ def period(transition: Array) -> int:
                 if distance[to] < 0:
                     distance[to] = distance[s] + 1
                     ahead.append(to)
-                found = int(np.gcd(found, distance[s] + 1 - distance[to]))
+                common = int(np.gcd(common, distance[s] + 1 - distance[to]))
         front = ahead
-    return max(found, 1)
+    return max(common, 1)

@@ -6,18 +6,23 @@ state before the context are summed over those nodes. Where it is all there is b
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import monotonic
-
 import numpy as np
 
-from hidiv.divergences.observed.certified.contexts.context_rates import FEW, FIRST, LOWER, MOST
+from hidiv.divergences.observed.certified.contexts.context_rates import (
+    DEEPEST,
+    FEW,
+    FIRST,
+    LOWER,
+    Pass,
+    context_operations,
+    walked,
+)
+from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
 from hidiv.divergences.observed.interval import TINY, UNIT, FiniteChain, Interval, NotApplicable, outward
 from hidiv.recursions.contexts import chain_contexts
 from hidiv.recursions.levels import level_laws
 
-DEEPEST = 1000  # symbols of a context
 LONGEST = 100_000  # nodes whose laws are summed one by one
 
 
@@ -32,25 +37,23 @@ def context_chain_entropy(p: FiniteChain, length: int) -> Refiner:
 
 
 def _refiner(p: FiniteChain, q: FiniteChain, length: int, entropy: bool) -> Refiner:
-    """Passes with a threshold that is lowered every time; one that would last too long is given up."""
-    threshold, speed = FIRST, 0.0
-    run: Callable[[float, int], tuple[float, float, int, int, bool]] | None = None
+    """Passes with a threshold that is lowered every time; one that would take too long is given up."""
+    threshold = FIRST
+    run: Pass | None = None
 
-    def step(end: float) -> Interval | None:
-        nonlocal threshold, speed, run
+    def step(effort: Effort) -> Interval | None:
+        nonlocal threshold, run
         if not 3 <= length <= LONGEST:
             raise NotApplicable("the chain is too short or too long for contexts")
         if float(q.n_symbols) ** 3 * q.n_states > FEW:
             raise NotApplicable("there are too many contexts of two symbols")
         if (q.moves() & (q.steps() < TINY)).any() or (q.initial[q.initial > 0] < TINY).any():
             raise NotApplicable("q has probabilities too small for doubles")
-        began = monotonic()
         run = run or _pass(p, q, length, entropy)
-        limit = MOST if speed == 0.0 else int(min(max(speed * (end - began), 1000.0), MOST))
-        lower, upper, leaves, depth, finished = run(length * threshold, limit)
+        each = context_operations(p, q)
+        lower, upper, leaves, depth, finished = walked(run, length * threshold, each, effort)
         if not finished or threshold < 1e-22:
             return None
-        speed = leaves / max(monotonic() - began, 1e-3)
         first = _first_two(p, q)
         terms = 4.0 * depth * (p.n_states + q.n_states + q.n_symbols + 8.0) + 2.0 * length + 128.0
         rounding = UNIT * terms * (length + first + (upper if np.isfinite(upper) else 1e3 * length))
@@ -61,9 +64,7 @@ def _refiner(p: FiniteChain, q: FiniteChain, length: int, entropy: bool) -> Refi
     return Refiner("contexts", step, LOWER, 0.6)
 
 
-def _pass(
-    p: FiniteChain, q: FiniteChain, length: int, entropy: bool
-) -> Callable[[float, int], tuple[float, float, int, int, bool]]:
+def _pass(p: FiniteChain, q: FiniteChain, length: int, entropy: bool) -> Pass:
     """One walk over the tree of contexts, for a threshold and at most so many contexts."""
     depth = min(length - 1, DEEPEST)
     sums = np.concatenate(

@@ -1,1 +1,7 @@
-"""."""
+"""Filters of two states in their log-odds: polynomials, with bounds that hold between the points.
+
+- filter.py: the filter after a symbol, and intervals of log-odds that no symbol leaves
+- chebyshev.py: Chebyshev series, and what samples of them prove
+- operator.py: one step of the pair (state of p, filter of q), with the error of every evaluation
+- collocation.py: cross-entropy rates by collocation
+"""

@@ -24,15 +24,15 @@ def collocated_rate(p: FiniteChain, q: FiniteChain) -> Interval:
     leave no finite interval of log-odds.
     """
     weights = p.steps()
-    found = domain(weights, q)
-    operator = Operator(weights, found)
+    odds_domain = domain(weights, q)
+    operator = Operator(weights, odds_domain)
     series, nodes = _solution(operator)
     lower, upper, counts = operator.defects(series[:, :, None], series[:, :, None], np.zeros(1))
     how: dict[str, Any] = {
         "method": "collocation in the log-odds of the filter", "nodes": nodes,
         "samples": int(counts["samples"]), "degree": int(counts["degree"]),
         "rounding": counts["rounding"], "truncation": counts["truncation"],
-        "log_odds": [float(found.lower.min()), float(found.upper.max())],
+        "log_odds": [float(odds_domain.lower.min()), float(odds_domain.upper.max())],
         "margin": list(operator.filter.margin),
     }  # fmt: skip
     return outward(float(lower.min()), float(upper.max()), how)
@@ -87,13 +87,13 @@ def _collocated(operator: Operator, n: int) -> Array | None:
 
 
 def _residual(operator: Operator, series: Array) -> Array:
-    """(K, 2): the smallest and the largest cost + L phi - phi beside each state, at points between the nodes."""
+    """(K, 2): the smallest and the largest cost + L phi - phi for each state of p, at points between the nodes."""
     points = zeros(2 * series.shape[1] + 1)
     column = series[:, :, None]
     ends = np.zeros((operator.n_states, 2))
     for chart in operator.charts:
-        found = operator.residual(chart, points, column, column)[:, :, 0]
-        ends[chart.states] = np.stack([found.min(axis=1), found.max(axis=1)], axis=1)
+        residual = operator.residual(chart, points, column, column)[:, :, 0]
+        ends[chart.states] = np.stack([residual.min(axis=1), residual.max(axis=1)], axis=1)
     return ends
 
 
@@ -114,7 +114,7 @@ def _levelled(operator: Operator, series: Array) -> Array:
 
 
 def _shortened(series: Array) -> Array:
-    """Without the last coefficients that are only noise: any phi is good, a shorter one grows less off the interval."""
+    """Without the last coefficients, which are noise: any phi gives bounds, a shorter one grows less outside."""
     size = np.abs(series).sum(axis=1).max()
     rest = np.abs(series).sum(axis=0)[::-1].cumsum()[::-1]
     keep = max(1, int((rest > 2e-17 * size).sum()))

@@ -19,7 +19,7 @@ _SHAPES = ((8, 8), (8, 1), (1, 8), (64, 1), (1, 64))
 _MARGINS = [(Fraction(0), Fraction(0))] + [
     (Fraction(a, 2**k), Fraction(b, 2**k)) for k in range(6, 48, 3) for a, b in _SHAPES
 ]
-_SMALLEST = 0.1  # half-length of an interval at least: polynomials on a point could do anything beside it
+_SMALLEST = 0.1  # half-length of an interval at least: on shorter ones polynomials are not controlled nearby
 
 
 class Filter(NamedTuple):
@@ -67,7 +67,7 @@ class Filter(NamedTuple):
 
 
 class Domain(NamedTuple):
-    """The log-odds of q's filter beside each state of p: between lower and upper (K,), closed under every step."""
+    """The log-odds of q's filter while p is in each state: between lower and upper (K,), closed under every step."""
 
     filter: Filter
     lower: Array
@@ -84,17 +84,17 @@ def domain(weights: Array, q: FiniteChain, start: tuple[Array, Array] | None = N
         raise NotApplicable("q has probabilities too small for doubles")
     seen = np.asarray((weights > 0).any(axis=(1, 2)))
     for margin in _MARGINS:
-        found = Filter(q.steps()) if not any(margin) else _with_margin(q, seen, *margin)
-        if found is None:
+        odds_filter = Filter(q.steps()) if not any(margin) else _with_margin(q, seen, *margin)
+        if odds_filter is None:
             continue
-        hull = None if start is None else _hull(found.start(start[0]), start[1])
-        lower, upper = _closed(found, weights, hull)
+        hull = None if start is None else _hull(odds_filter.start(start[0]), start[1])
+        lower, upper = _closed(odds_filter, weights, hull)
         if np.isfinite(lower).all() and np.isfinite(upper).all():
             widest = np.maximum(np.abs(lower), np.abs(upper)).max()
             room = _ROOM * (1.0 + widest) + max(0.0, _SMALLEST - (upper - lower).min() / 2)
             if widest + room > LARGEST:
                 raise NotApplicable(f"log-odds of the filter reach {widest:.0f}")
-            return Domain(found, lower - room, upper + room)
+            return Domain(odds_filter, lower - room, upper + room)
     raise NotApplicable("zeros of q let its filter come arbitrarily near to certainty")
 
 
@@ -105,11 +105,11 @@ def _with_margin(q: FiniteChain, seen: NDArray[np.bool_], c: Fraction, d: Fracti
     probability of state 0 into itself.
     """
     steps = np.zeros((q.n_symbols, 2, 2))
-    to, back = [[1 + c, d], [c, 1 + d]], [[1 + d, -d], [-c, 1 + c]]
+    to, inverse = [[1 + c, d], [c, 1 + d]], [[1 + d, -d], [-c, 1 + c]]
     for x in np.flatnonzero(seen):
         emitted = [Fraction(float(e)) for e in q.probabilities[:, x]]
         exact = [[Fraction(float(t)) * e for t, e in zip(row, emitted, strict=True)] for row in q.transition]
-        turned = _times(_times(back, exact), to)
+        turned = _times(_times(inverse, exact), to)
         if min(min(row) for row in turned) < 0 or min(sum(row) for row in turned) <= 0:
             return None
         steps[x] = [[float(v / (1 + c + d)) for v in row] for row in turned]
@@ -127,10 +127,10 @@ def _hull(t: Array, stands: Array) -> tuple[Array, Array]:
     return np.where(there, t[:, None], inf).min(axis=0), np.where(there, t[:, None], -inf).max(axis=0)
 
 
-def _closed(found: Filter, weights: Array, start: tuple[Array, Array] | None) -> tuple[Array, Array]:
+def _closed(odds_filter: Filter, weights: Array, start: tuple[Array, Array] | None) -> tuple[Array, Array]:
     """Intervals shrunk from the whole line: images of intervals, joined with the start, are closed at every round.
 
-    A state that p neither starts in nor enters stands beside nothing; it gets an interval that harms no one.
+    A state that p neither starts in nor enters has no filters; it gets the hull of the other intervals.
     """
     n_states = weights.shape[1]
     lower, upper = np.full(n_states, -inf), np.full(n_states, inf)
@@ -138,7 +138,7 @@ def _closed(found: Filter, weights: Array, start: tuple[Array, Array] | None) ->
     pairs = {(x, s) for x, s, _ in moves}
     first = (np.full(n_states, inf), np.full(n_states, -inf)) if start is None else start
     for _ in range(_ROUNDS):
-        ends = {(x, s): _image(found, x, lower[s], upper[s]) for x, s in pairs if lower[s] <= upper[s]}
+        ends = {(x, s): _image(odds_filter, x, lower[s], upper[s]) for x, s in pairs if lower[s] <= upper[s]}
         low, high = first[0].copy(), first[1].copy()
         for x, s, to in moves:
             if (x, s) in ends:
@@ -157,7 +157,7 @@ def _closed(found: Filter, weights: Array, start: tuple[Array, Array] | None) ->
     return np.where(met, lower, lower[met].min()), np.where(met, upper, upper[met].max())
 
 
-def _image(found: Filter, x: int, lower: float, upper: float) -> tuple[float, float]:
+def _image(odds_filter: Filter, x: int, lower: float, upper: float) -> tuple[float, float]:
     """Where x takes an interval: between the images of its ends; anywhere, if x cannot be seen from one of them."""
-    ends = found.at_end(x, lower), found.at_end(x, upper)
+    ends = odds_filter.at_end(x, lower), odds_filter.at_end(x, upper)
     return (-inf, inf) if np.isnan(ends).any() else (min(ends), max(ends))

@@ -27,7 +27,7 @@ _CELLS = 1 << 21  # numbers in one table of polynomials
 
 
 @dataclass(frozen=True)
-class Chart:
+class OddsChart:
     """States of p whose filters share an interval of log-odds [middle - half, middle + half]."""
 
     states: NDArray[np.int64]
@@ -58,7 +58,7 @@ class Operator:
         ends = np.stack([domain.lower, domain.upper], axis=1)
         kinds, member = np.unique(ends, axis=0, return_inverse=True)
         self.charts = [
-            Chart(np.flatnonzero(member.ravel() == c), (a + b) / 2, (b - a) / 2 * (1 + 4 * UNIT))
+            OddsChart(np.flatnonzero(member.ravel() == c), (a + b) / 2, (b - a) / 2 * (1 + 4 * UNIT))
             for c, (a, b) in enumerate(kinds)
         ]
         self.chart_of = member.ravel()
@@ -69,7 +69,7 @@ class Operator:
         """States of p."""
         return int(self.weights.shape[1])
 
-    def cost(self, chart: Chart, points: Array) -> Array:
+    def cost(self, chart: OddsChart, points: Array) -> Array:
         """(states of the chart, S)."""
         t = chart.t(points)
         total = np.zeros((len(chart.states), len(points)))
@@ -77,7 +77,7 @@ class Operator:
             total -= self.emitted[x, chart.states, None] * self.filter.log_predictive(x, t)
         return total
 
-    def advanced(self, chart: Chart, points: Array, series: Array) -> Array:
+    def advanced(self, chart: OddsChart, points: Array, series: Array) -> Array:
         """(states of the chart, S, B): L V at points of a chart."""
         n = series.shape[1]
         total = np.zeros((len(chart.states), len(points), series.shape[2]))
@@ -88,9 +88,9 @@ class Operator:
                 total[:, start : start + size] += np.matmul(table, reached)
         return total
 
-    def _tables(self, chart: Chart, points: Array, n: int) -> list[tuple[Array, Array, Chart]]:
+    def _tables(self, chart: OddsChart, points: Array, n: int) -> list[tuple[Array, Array, OddsChart]]:
         """For every symbol and chart it leads to: polynomials there (S, n), and p's weights (states, states there)."""
-        t, found = chart.t(points), []
+        t, tables = chart.t(points), []
         for x in self.symbols:
             after = self.filter.update(x, t)
             for target in self.charts:
@@ -100,18 +100,18 @@ class Operator:
                 where = (after - target.middle) / target.half
                 if np.abs(where).max() > 1.0 + 1e-9:
                     raise NotApplicable("a filter leaves its interval")
-                found.append((values(np.clip(where, -1.0, 1.0), n), flows, target))
-        return found
+                tables.append((values(np.clip(where, -1.0, 1.0), n), flows, target))
+        return tables
 
-    def residual(self, chart: Chart, points: Array, old: Array, new: Array) -> Array:
+    def residual(self, chart: OddsChart, points: Array, old: Array, new: Array) -> Array:
         """(states of the chart, S, B): cost + L old - new at points of a chart; old, new (K, n, B).
 
         Levels of the states, which are large where p seldom changes, are taken apart: they count by their differences.
         """
-        found = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, _level_free(old))
-        found -= np.matmul(values(points, new.shape[1]), _level_free(new)[chart.states])
-        found += self._level_changes(old, new)[0][chart.states, None, :]
-        return found
+        residual = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, _level_free(old))
+        residual -= np.matmul(values(points, new.shape[1]), _level_free(new)[chart.states])
+        residual += self._level_changes(old, new)[0][chart.states, None, :]
+        return residual
 
     def _level_changes(self, old: Array, new: Array) -> tuple[Array, Array]:
         """(K, B): what the levels give to cost + L old - new, and the sum of its terms without signs."""
@@ -157,7 +157,7 @@ class Operator:
                 sizes[chart.states, x] = np.abs(self.filter.log_predictive(x, chart.t(np.array([-1.0, 1.0])))).max()
         return sizes
 
-    def bounded(self, chart: Chart, angle: float, n: int) -> tuple[float, Array, Array]:
+    def bounded(self, chart: OddsChart, angle: float, n: int) -> tuple[float, Array, Array]:
         """On the ellipse of a chart inside |Im t| <= angle < pi: rho, |cost| <= (states,), and growth (states, K, n).
 
         |cost + L V - V| <= cost + sum of growth |series|. With c = cos(angle/2), |m e^t + m'| lies between c and 1
@@ -191,7 +191,7 @@ class Operator:
         """For every chart the strip that needs fewest samples to bound cost + L V - V' up to the tolerance."""
         n = series.shape[1]
         sizes = np.abs(series).max(axis=2)
-        found = []
+        plans = []
         for chart in self.charts:
             best: tuple[Sampling, Array, Array] | None = None
             for part in _ANGLES:
@@ -204,8 +204,8 @@ class Operator:
                         best = tried, cost, growth
             if best is None or best[0].degree > DEGREE_LIMIT:
                 raise NotApplicable("the filter varies too steeply to be sampled")
-            found.append(best)
-        return found
+            plans.append(best)
+        return plans
 
     def defects(self, old: Array, new: Array, constant: Array) -> tuple[Array, Array, dict[str, float]]:
         """lower, upper (K, B) of cost + L old - new - constant over all log-odds; old, new (K, n, B), constant (B,).
@@ -221,11 +221,11 @@ class Operator:
         for chart, (plan, cost, growth) in zip(self.charts, plans, strict=True):
             points = zeros(plan.samples)
             states = chart.states
-            found = self.residual(chart, points, old, new) - constant
+            residual = self.residual(chart, points, old, new) - constant
             bound = cost[:, None] + np.tensordot(growth, both, axes=2)
             tail = plan.tail(bound + levels[states])
             most = max(most, float(tail.max()))
-            lower[states], upper[states] = plan.between(found.min(axis=1), found.max(axis=1), error[states], tail)
+            lower[states], upper[states] = plan.between(residual.min(axis=1), residual.max(axis=1), error[states], tail)
         counts = {
             "samples": float(max(plan.samples for plan, _, _ in plans)),
             "degree": float(max(plan.degree for plan, _, _ in plans)),

@@ -2,51 +2,82 @@
 
 from __future__ import annotations
 
-from math import sqrt
-from time import monotonic
+from math import inf, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hidiv.divergences.observed.alphabets import no_alphabet, tree_laws
+from hidiv.divergences.observed.certified.bounded import bounded
+from hidiv.divergences.observed.certified.cheap_bounds import joint_above
+from hidiv.divergences.observed.certified.effort import Effort
+from hidiv.divergences.observed.certified.refining import capped
 from hidiv.divergences.observed.certified.trees.message_grid import sum_of_two
 from hidiv.divergences.observed.certified.trees.regular_trees import (
+    WIDTH,
     Below,
     at_root,
     messages_up,
+    more_than_two,
     nothing_below,
+    stopped,
     together,
     with_two_states,
 )
 from hidiv.divergences.observed.interval import Interval, NotApplicable, TreeLaw, difference
+from hidiv.divergences.observed.support.symbols import forbidden_configuration
+from hidiv.models.tree import Tree
 from hidiv.types import IntArray
+
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+    from hidiv.divergences.result import Divergence
 
 COARSEST, FINEST = 2.0**-6, 2.0**-20  # steps of the log-odds
 KINDS = 5000  # different subtrees
 
 
-def observed_listed(p: TreeLaw, q: TreeLaw, parent: IntArray, width: float, seconds: float) -> Interval:
+def applies(pair: Pair) -> str | None:
+    """Symbols of a finite alphabet, at most two states in p and in q."""
+    return no_alphabet(pair) or more_than_two(pair)
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """Bounds on a listed tree."""
+    assert isinstance(pair.tree, Tree)
+    p, q = pair.once(tree_laws)
+    if forbidden_configuration(p, q, pair.tree.parent):
+        return bounded(Interval(inf, inf, {"method": "support of configurations"}), pair, budget)
+    interval = observed_listed(p, q, pair.tree.parent, WIDTH, budget.effort())
+    return bounded(capped(interval, pair.once(joint_above)), pair, budget)
+
+
+def observed_listed(p: TreeLaw, q: TreeLaw, parent: IntArray, width: float, effort: Effort) -> Interval:
     """Bounds of D_X on a listed tree; p and q with two states, transition (n, K, K), probabilities (n, K, M) by node.
 
     q must be able to emit what p does. The steps of the grids are refined until the interval is as narrow as asked,
-    the time is up or an interrupt comes.
+    the effort is spent or an interrupt comes.
     """
-    end = monotonic() + seconds
-    step, found = COARSEST, None
+    step, interval = COARSEST, None
     while True:
-        began = monotonic()
+        before = effort.spent
         try:
-            found = difference(*(cross_entropy_listed(p, law, parent, step) for law in (q, p)))
+            interval = difference(*(cross_entropy_listed(p, law, parent, step, effort) for law in (q, p)))
         except KeyboardInterrupt:
-            if found is None:
+            if interval is None:
                 raise
-            return found
-        finer = 0.8 * step * min(0.5, sqrt(width / found.width)) if found.width > width else step
-        spent = (monotonic() - began) * step / max(finer, FINEST)
-        if found.width <= width or finer < FINEST or monotonic() + spent > end:
-            return found
+            return stopped(interval, "an interrupt")
+        finer = 0.8 * step * min(0.5, sqrt(width / interval.width)) if interval.width > width else step
+        if interval.width <= width or finer < FINEST:
+            return stopped(interval, "the wanted width" if interval.width <= width else "the finest grid")
+        ahead = (effort.spent - before) * step / finer
+        if ahead > effort.left or not effort.in_time(ahead):
+            return stopped(interval, "the time" if effort.late else "the operations allowed")
         step = finer
 
 
-def cross_entropy_listed(p: TreeLaw, q: TreeLaw, parent: IntArray, step: float) -> Interval:
+def cross_entropy_listed(p: TreeLaw, q: TreeLaw, parent: IntArray, step: float, effort: Effort) -> Interval:
     """Bounds of -E_p log q(X) on a listed tree; q with two states, p with any number.
 
     Subtrees that are alike are done once. One step for all grids of log z, so that children add up exactly.
@@ -66,7 +97,9 @@ def cross_entropy_listed(p: TreeLaw, q: TreeLaw, parent: IntArray, step: float) 
         if kind == len(messages):
             if kind >= KINDS:
                 raise NotApplicable(f"the tree has more than {KINDS} different subtrees")
-            messages.append(messages_up(_together(counts, messages, len(p.initial)), p, q, u, 0, step))
+            below = _together(counts, messages, len(p.initial))
+            effort.spend(200.0 * below.grid.weights.size * p.probabilities.shape[2])
+            messages.append(messages_up(below, p, q, u, 0, step))
         above = children[int(parent[u])]
         above[kind] = above.get(kind, 0) + 1
     raise AssertionError("a tree has a root")
@@ -74,14 +107,15 @@ def cross_entropy_listed(p: TreeLaw, q: TreeLaw, parent: IntArray, step: float) 
 
 def _together(counts: tuple[tuple[int, int], ...], messages: list[Below], n_states: int) -> Below:
     """The messages of all children of a node, so many of each kind."""
-    found: Below | None = None
+    below: Below | None = None
     for kind, count in counts:
         these = together(messages[kind], count)
-        found = these if found is None else _joined(found, these)
-    return nothing_below(n_states) if found is None else found
+        below = these if below is None else _joined(below, these)
+    return nothing_below(n_states) if below is None else below
 
 
 def _joined(one: Below, other: Below) -> Below:
+    """The messages of two groups of children together."""
     moved = sum_of_two(one.grid, other.grid)
     return Below(
         moved.grid,

@@ -10,7 +10,7 @@ import numpy as np
 from hidiv.divergences.observed.interval import UNIT, NotApplicable
 from hidiv.types import Array
 
-FARTHEST = 300.0  # e to that power leaves room for probabilities
+FARTHEST = 300.0  # largest log-odds, whose exponential leaves room for probabilities
 _PAIRS = 1 << 20  # convolutions with fewer products than this are summed one by one
 
 
@@ -85,15 +85,15 @@ def spread(t: Array, weights: Array, certain: Array, cells: int, step: float = 0
 def sum_of_copies(grid: Grid, copies: int) -> Moved:
     """The product of the messages of independent children alike.
 
-    The cost is E[-log] of what it is scaled by: children z beside one that is (1, 0) count as (1, 1/z). Rounding is
-    that of a cost of slope at most one in log z.
+    The cost is E[-log] of what it is scaled by: children of message z with a sibling of message (1, 0) count as
+    (1, 1/z). Rounding is that of a cost of slope at most one in log z.
     """
     finite, (without, only) = grid.weights.sum(axis=1), grid.certain.T
     if copies > 1 and (without * only).any():
         raise NotApplicable("q cannot emit what p does")
     certain = np.stack([(finite + c) ** copies - finite**copies for c in (without, only)], axis=1)
-    beside = copies * ((finite + only) ** (copies - 1) - finite ** (copies - 1))
-    cost = -beside * (grid.weights @ grid.points())
+    alone = copies * ((finite + only) ** (copies - 1) - finite ** (copies - 1))
+    cost = -alone * (grid.weights @ grid.points())
     length = copies * (grid.weights.shape[1] - 1) + 1
     largest = _checked(abs(grid.first) * copies + grid.step * length)
     laws = np.zeros((len(grid.weights), length))
@@ -106,10 +106,10 @@ def sum_of_copies(grid: Grid, copies: int) -> Moved:
 
 def sum_of_two(one: Grid, other: Grid) -> Moved:
     """The product of the messages of two independent children, on grids of one step; cost and rounding as above."""
-    finite, beside = one.weights.sum(axis=1), other.weights.sum(axis=1)
+    finite, other_finite = one.weights.sum(axis=1), other.weights.sum(axis=1)
     if (one.certain[:, 0] * other.certain[:, 1] + one.certain[:, 1] * other.certain[:, 0]).any():
         raise NotApplicable("q cannot emit what p does")
-    certain = one.certain * (beside[:, None] + other.certain) + finite[:, None] * other.certain
+    certain = one.certain * (other_finite[:, None] + other.certain) + finite[:, None] * other.certain
     cost = -one.certain[:, 1] * (other.weights @ other.points()) - other.certain[:, 1] * (one.weights @ one.points())
     step = max(one.step, other.step)
     length = one.weights.shape[1] + other.weights.shape[1] - 1

@@ -3,48 +3,89 @@
 from __future__ import annotations
 
 from math import inf, log2, sqrt
-from time import monotonic
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hidiv.divergences.observed.alphabets import no_alphabet, tree_laws
+from hidiv.divergences.observed.certified.bounded import bounded
+from hidiv.divergences.observed.certified.cheap_bounds import joint_above
+from hidiv.divergences.observed.certified.effort import Effort
+from hidiv.divergences.observed.certified.refining import capped
 from hidiv.divergences.observed.certified.trees.message_grid import Grid, spread, sum_of_copies
 from hidiv.divergences.observed.interval import TINY, UNIT, Interval, NotApplicable, TreeLaw, difference, outward
 from hidiv.divergences.observed.support.symbols import emits_forbidden_tree
+from hidiv.errors import counted
+from hidiv.models.tree import Tree
 from hidiv.types import Array
 
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+    from hidiv.divergences.result import Divergence
+
+WIDTH = 1e-6  # of the interval, when nothing else is asked for
 FEWEST, MOST = 1 << 10, 1 << 18  # cells of a grid of messages
 POINTS = 1 << 22  # of a grid times symbols, at most
 
 
+def applies(pair: Pair) -> str | None:
+    """Symbols of a finite alphabet, at most two states in p and in q."""
+    return no_alphabet(pair) or more_than_two(pair)
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """Bounds on a regular tree, or on a chain whose parameters differ from node to node: a tree of one child."""
+    assert isinstance(pair.tree, Tree)
+    laws, shape = pair.once(tree_laws), (pair.tree.children or 1, pair.tree.depth)
+    return bounded(
+        capped(observed_regular(*laws, *shape, WIDTH, budget.effort()), pair.once(joint_above)), pair, budget
+    )
+
+
+def more_than_two(pair: Pair) -> str | None:
+    """Why messages are no numbers on a line; None where p and q have at most two states."""
+    for name, model in (("q", pair.q), ("p", pair.p)):
+        if model.n_states > 2:
+            return f"the messages of {name} have {counted(model.n_states, 'state')}, not two"
+    return None
+
+
 def observed_regular(
-    p: TreeLaw, q: TreeLaw, children: int, depth: int, width: float = 1e-6, seconds: float = inf
+    p: TreeLaw, q: TreeLaw, children: int, depth: int, width: float = WIDTH, effort: Effort | None = None
 ) -> Interval:
     """Bounds of D_X on a regular tree; p and q with two states, transition (N, K, K), probabilities (N, K, M) by level.
 
-    The grid is refined until the interval is as narrow as asked, the grid as fine as it may be, the time is up or an
-    interrupt comes. +inf where p emits a configuration that q cannot.
+    The grid is refined until the interval is as narrow as asked, the grid as fine as it may be, the effort is spent or
+    an interrupt comes. +inf where p emits a configuration that q cannot.
     """
     if emits_forbidden_tree(p, q, children, depth):
         return Interval(inf, inf, {"method": "support of configurations"})
     finest = max(FEWEST, min(MOST, POINTS // (children * p.probabilities.shape[2])))
-    end = monotonic() + seconds
-    cells, found = FEWEST, None
+    effort = effort or Effort()
+    each = 60.0 * depth * (children + 1) * p.probabilities.shape[2] * (len(p.initial) + 1)  # operations of a cell
+    cells, interval = FEWEST, None
     while True:
-        began = monotonic()
         try:
             cross, entropy = (cross_entropy_regular(p, law, children, depth, cells) for law in (q, p))
         except KeyboardInterrupt:
-            if found is None:
+            if interval is None:
                 raise
-            return found
-        found = difference(cross, entropy)
-        # The width goes with the square of a cell, the time with their number.
-        wanted = min(finest, max(4 * cells, int(1.2 * cells * sqrt(found.width / width)) + 1)) if width > 0 else finest
-        affordable = 0.7 * cells * (end - monotonic()) / (monotonic() - began)
-        if found.width <= width or min(wanted, affordable) < 2 * cells:
-            return found
-        cells = int(min(wanted, affordable))
+            return stopped(interval, "an interrupt")
+        effort.spend(2.0 * each * cells)
+        interval = difference(cross, entropy)
+        # The width goes with the square of a cell, the operations with their number.
+        wanted = finest
+        if width > 0:
+            wanted = min(finest, max(4 * cells, int(1.2 * cells * sqrt(interval.width / width)) + 1))
+        if interval.width <= width or wanted < 2 * cells:
+            why = "the wanted width" if interval.width <= width else "the finest grid"
+            return stopped(interval, "the time" if effort.late else why)
+        finer, in_time = (0.35 * operations / each for operations in (effort.left, effort.affordable()))
+        if min(finer, in_time) < 2 * cells:
+            return stopped(interval, "the time" if in_time < finer else "the operations allowed")
+        effort.late = effort.late or in_time < min(wanted, finer)
+        cells = int(min(wanted, finer, in_time))
 
 
 class Below(NamedTuple):
@@ -81,7 +122,7 @@ def with_two_states(q: TreeLaw, count: int) -> TreeLaw:
         double = np.full((len(q.transition), 2, 2), 0.5)
         q = TreeLaw(np.full(2, 0.5), double, np.repeat(q.probabilities, 2, axis=1))
     if len(q.initial) != 2:
-        raise NotApplicable(f"the messages of q have {len(q.initial)} states, not two")
+        raise NotApplicable(f"the messages of q have {counted(len(q.initial), 'state')}, not two")
     products = q.transition[1:count, :, :, None] * q.probabilities[1:count, None, :, :]
     possible = (q.transition[1:count, :, :, None] > 0) & (q.probabilities[1:count, None, :, :] > 0)
     if (possible & (products < TINY)).any():
@@ -151,3 +192,8 @@ def together(message: Below, children: int) -> Below:
     moved = sum_of_copies(message.grid, children)
     rounding = children * message.rounding + moved.rounding
     return Below(moved.grid, children * message.cost + moved.cost, children * message.loss, rounding)
+
+
+def stopped(interval: Interval, why: str) -> Interval:
+    """The interval with why it is not narrower in its certificate."""
+    return Interval(interval.lower, interval.upper, interval.how | {"stopped": why})

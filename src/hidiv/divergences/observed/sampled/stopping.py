@@ -2,91 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from math import inf
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.arguments import Seed
-from hidiv.divergences.comparable import closed
-from hidiv.divergences.observed.alphabets import by_formula, family_symbols, has_symbols
-from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.cross_fitting import SURE, Mean, controlled_mean, plain_mean, unseen, widened
-from hidiv.divergences.observed.sampled.draws import Batch, joined
+from hidiv.divergences.observed.sampled.draws import Drawn, Draws, joined
 from hidiv.divergences.observed.sampled.missed_states import missed
-from hidiv.divergences.observed.sampled.tree_draws import TreePair
 from hidiv.divergences.observed.sampled.workers import Streams, available, in_order
-from hidiv.divergences.observed.support.families import forbidden
-from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.result import Divergence
-from hidiv.divergences.subject import subject
-from hidiv.errors import HidivError, OutOfRange, refuse
-from hidiv.models.model import Model
-from hidiv.models.tree import Tree
+from hidiv.errors import OutOfRange, counted, refuse
 from hidiv.progress import Progress
-from hidiv.types import Array
 
-FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws when nothing else is said
-CELLS = 1 << 21  # numbers of one kind held at once by a portion of draws
-RARE = "an event expected {:.1g} times in a draw was never drawn, the standard error allows for one that decides"
-LACKING = "rare states came less often than they should, the standard error allows for {:.2g} that they may add"
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+
+FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws at most by default
+RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
+LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
-DEAR = 3.0  # work of posterior counts on a tree, over that of a likelihood
 GROWTH = 1.25  # least growth between two looks
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
 PILOT = 1024  # draws of such a trial at most
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
 
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """Independent draws whose mean is the divergence, `at_once` to a portion; `base` says in words what is averaged.
-
-    `infinite`: why nothing need be drawn.
-    """
-
-    draw: Callable[[int, np.random.Generator, bool], Batch]  # how many, from where, without the dearer controls
-    subject: str
-    base: str
-    at_once: int
-    infinite: str | None = None
-    sparse: bool = False  # some probabilities are 0
-    reach: float = 0.0  # by how much a rare event may change a draw
-    expected: Callable[[], tuple[Array, Array]] | None = None  # means of the events drawn, and what one more may add
-    dear: float = 1.0  # work of a draw with all controls, over that of one without the dearer ones
-
-    @classmethod
-    def on_tree(cls, p: Model, q: Model, tree: Tree) -> Draws:
-        """Sums of one-step divergences on a chain, log-ratios on other trees and for vectors of numbers."""
-        about = subject(p, q, tree)
-        reason = forbidden(p, q, tree)
-        size = tree.n_nodes * (p.n_states + q.n_states)
-        at_once = max(1, min(512, CELLS // size))
-        if reason is not None:
-            return cls(lambda size, rng, lean: refuse(HidivError, "draw", reason), about, "", at_once, reason)
-        if tree.is_chain:
-            try:
-                pair = ChainPair.of(p, q, tree)
-                said = "KL(p(x_t | past) || q(x_t | past)) summed"
-                dear = 1.0 + 0.2 * (p.n_states + q.n_states - 2)
-                return cls(pair.draw, about, said, at_once, None, *_rare(p, q, tree), lambda: pair.expected, dear)
-            except NotApplicable:
-                pass
-        on_nodes = TreePair.of(p, q, tree)
-        rare = _rare(p, q, tree)
-        return cls(on_nodes.draw, about, on_nodes.base, at_once, None, *rare, lambda: on_nodes.expected, DEAR)
-
-
-def stopped_estimate(
-    draws: Draws, rtol: float, atol: float, seed: Seed, max_samples: int | None, max_seconds: float | None,
-    workers: int | None = None,
-) -> Divergence:  # fmt: skip
-    """Draw until the standard error is below atol or rtol times the mean, draws or time are used up, or Ctrl-C.
+def stopped_estimate(draws: Draws, budget: Budget, workers: int | None = None) -> Divergence:
+    """Draw until the standard error is below atol or rtol times the mean, draws or time are used up, or an interrupt.
 
     The result depends on the seed and the number of draws, not on the workers.
     """
@@ -95,15 +40,15 @@ def stopped_estimate(
             inf, "observed", infinite=[draws.infinite], notes=["decided by what q can emit, nothing drawn"],
             subject=draws.subject,
         )  # fmt: skip
-    most = MOST if max_samples is None else max_samples
-    end = monotonic() + (inf if max_seconds is None else max_seconds)
-    limits = _Limits(rtol, atol, most, end, available() if workers is None else workers)
-    streams = Streams(seed)
-    lean, dear = (_Run(draws, limits, streams, without) for without in (True, False))
+    most = MOST if budget.max_samples is None else budget.max_samples
+    end = monotonic() + (inf if budget.max_seconds is None else budget.max_seconds)
+    limits = _Limits(budget.rtol, budget.atol, most, end, available() if workers is None else workers)
+    streams = Streams(budget.seed)
+    lean, dear = (_Drawing(draws, limits, streams, without) for without in (True, False))
     run = lean
     try:
         with Progress("drawing") as progress:
-            # Most are content with the first draws, which do without the dearer controls.
+            # The first draws do without the dearer controls: they often suffice.
             done = run.draw_until(min(FEWEST, most)) or run.look(progress)
             pilot = 0 if done else lean.pilot()
             if pilot:
@@ -123,7 +68,7 @@ def stopped_estimate(
 
 
 class _Limits(NamedTuple):
-    """When to stop."""
+    """When drawing stops: tolerances, draws, the clock; and the number of workers."""
 
     rtol: float
     atol: float
@@ -132,17 +77,17 @@ class _Limits(NamedTuple):
     workers: int
 
 
-class _Run:
+class _Drawing:
     """What has been drawn so far, with all controls or without the dearer ones, and whether it is enough."""
 
     def __init__(self, draws: Draws, limits: _Limits, streams: Streams, lean: bool) -> None:
         self.draws, self.limits, self.streams, self.lean = draws, limits, streams, lean
-        self.found: list[Batch] = []
+        self.portions_drawn: list[Drawn] = []
         self.drawn, self.portions, self.check = 0, 0, min(2 * FEWEST, limits.most)
         self.best: Mean | None = None
         self.error = inf  # of the best mean, with what rare events may add
         self.chance = 0.0  # expected number in a draw of an event that none has shown
-        self.lacking = 0.0  # what rare states that came too seldom may add
+        self.lacking = 0.0  # what rare states may add that were drawn too seldom
         self.stopped = "the number of draws"
 
     def draw_until(self, count: int) -> bool:
@@ -157,7 +102,7 @@ class _Run:
         )
         with closing(portions):
             for batch in portions:
-                self.found.append(batch)
+                self.portions_drawn.append(batch)
                 self.drawn += len(batch.base)
                 self.portions += 1
                 self.best = None
@@ -166,29 +111,29 @@ class _Run:
                     return True
         return False
 
-    def together(self) -> tuple[Batch, Mean]:
+    def together(self) -> tuple[Drawn, Mean]:
         """All draws, and their mean with controls."""
-        self.found = [joined(self.found)]
-        batch = self.found[0]
+        self.portions_drawn = [joined(self.portions_drawn)]
+        batch = self.portions_drawn[0]
         if self.best is None:
             self.best = controlled_mean(batch.base, batch.controls)
             self.error = self._widened(batch, self.best).std_error
         return batch, self.best
 
-    def _widened(self, batch: Batch, found: Mean) -> Mean:
+    def _widened(self, batch: Drawn, mean: Mean) -> Mean:
         """With what rare events may add that these draws do not show."""
         self.chance = unseen(batch.controls)
         self.lacking = 0.0
         if self.draws.expected is not None:
             means, costs = self.draws.expected()
             self.lacking = missed(batch.events, means, costs)
-            found = widened(found, 1.0, self.lacking, least=False)
+            mean = widened(mean, 1.0, self.lacking, least=False)
         if self.chance > SURE:
-            found = widened(found, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
+            mean = widened(mean, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
         if self.draws.sparse and len(batch.base) > 1:
             # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
-            found = widened(found, 1.0 / len(batch.base), float(np.ptp(batch.plain)), least=False)
-        return found
+            mean = widened(mean, 1.0 / len(batch.base), float(np.ptp(batch.plain)), least=False)
+        return mean
 
     def wanted(self) -> float:
         """The standard error asked for."""
@@ -208,12 +153,12 @@ class _Run:
         return int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
 
     def look(self, progress: Progress) -> bool:
-        """Whether to stop; and where to look again.
+        """Whether to stop; if not, sets the number of draws of the next look.
 
-        While more draws allow more controls nobody knows how much those gain, and an event that was missed may change
-        the error: then at most twice as many. Afterwards the error falls as it does.
+        While more draws would allow more controls, or a missed event may change the error, that is at most twice as
+        many; afterwards the error falls like that of any mean.
         """
-        if not all(np.isfinite(batch.plain).all() and np.isfinite(batch.base).all() for batch in self.found):
+        if not all(np.isfinite(batch.plain).all() and np.isfinite(batch.base).all() for batch in self.portions_drawn):
             return True
         batch, best = self.together()
         wanted, drawn = self.wanted(), self.drawn
@@ -233,8 +178,8 @@ class _Run:
         return True
 
     def result(self, stopped: str | None = None) -> Divergence:
-        """The estimate with its 95 % interval; beside it in the notes what it would be without controls."""
-        batch, about = joined(self.found), self.draws.subject
+        """The estimate with its 95 % interval; the notes hold the value without controls."""
+        batch, about = joined(self.portions_drawn), self.draws.subject
         if not np.isfinite(batch.plain).all():
             at = int(np.argmax(~np.isfinite(batch.plain)))
             return Divergence(
@@ -246,36 +191,23 @@ class _Run:
         batch, best = self.together()
         best = best._replace(std_error=self.error)
         half = best.half_width()
-        said = f"{self.draws.base}, {best.controls} controls, ended by {stopped or self.stopped}"
+        note = f"{self.draws.base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
         rare = [RARE.format(self.chance)] if self.chance > SURE else []
         if self.lacking > 0.1 * self.error:
             rare.append(LACKING.format(self.lacking))
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[said, *beside(batch, best), *rare], subject=about,
+            notes=[note, *without_controls(batch, best), *rare], subject=about,
         )  # fmt: skip
 
 
-def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
-    """Whether some state, transition or symbol is impossible; then also what all nodes in the state that q explains
-    worst, though by its best, would add."""
-    parts = [part for m in (p, q) for part in (m.initial, *m.transitions)]
-    parts += [family_symbols(f) for m in (p, q) for f in m.emissions if has_symbols(f)]
-    if not any(bool((np.asarray(part) == 0).any()) for part in parts):
-        return False, 0.0
-    if not closed(p, q) or not by_formula(p, q):
-        return True, 0.0
-    worst = emission_pairs(p, q).min(axis=2)
-    return True, tree.n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
-
-
-def beside(batch: Batch, best: Mean) -> list[str]:
+def without_controls(batch: Drawn, best: Mean) -> list[str]:
     """What the draws say without controls, and how much the controls gain over the log-ratio alone."""
     bare, plain = plain_mean(batch.base), plain_mean(batch.plain)
-    said = [f"without controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
+    notes = [f"without controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
     if best.std_error > 0:
         gain = (plain.std_error / best.std_error) ** 2
-        said.append(f"plain log-ratio {plain.value:.10g} ({plain.std_error:.2g}): variance divided by {gain:.3g}")
+        notes.append(f"plain log-ratio {plain.value:.10g} ({plain.std_error:.2g}): variance divided by {gain:.3g}")
     if not best.settled:
-        said.append("the draws are few for rare events, the standard error is that of draws spread as far as the value")
-    return said
+        notes.append("the draws are few for rare events; the standard error assumes a spread as large as the value")
+    return notes

@@ -1,0 +1,162 @@
+"""Which file answers for a pair: the routing table, and how "auto" goes through it.
+
+Every file in the table has the same two functions: `applies(pair)` gives the reason why it cannot answer, or None, and
+`run(pair, budget)` answers, or raises NotApplicable where the reason shows only on the way. Of the rows that have the
+method and the place of a pair the first that answers counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from hidiv.divergences.observed import variational
+from hidiv.divergences.observed.alphabets import by_formula, symbol_probabilities
+from hidiv.divergences.observed.budget import Budget
+from hidiv.divergences.observed.certified import chains, cheap_bounds, rates, relabelled, until_end
+from hidiv.divergences.observed.certified.trees import listed_trees, regular_trees
+from hidiv.divergences.observed.enumerated import chain_words, tree_configurations
+from hidiv.divergences.observed.interval import Interval, NotApplicable
+from hidiv.divergences.observed.quadrature import two_state_chains
+from hidiv.divergences.observed.sampled import rate_estimate, tree_estimate, until_end_estimate
+from hidiv.divergences.pair import Pair
+from hidiv.divergences.result import Divergence
+from hidiv.errors import OutOfRange
+from hidiv.models.tree import Tree
+from hidiv.models.until_end import UntilEnd
+
+QUICK = 100_000  # words that "auto" lists
+AUTO = ("exact", "certified", "quadrature", "montecarlo")  # the first of these that is quick or narrow enough
+
+
+class MethodFile(Protocol):
+    """A file of the table."""
+
+    @property
+    def __name__(self) -> str:
+        """The module's name."""
+
+    def applies(self, pair: Pair) -> str | None:
+        """Why it cannot answer for this pair; None where it can try."""
+
+    def run(self, pair: Pair, budget: Budget) -> Divergence:
+        """The divergence; NotApplicable where it cannot be had after all."""
+
+
+CHAIN, GROUPED, REGULAR, LISTED = "chain", "grouped chain", "regular tree", "listed tree"
+ENDLESS, UNTIL_END = "endless chain", "until the end"
+TREES = (CHAIN, GROUPED, REGULAR, LISTED)
+
+
+class Route(NamedTuple):
+    """A row: what a caller asks for, where, for how many states and which observations, and the file that answers."""
+
+    method: str
+    places: tuple[str, ...]
+    states: str
+    observations: str
+    file: MethodFile
+
+
+ROUTES = (
+    Route("exact", (CHAIN,), "any", "symbols", chain_words),
+    Route("exact", (GROUPED, REGULAR, LISTED), "any", "symbols", tree_configurations),
+    Route("certified", (*TREES, ENDLESS), "as many in both", "any", relabelled),
+    Route("certified", (CHAIN,), "any", "symbols", chains),
+    Route("certified", (GROUPED, REGULAR), "at most 2", "symbols", regular_trees),
+    Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),
+    Route("certified", TREES, "any", "any", cheap_bounds),
+    Route("certified", (ENDLESS,), "any", "symbols", rates),
+    Route("certified", (UNTIL_END,), "any", "any", until_end),
+    Route("quadrature", (CHAIN, ENDLESS), "at most 2", "one number", two_state_chains),
+    Route("montecarlo", TREES, "any", "any", tree_estimate),
+    Route("montecarlo", (ENDLESS,), "any", "any", rate_estimate),
+    Route("montecarlo", (UNTIL_END,), "any", "any", until_end_estimate),
+    Route("variational", TREES, "any", "any", variational),
+)
+
+
+def place(pair: Pair) -> str:
+    """Where a pair is compared, as the table says it."""
+    tree = pair.tree
+    if tree is None:
+        return ENDLESS
+    if isinstance(tree, UntilEnd):
+        return UNTIL_END
+    if tree.is_chain and pair.p.n_groups == pair.q.n_groups == 1:
+        return CHAIN
+    if tree.kind == "regular":
+        return REGULAR
+    return GROUPED if tree.is_chain else LISTED
+
+
+def rows(pair: Pair, method: str) -> list[Route]:
+    """The rows of a method for the place of a pair, in order."""
+    where = place(pair)
+    return [route for route in ROUTES if route.method == method and where in route.places]
+
+
+def by_name(pair: Pair, method: str, budget: Budget) -> Divergence:
+    """What the first row of a method that applies gives; NotApplicable, with the last reason, where none does."""
+    reasons: list[str] = []
+    for route in rows(pair, method):
+        reason = route.file.applies(pair)
+        if reason is None:
+            try:
+                result = route.file.run(pair, budget)
+                return result if len(reasons) < 2 else _because(result, reasons[-1])
+            except NotApplicable as error:
+                reason = str(error)
+        reasons.append(reason)
+    raise NotApplicable(reasons[-1] if reasons else f"there is no such method for {place(pair)}")
+
+
+def _because(result: Divergence, reason: str) -> Divergence:
+    """Wide bounds whose certificate says why there are no narrow ones."""
+    return replace(result, certificate=(result.certificate or {}) | {"because": reason})
+
+
+def automatic(pair: Pair, budget: Budget) -> Divergence:
+    """Exact where that is quick, certified where it soon is as narrow as asked, by quadrature, or else an estimate.
+
+    What was passed over, and why, is in the notes. Nothing here depends on the clock unless it ends a search.
+    """
+    notes: list[str] = []
+    for method in AUTO:
+        if not rows(pair, method) or (method == "certified" and place(pair) == UNTIL_END):
+            continue  # the bounds of random lengths are always wide, and the estimate gives the upper one
+        try:
+            return _quick_or_narrow(pair, method, budget).noted(*notes)
+        except (NotApplicable, OutOfRange) as reason:
+            if method == AUTO[-1]:
+                raise
+            if method != "quadrature":
+                notes.append(f"not {method}: {reason}")
+    raise NotApplicable("nothing applies")
+
+
+def _quick_or_narrow(pair: Pair, method: str, budget: Budget) -> Divergence:
+    """A method as "auto" tries it; NotApplicable where it would take long or is not as narrow as asked."""
+    if method == "exact" and not _few_words(pair):
+        raise NotApplicable("too many words to list")
+    if method != "certified":
+        return by_name(pair, method, budget)
+    if not by_formula(pair.p, pair.q):
+        raise NotApplicable("bounds for mixtures take integrals, one for each pair of states")
+    soon = budget.soon()
+    result = by_name(pair, method, soon)
+    if result.infinite or (
+        result.lower is not None and result.upper is not None and soon.narrow(Interval(result.lower, result.upper))
+    ):
+        return result
+    ended = ", the clock having ended the search" if (result.certificate or {}).get("stopped") == "the time" else ""
+    raise NotApplicable(
+        f"it is between {result.lower:.6g} and {result.upper:.6g}, which is certain but wider than asked for{ended}"
+    )
+
+
+def _few_words(pair: Pair) -> bool:
+    """Whether the words of a tree are few enough to be listed at once."""
+    tree, symbols = pair.tree, symbol_probabilities(pair.p).shape[-1]
+    assert isinstance(tree, Tree)
+    return tree.depth < 64 and (symbols == 1 or symbols ** min(tree.n_nodes, 64) <= QUICK)
