@@ -15,8 +15,8 @@ from hidiv.divergences.forest import Forest, as_forest, is_forest, over_forest
 from hidiv.divergences.joint.do_bound import bound
 from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
-from hidiv.divergences.observed.kl import observed_kl
-from hidiv.divergences.observed.rate import observed_kl_rate
+from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
+from hidiv.divergences.observed.rate import rate_of_pair
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_of
@@ -232,7 +232,7 @@ def _observed(
     try:
         if isinf(size):
             too_large()
-        return observed_kl(pair.p, pair.q, tree, **options)
+        return kl_of_pair(pair, **options) if forest is None else observed_kl(pair.p, pair.q, forest, **options)
     except OutOfRange as error:
         undefined["observed"] = str(error)
     except IncompatibleModels as error:
@@ -254,7 +254,7 @@ def _rates(pair: Pair, seed: Seed, seconds: float | None, undefined: dict[str, s
     reason = _unpaired(pair)
     joint_rate = endless.once(joint) if reason is None else None
     draws = DRAWN // 1000  # an estimate of a rate draws paths of 1000 nodes
-    observed = observed_kl_rate(pair.p, pair.q, seed=seed, max_samples=draws, max_seconds=seconds)
+    observed = rate_of_pair(endless, seed=seed, max_samples=draws, max_seconds=seconds)
     if joint_rate is None or reason is not None:
         undefined |= dict.fromkeys(("joint rate", "expected posterior rate"), reason or OPEN)
         return Rates(observed=observed)

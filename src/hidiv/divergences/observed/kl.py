@@ -8,15 +8,14 @@ from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator
 from hidiv.divergences.comparable import check_observations
 from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
+from hidiv.divergences.infinite import advised
 from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.choose import automatic, by_name, rows
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.log_normals import in_logarithms
 from hidiv.divergences.pair import Pair
-from hidiv.divergences.remedy import SMOOTHED, smoothing_helps
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, IncompatibleModels, refuse
-from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Wanted, reported
@@ -106,10 +105,11 @@ def observed_kl(
         one_stream = None if seed is None else generator(seed)
         shared = Budget(rtol, atol, None, one_stream, max_samples, max_seconds)
         total = over_forest(tree, lambda one: _on_pair(Pair.of(p, q, one), method, shared), per_tree=per_tree)
-        return with_remedy(total, p, q)
+        return advised(Pair.models(p, q), total)
     if per_tree:
         tree_alone()
-    return with_remedy(_on_pair(Pair.of(p, q, tree), method, budget), p, q)
+    pair = Pair.of(p, q, tree)
+    return advised(pair, _on_pair(pair, method, budget))
 
 
 def kl_of_pair(
@@ -123,8 +123,7 @@ def kl_of_pair(
     max_seconds: float | None = None,
 ) -> Divergence:
     """`observed_kl` of a pair that is checked already, on its tree or until the end."""
-    result = _on_pair(pair, method, Budget(rtol, atol, None, seed, max_samples, max_seconds))
-    return with_remedy(result, pair.p, pair.q)
+    return advised(pair, _on_pair(pair, method, Budget(rtol, atol, None, seed, max_samples, max_seconds)))
 
 
 def _on_pair(pair: Pair, method: str, budget: Budget) -> Divergence:
@@ -142,13 +141,6 @@ def _on_pair(pair: Pair, method: str, budget: Budget) -> Divergence:
         return by_name(pair, method, budget)
     except NotApplicable as reason:
         not_applicable(method, reason)
-
-
-def with_remedy(result: Divergence, p: Model, q: Model) -> Divergence:
-    """An infinite divergence with what makes it finite in its notes, where smoothing does."""
-    if not result.infinite or SMOOTHED in result.notes or not smoothing_helps(p, q):
-        return result
-    return result.noted(SMOOTHED)
 
 
 def not_applicable(method: str, reason: NotApplicable) -> NoReturn:

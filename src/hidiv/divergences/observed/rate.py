@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 from hidiv.arguments import Seed
 from hidiv.divergences.comparable import check_observations
+from hidiv.divergences.infinite import advised
 from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.choose import automatic, by_name
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.observed.kl import not_applicable, with_remedy
+from hidiv.divergences.observed.kl import not_applicable
 from hidiv.divergences.observed.log_normals import in_logarithms
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
@@ -118,4 +119,4 @@ def rate_of_pair(
         result = automatic(plain, budget) if method == "auto" else by_name(plain, method, budget)
     except NotApplicable as reason:
         not_applicable(method, reason)
-    return with_remedy(result, pair.p, pair.q)
+    return advised(pair, result)

@@ -65,7 +65,9 @@ def approximated(refined: Refined, pair: Pair) -> Divergence:
         f"{refined.error:.1g}, which is not a bound"
     )
     ends = refined.value - refined.error, refined.value + refined.error
-    return Divergence(refined.value, "observed", "approximation", *ends, per=per, notes=[note], subject=subject)
+    return Divergence(
+        refined.value, "observed", "approximation", *ends, error=refined.error, per=per, notes=[note], subject=subject
+    )
 
 
 class Refined(NamedTuple):
