@@ -267,7 +267,9 @@ class Family(Protocol):
         while (high > low).any():
             middle = np.floor(0.5 * (low + high))
             here, next_ = (np.einsum("kkf->kf", self.log_density(np.asarray(at))) for at in (middle, middle + 1.0))
-            low, high = np.where(next_ > here, middle + 1.0, low), np.where(next_ > here, high, middle)
+            above = np.einsum("kkf->kf", self.log_mass(middle + 1.0, np.full_like(middle, np.inf)))
+            rises = (next_ > here) | ((here == -np.inf) & (above > -np.inf))
+            low, high = np.where(rises, middle + 1.0, low), np.where(rises, high, middle)
         return low
 
     def last_counts(self) -> Array | None:

@@ -43,8 +43,8 @@ class Mixture(Family):
     Notes
     -----
     e_s(x) of definitions (1.1) is sum_c weights(s, c) components[c](x | s). `kl` is that of the mixture itself, which
-    has no closed form: integrated for one column, refused for more (`bounds` and `kl_estimate` are there for any).
-    Joint divergences take the component as part of the hidden state (`complete`).
+    has no closed form: it is integrated for one column and refused for more (`bounds` and `kl_estimate` are there for
+    any number). Joint divergences take the component as part of the hidden state (`complete`).
 
     Examples
     --------
