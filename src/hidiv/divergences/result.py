@@ -115,7 +115,7 @@ class Divergence(Numeric):
 
     Notes
     -----
-    The statuses are those of definitions, section 5.
+    A table in docs/definitions.md says what each status comes with.
 
     Examples
     --------
