@@ -38,7 +38,7 @@ def fingerprint(left: ModelsByShape, right: ModelsByShape, described: dict[str, 
 
 
 def digest_of_tree(tree: Any) -> str:
-    """A tree, or what stands for one, as a short text."""
+    """A tree (or None, or UNTIL_END) as a short text."""
     if tree is None or isinstance(tree, UntilEnd):
         return repr(tree)
     text = json.dumps(as_tree(tree).to_dict(), sort_keys=True, default=str)

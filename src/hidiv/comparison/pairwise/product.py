@@ -21,13 +21,13 @@ RELATIVE_ERROR = 1e-11  # of every entry: what the product cannot promise is com
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """D = left right^T, within `error_left` error_right^T; infinite where missing_left missing_right^T is positive."""
+    """D = left right^T, within `error_left` error_right^T; infinite where support missing^T is positive."""
 
     left: Array  # (m, F): expected counts of p, its own term last
     right: Array  # (m', F): minus the logarithms of q, a one last
     error_left: Array  # (m, R)
     error_right: Array  # (m', R)
-    support: NDArray[np.float32] | None  # (m, Z): 1 where p has mass; None where q never lacks any
+    support: NDArray[np.float32] | None  # (m, Z): 1 where p has probability; None where q never lacks any
     missing: NDArray[np.float32] | None  # (m', Z): 1 where q has none
 
     def part(self, first: slice, second: slice) -> Factors:
