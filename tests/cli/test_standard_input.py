@@ -54,7 +54,9 @@ def test_it_is_read_once() -> None:
 
 def test_what_is_wrong_with_it_is_said_of_standard_input() -> None:
     assert refusal("compare", "-", CHAINS[1], "--tree", "chain:3", stdin="{}").startswith("standard input: ")
-    assert refusal("posterior", *CHAINS, "--data", "-", stdin="0\nmany\n").startswith("standard input, line 2")
+    assert refusal("posterior", *CHAINS, "--data", "-", stdin="0\nmany\n").startswith(
+        "standard input, column 1, line 2"
+    )
 
 
 def test_one_command_feeds_the_next() -> None:
