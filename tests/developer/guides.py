@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +14,10 @@ FOLDER = Path(__file__).parents[2] / "docs" / "developer"
 
 def python_blocks(guide: str) -> list[str]:
     """The Python code blocks of a guide, in order."""
-    return re.findall(r"```python\n(.*?)```", (FOLDER / guide).read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"^ *```python\n(.*?)^ *```", (FOLDER / guide).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    return [dedent(block) for block in blocks]
 
 
 def run(code: str, guide: str, **names: Any) -> dict[str, Any]:
