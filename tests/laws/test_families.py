@@ -21,7 +21,7 @@ def test_divergences(both, alpha):
     divergences_keep_their_laws(*both, alpha)
 
 
-@law(2, share=0.05)
+@law(1, share=0.05)
 @given(family_pairs(DEAR), ORDERS)
 def test_divergences_of_mixtures_of_betas(both, alpha):
     divergences_keep_their_laws(*both, alpha)
