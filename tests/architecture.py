@@ -47,7 +47,8 @@ KERNELS = {
 
 def first_sentence(path: Path) -> str:
     """The first sentence of a module's docstring, on one line."""
-    text = " ".join((ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").split())
+    words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    text = " ".join(words.split("\n\n")[0].split())
     return re.split(r"(?<=\.)\s+(?=[A-Z`])", text)[0]
 
 

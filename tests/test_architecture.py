@@ -18,10 +18,12 @@ PACKAGES = [path for path in FILES if path.name == "__init__.py" and path.parent
 # Base names that two modules may share, and why.
 SHARED = {
     "kl": "the public functions of a quantity, in the folder of that quantity",
-    "rate": "the public functions of a quantity, in the folder of that quantity",
     "parameters": "of a family, and of the models of a collection",
     "product": "of families, and of matrices",
 }
+
+
+FOR_TYPES = True  # whether imports for type checkers alone can make a circle
 
 
 @cache
@@ -85,9 +87,14 @@ def module(path) -> str:  # type: ignore[no-untyped-def]
 
 
 def imported(path) -> Iterator[str]:  # type: ignore[no-untyped-def]
-    """The modules of hidiv that a file imports anywhere, inside functions and for type checkers too."""
+    """The modules of hidiv that a file imports, inside functions too, and for type checkers if FOR_TYPES is set."""
     known = {module(other) for other in FILES}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if not FOR_TYPES:
+        tree.body = [
+            node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+        ]
+    for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.ImportFrom) and node.module:
             whole = [f"{node.module}.{alias.name}" for alias in node.names]
