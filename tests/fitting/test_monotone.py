@@ -11,7 +11,7 @@ import hidiv as hd
 from hidiv.emissions.weighted import Weighted
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.evidence_forest import forest_of
-from hidiv.fitting.expectation import expectation, problem_of
+from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.fitting.maximisation import maximisation
 from tests.fitting.families import FAMILIES
 

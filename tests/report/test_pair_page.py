@@ -315,7 +315,7 @@ def test_an_interrupt_leaves_the_page_of_what_is_finished(monkeypatch: pytest.Mo
         made = pair_page(*pair("chain"), evidence=X[:10])
         assert made.data["missing"][0] == "influence of observations"
         assert made.data["profile"]["quantity"] == "posterior"
-        patch.setattr("hidiv.divergences.compare.observed_kl", stop)
+        patch.setattr("hidiv.divergences.compare.kl_of_pair", stop)
         made = pair_page(*pair("chain"), evidence=X[:10])
         assert made.data["missing"][:2] == ["observed", "expected posterior"]
         assert made.data["comparison"]["joint"]["value"] > 0

@@ -63,6 +63,15 @@ class Comparison(Value):
     Notes
     -----
     joint = observed + expected_posterior is the chain rule, definitions (5.1).
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.1, 0.8]))
+    >>> q = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Bernoulli([0.8, 0.1]))
+    >>> comparison = hd.compare(p, q, 5)
+    >>> comparison.joint > comparison.joint_aligned > comparison.observed
+    True
     """
 
     subject: str

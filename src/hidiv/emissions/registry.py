@@ -45,7 +45,7 @@ def family_class(name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Pair:
+class FamilyPair:
     """How two families compare, state by state; p and q have equal numbers of states and features."""
 
     kl: Callable[[Any, Any], Array]  # (K,)
@@ -59,10 +59,10 @@ class Pair:
     bounds: Callable[[Any, Any], tuple[Array, Array]] | None = None  # (K,) twice, where `kl` has no closed form
 
 
-_PAIRS: dict[tuple[type, type], Pair] = {}
+_PAIRS: dict[tuple[type, type], FamilyPair] = {}
 
 
-def register(p: type, q: type, how: Pair) -> None:
+def register(p: type, q: type, how: FamilyPair) -> None:
     """Make the families p and q comparable in this order."""
     _PAIRS[p, q] = replace(
         how,
@@ -99,7 +99,7 @@ def kl_bounds(p: Family, q: Family) -> tuple[Array, Array]:
     return exact, exact
 
 
-def _how(p: Family, q: Family) -> Pair | None:
+def _how(p: Family, q: Family) -> FamilyPair | None:
     """The registered pair; else that of the more general family of the two, if it takes the other in."""
     registered_pair = _PAIRS.get((type(p), type(q)))
     if registered_pair is None and p.embed(q) is not None:
@@ -109,7 +109,7 @@ def _how(p: Family, q: Family) -> Pair | None:
     return registered_pair
 
 
-def pair(p: Family, q: Family) -> Pair:
+def pair(p: Family, q: Family) -> FamilyPair:
     """How p and q compare; refuses pairs that are not registered and different numbers of states or features."""
     how = _how(p, q)
     if how is None:
@@ -143,10 +143,12 @@ def no_gaps(p: Family, q: Family) -> list[str | None]:
     return [None] * p.n_states
 
 
-def converted(how: Pair, p: Callable[[Any], Any] = lambda f: f, q: Callable[[Any], Any] = lambda f: f) -> Pair:
+def converted(
+    how: FamilyPair, p: Callable[[Any], Any] = lambda f: f, q: Callable[[Any], Any] = lambda f: f
+) -> FamilyPair:
     """A pair that compares through another one, after turning either side into its more general family."""
 
     def through(function: Any) -> Any:
         return None if function is None else lambda a, b, *rest: function(p(a), q(b), *rest)
 
-    return Pair(**{field.name: through(getattr(how, field.name)) for field in fields(how)})
+    return FamilyPair(**{field.name: through(getattr(how, field.name)) for field in fields(how)})

@@ -17,8 +17,8 @@ initialise: starts.
 restarts: climbs from many starts in threads, further ones from near the best maxima.
 em: one climb.
 draft: a model during a climb, unchecked.
-expectation: expected counts.
+expected_counts: expected counts of all trees under a model.
 maximisation: the next model from counts.
 degenerate: notes on empty and collapsed states.
-parameters: the number of free parameters.
+free_parameters: the number of free parameters.
 """

@@ -15,7 +15,7 @@ from hidiv.divergences.observed.support.families import forbidden
 from hidiv.errors import HidivError, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.fitting.expectation import expectation, problem_of
+from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model

@@ -9,7 +9,7 @@ import numpy as np
 
 from hidiv.errors import counted
 from hidiv.fitting.em import Run
-from hidiv.fitting.expectation import Problem
+from hidiv.fitting.expected_counts import Problem
 
 FEWEST = 1.0  # expected nodes of a state, below which it is called empty
 

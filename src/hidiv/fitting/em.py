@@ -10,7 +10,7 @@ import numpy as np
 
 from hidiv.errors import ImpossibleEvidence, counted, sentence
 from hidiv.fitting.draft import Draft
-from hidiv.fitting.expectation import Problem, expectation
+from hidiv.fitting.expected_counts import Problem, expectation
 from hidiv.fitting.maximisation import log_prior, maximisation
 from hidiv.recursions.expectation import ExpectedCounts
 

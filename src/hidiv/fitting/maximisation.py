@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.fitting.draft import Draft
-from hidiv.fitting.expectation import Problem
+from hidiv.fitting.expected_counts import Problem
 from hidiv.recursions.expectation import ExpectedCounts
 from hidiv.types import Array
 

@@ -8,7 +8,7 @@ from hidiv.errors import ImpossibleEvidence
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.em import Options, begin, climb
 from hidiv.fitting.evidence_forest import EvidenceForest, joined
-from hidiv.fitting.expectation import expectation, problem_of
+from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.fitting.fit import refit
 from hidiv.fitting.fit_result import FitResult
 from hidiv.fitting.maximisation import maximisation

@@ -13,7 +13,7 @@ from hidiv.arguments import generator, whole
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
-from hidiv.fitting.expectation import expectation, problem_of
+from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.fitting.fit import fit
 from hidiv.fitting.fit_result import FitResult
 from hidiv.models.evidence import Evidence

@@ -9,8 +9,8 @@ import hidiv as hd
 from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.choose import by_name
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import FINE, QUICK
-from hidiv.divergences.observed.quadrature.points import points
 from hidiv.divergences.pair import Pair
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 

@@ -71,7 +71,7 @@ EXAMPLES = [
     (THREE, LISTED, "certified", "listed tree", ["certified/relabelled.py", "certified/cheap_bounds.py"]),
     (NUMBERS, 5, "certified", "chain", ["certified/relabelled.py", "certified/cheap_bounds.py"]),
     (SYMBOLS, None, "certified", "endless chain", ["certified/relabelled.py", "certified/rates.py"]),
-    ((ending(1), ending(2)), hd.UNTIL_END, "certified", "until the end", ["certified/until_end.py"]),
+    ((ending(1), ending(2)), hd.UNTIL_END, "certified", "until the end", ["certified/until_end_bounds.py"]),
     (SYMBOLS, 5, "montecarlo", "chain", ["sampled/tree_estimate.py"]),
     (GROUPED, GROUPS, "montecarlo", "grouped chain", ["sampled/tree_estimate.py"]),
     (SYMBOLS, REGULAR, "montecarlo", "regular tree", ["sampled/tree_estimate.py"]),

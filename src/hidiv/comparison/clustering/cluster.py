@@ -20,13 +20,35 @@ MOST_TRIED = 10  # clusters, where their number is chosen by the silhouette
 
 @dataclass(frozen=True, eq=False)
 class Clusters(Value):
-    """Which cluster each model is in, the medoid of each cluster, and how well the clusters are separated."""
+    """Which cluster each model is in, as `cluster` returns it.
 
-    labels: IntArray  # (M,), clusters by the place of their first model
-    medoids: IntArray  # (C,): the model of each cluster with the smallest sum of divergences to the others
-    silhouette: float  # mean over all models, -1 to 1; 0 for one cluster
-    silhouettes: Array  # (M,)
-    linkage: Array | None  # (M - 1, 4) as scipy writes it; None with medoids
+    Parameters
+    ----------
+    labels : ndarray of shape (M,)
+        The cluster of each model; clusters are numbered by the place of their first model.
+    medoids : ndarray of shape (C,)
+        The model of each cluster with the smallest sum of divergences to the others.
+    silhouette : float
+        How well the clusters are separated, -1 to 1: the mean over all models; 0 for one cluster.
+    silhouettes : ndarray of shape (M,)
+        The same for each model.
+    linkage : ndarray of shape (M - 1, 4) or None
+        The tree of clusters as scipy writes it; None with medoids.
+    method : str
+        How the clusters were found.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> hd.cluster([[0.0, 1.0, 9.0], [1.0, 0.0, 9.0], [9.0, 9.0, 0.0]], 2).labels
+    array([0, 0, 1])
+    """
+
+    labels: IntArray
+    medoids: IntArray
+    silhouette: float
+    silhouettes: Array
+    linkage: Array | None
     method: str
 
     @property

@@ -32,18 +32,40 @@ QUERIES, MODELS = 256, 1 << 15  # of one block
 
 @dataclass(frozen=True, eq=False)
 class Nearest(Value):
-    """Indices and divergences of the nearest models, each (Q, k), nearest first; it unpacks as the two.
+    """The nearest models and how far away they are, as `nearest` returns them; it unpacks as indices and values.
 
-    `recall` is measured where an index was used; `quantity`, `status` and `notes` are those of the divergences.
+    Parameters
+    ----------
+    indices : ndarray of shape (Q, k)
+        The models nearest to each query, nearest first.
+    values : ndarray of shape (Q, k)
+        Their divergences D(query || model).
+    recall : float or None, default None
+        The share of the true k nearest that an index found, for some of the queries; None without an index.
+    notes : tuple of str, default ()
+        How the divergences were computed.
+    quantity : {"joint", "aligned", "posterior", "observed"}, default "joint"
+        Which divergence it is.
+    status : {"exact", "approximation", "estimate"}, default "exact"
+        How far the values can be trusted.
+    std_error : ndarray of shape (Q, k) or None, default None
+        The standard errors of estimates.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> models = [hd.Model([1.0], [[1.0]], hd.Poisson([rate])) for rate in (1, 2, 3)]
+    >>> hd.nearest(hd.Model([1.0], [[1.0]], hd.Poisson([2.9])), models, 10, k=2).indices
+    array([2, 1])
     """
 
     indices: IntArray
     values: Array
-    recall: float | None = None  # share of the true k nearest that the index found, for some of the queries
+    recall: float | None = None
     notes: tuple[str, ...] = ()
     quantity: Quantity = "joint"
     status: Status = "exact"
-    std_error: Array | None = None  # of the values, where the status is "estimate"
+    std_error: Array | None = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.indices, self.values))

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from hidiv.comparison.pairwise.matrix_files import (
+    Arrays,
+    Quantity,
+    Status,
+    arrays_of,
+    fields_of_arrays,
+    fields_of_described,
+)
 from hidiv.errors import HidivError, MissingExtra, refuse
 from hidiv.types import Array
-
-if TYPE_CHECKING:
-    from hidiv.comparison.pairwise.matrix_files import Arrays
-
-Quantity = Literal["joint", "aligned", "posterior", "observed"]
-Status = Literal["exact", "approximation", "estimate"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,22 +126,16 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> PairwiseMatrix:
         """A matrix from the form of `to_dict`."""
-        from hidiv.comparison.pairwise.matrix_files import from_described
-
-        return from_described(described)
+        return cls(*fields_of_described(described))
 
     def to_arrays(self) -> Arrays:
         """Named arrays, as an NPZ file holds them."""
-        from hidiv.comparison.pairwise.matrix_files import arrays_of
-
         return arrays_of(self)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> PairwiseMatrix:
         """A matrix from the form of `to_arrays`."""
-        from hidiv.comparison.pairwise.matrix_files import from_arrays
-
-        return from_arrays(arrays)
+        return cls(*fields_of_arrays(arrays))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         array = self.values if isinstance(self.values, np.ndarray) else self.values[...]

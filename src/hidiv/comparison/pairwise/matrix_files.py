@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
 from hidiv.errors import InvalidFile, refuse
 
+if TYPE_CHECKING:
+    from hidiv.comparison.pairwise.matrix import PairwiseMatrix
+
+Quantity = Literal["joint", "aligned", "posterior", "observed"]
+Status = Literal["exact", "approximation", "estimate"]
+
 Arrays = Mapping[str, NDArray[Any]]
+Fields = tuple[Any, ...]  # the arguments of a PairwiseMatrix, in their order
 
 FORMAT = "hidiv.matrix"
 
@@ -40,8 +46,8 @@ def arrays_of(matrix: PairwiseMatrix) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def from_arrays(arrays: Arrays) -> PairwiseMatrix:
-    """The matrix of an NPZ file."""
+def fields_of_arrays(arrays: Arrays) -> Fields:
+    """What an NPZ file holds of a matrix."""
     for key in ("matrix", "rows", "columns"):
         if key not in arrays:
             refuse(InvalidFile, key, "is missing")
@@ -49,7 +55,7 @@ def from_arrays(arrays: Arrays) -> PairwiseMatrix:
         rule = "is missing: the file does not say what its numbers are"
         refuse(InvalidFile, "quantity", rule, remedy="write it again, with hd.save or hidiv pairwise --out d.npz")
     finished = np.asarray(arrays["finished"]) > 0 if "finished" in arrays else None
-    return _matrix(
+    return _checked(
         arrays["matrix"],
         str(arrays["quantity"]),
         str(arrays["status"]),
@@ -63,7 +69,7 @@ def from_arrays(arrays: Arrays) -> PairwiseMatrix:
     )
 
 
-def from_described(described: Mapping[str, Any]) -> PairwiseMatrix:
+def fields_of_described(described: Mapping[str, Any]) -> Fields:
     """The matrix of a JSON file."""
     for key in ("quantity", "status", "symmetric", "matrix", "names"):
         if described.get(key) is None:
@@ -73,7 +79,7 @@ def from_described(described: Mapping[str, Any]) -> PairwiseMatrix:
     others = tuple(described.get("other_names", names))
     error = described.get("std_error")
     missing = np.isnan(values)
-    return _matrix(
+    return _checked(
         values,
         described["quantity"],
         described["status"],
@@ -87,10 +93,11 @@ def from_described(described: Mapping[str, Any]) -> PairwiseMatrix:
     )
 
 
-def _matrix(
+def _checked(
     values: Any, quantity: Any, status: Any, symmetric: bool, notes: tuple[str, ...], std_error: Any,
     names: tuple[str | None, ...], others: tuple[str | None, ...], finished: Any, unit: Any,
-) -> PairwiseMatrix:  # fmt: skip
+) -> Fields:  # fmt: skip
+    """The arguments, refused where a matrix cannot have them; in nats."""
     for key, value, known in (("quantity", quantity, Quantity), ("status", status, Status)):
         if value not in get_args(known):
             refuse(InvalidFile, key, f"must be one of {', '.join(get_args(known))}", value)
@@ -108,7 +115,7 @@ def _matrix(
         refuse(InvalidFile, "matrix", "a divergence is a number", "NaN")
     if unit == "bits":
         values, std_error = values * log(2.0), None if std_error is None else std_error * log(2.0)
-    return PairwiseMatrix(values, quantity, status, symmetric, notes, std_error, names, others, finished)
+    return values, quantity, status, symmetric, notes, std_error, names, others, finished
 
 
 def _read(key: str, rows: Any) -> NDArray[np.float64]:

@@ -46,6 +46,13 @@ class Alignment:
         How many are infinite as labelled.
     finite : float
         The sum of the other terms: `value` where no term is infinite.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 5.0]))
+    >>> hd.align(p, p.relabel([1, 0]), 10).as_labelled
+    False
     """
 
     permutation: tuple[int, ...]

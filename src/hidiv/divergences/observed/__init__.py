@@ -16,7 +16,7 @@ narrow as asked), quadrature and montecarlo.
 | certified | listed tree | at most 2 | symbols | certified/trees/listed_trees.py |
 | certified | any tree | any | any | certified/cheap_bounds.py |
 | certified | endless chain | any | symbols | certified/rates.py |
-| certified | until the end | any | any | certified/until_end.py |
+| certified | until the end | any | any | certified/until_end_bounds.py |
 | quadrature | chain, endless chain | at most 2 | one number | quadrature/two_state_chains.py |
 | montecarlo | any tree | any | any | sampled/tree_estimate.py |
 | montecarlo | endless chain | any | any | sampled/rate_estimate.py |

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from hidiv.divergences.observed import variational
 from hidiv.divergences.observed.alphabets import by_formula, symbol_probabilities
 from hidiv.divergences.observed.budget import Budget
-from hidiv.divergences.observed.certified import chains, cheap_bounds, rates, relabelled, until_end
+from hidiv.divergences.observed.certified import chains, cheap_bounds, rates, relabelled, until_end_bounds
 from hidiv.divergences.observed.certified.trees import listed_trees, regular_trees
 from hidiv.divergences.observed.enumerated import chain_words, tree_configurations
 from hidiv.divergences.observed.interval import Interval, NotApplicable
@@ -67,7 +67,7 @@ ROUTES = (
     Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),
     Route("certified", TREES, "any", "any", cheap_bounds),
     Route("certified", (ENDLESS,), "any", "symbols", rates),
-    Route("certified", (UNTIL_END,), "any", "any", until_end),
+    Route("certified", (UNTIL_END,), "any", "any", until_end_bounds),
     Route("quadrature", (CHAIN, ENDLESS), "at most 2", "one number", two_state_chains),
     Route("montecarlo", TREES, "any", "any", tree_estimate),
     Route("montecarlo", (ENDLESS,), "any", "any", rate_estimate),

@@ -104,11 +104,11 @@ def observed_kl(
     if is_forest(tree):
         one_stream = None if seed is None else generator(seed)
         shared = Budget(rtol, atol, None, one_stream, max_samples, max_seconds)
-        total = over_forest(tree, lambda one: _on_pair(Pair.of(p, q, one), method, shared), per_tree=per_tree)
+        total = over_forest(tree, lambda one: _on_pair(Pair.on_tree(p, q, one), method, shared), per_tree=per_tree)
         return advised(Pair.models(p, q), total)
     if per_tree:
         tree_alone()
-    pair = Pair.of(p, q, tree)
+    pair = Pair.on_tree(p, q, tree)
     return advised(pair, _on_pair(pair, method, budget))
 
 

@@ -76,6 +76,14 @@ class SamplesNeeded:
         The names of the models.
     counted : str, default "observations"
         What is counted: observations of a chain, or independent draws of a tree or of several.
+
+    Examples
+    --------
+    >>> import hidiv as hd
+    >>> p, q = (hd.Model([1.0], [[1.0]], hd.Gaussian([mean], std=[1.0])) for mean in (0.0, 2.0))
+    >>> needed = hd.samples_to_tell_apart(p, q, 0.01)
+    >>> needed.under_p.wald < needed.under_p.value
+    True
     """
 
     error: float

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.parameters import outer_rows
-from hidiv.emissions.registry import Pair, kl_bounds, pair, register
+from hidiv.emissions.registry import FamilyPair, kl_bounds, pair, register
 from hidiv.emissions.sample_space import VECTOR, SampleSpace
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.emissions.weighted import Weighted
@@ -180,7 +180,7 @@ def _added(arrays: Iterable[Array]) -> Array:
     return np.asarray(sum(arrays))
 
 
-def _together(p: Product, q: Product) -> list[tuple[Pair, Any, Any]]:
+def _together(p: Product, q: Product) -> list[tuple[FamilyPair, Any, Any]]:
     """How each family of p compares with the one in the same place in q."""
     widths_p, widths_q = ([member.n_features for member in side.families] for side in (p, q))
     if widths_p != widths_q:
@@ -240,4 +240,4 @@ def _known(p: Product, q: Product, x: Array, lower: Array | None, upper: Array |
         yield a, b, *columns
 
 
-register(Product, Product, Pair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds))
+register(Product, Product, FamilyPair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.emissions.evidence.points import DEEP, IntervalPoints
+from hidiv.emissions.evidence.interval_points import DEEP, IntervalPoints
 from hidiv.emissions.numerics.quadrature import FARTHEST, count_rule
 from hidiv.emissions.registry import pair
 from hidiv.types import Array

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.evidence.coordinates import Function, Stretch, stretches
 from hidiv.emissions.evidence.count_points import count_points
-from hidiv.emissions.evidence.points import DEEP, IntervalPoints
+from hidiv.emissions.evidence.interval_points import DEEP, IntervalPoints
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.sample_space import Kind
 from hidiv.recursions.terms import phi

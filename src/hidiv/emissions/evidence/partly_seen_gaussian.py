@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hidiv.emissions.evidence.coordinates import Stretch
+from hidiv.emissions.evidence.interval_points import IntervalPoints
 from hidiv.emissions.evidence.intervals import means, stretch_points
 from hidiv.emissions.evidence.log_ratios import (
     Bound,
@@ -21,7 +22,6 @@ from hidiv.emissions.evidence.log_ratios import (
     seen_ratio,
     settled,
 )
-from hidiv.emissions.evidence.points import IntervalPoints
 from hidiv.emissions.numerics.covariances import NormalLaw, normal_laws, whiten
 from hidiv.emissions.numerics.scales import ScaleRatio, scale_kl
 from hidiv.emissions.numerics.standard_normal import normal_log_density, normal_log_mass

@@ -13,7 +13,7 @@ from hidiv.emissions.family import Family, add_columns, check_whole
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.parameters import outer_rows, proportions, wide
-from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.registry import FamilyPair, register
 from hidiv.emissions.sample_space import BIT, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -149,7 +149,7 @@ def _first_gap(missing: NDArray[np.bool_]) -> str | None:
     return f"the value {value}" + (f" in column {column}" if missing.shape[0] > 1 else "")
 
 
-_PAIR = Pair(kl, renyi, log_ratio, gaps)
+_PAIR = FamilyPair(kl, renyi, log_ratio, gaps)
 register(Bernoulli, Bernoulli, _PAIR)
 register(Bernoulli, Categorical, _PAIR)
 register(Categorical, Bernoulli, _PAIR)

@@ -14,7 +14,7 @@ from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between, second_order
 from hidiv.emissions.numerics.stirling import change, curvature, curvature_drop, remainder, slope
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
-from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import UNIT, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -207,4 +207,4 @@ def stretches(p: Beta, q: Beta, lower: Array, upper: Array) -> list[Any]:
     return [odds(exponents[0], exponents[1], ratio, mirrored, lower, upper)]
 
 
-register(Beta, Beta, Pair(kl, renyi, log_ratio, no_gaps, stretches))
+register(Beta, Beta, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches))

@@ -15,7 +15,7 @@ from hidiv.emissions.numerics.binomial_trials import kl_trials, log_pmf, ratio_t
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import counts, proportions, same_shape, wide
-from hidiv.emissions.registry import Pair, converted, register
+from hidiv.emissions.registry import FamilyPair, converted, register
 from hidiv.emissions.sample_space import SampleSpace, counts_up_to
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -180,7 +180,7 @@ def of_bernoulli(family: Bernoulli) -> Binomial:
     return Binomial(np.ones_like(family.probs), family.probs)
 
 
-_PAIR = Pair(kl, renyi, log_ratio, gaps)
+_PAIR = FamilyPair(kl, renyi, log_ratio, gaps)
 register(Binomial, Binomial, _PAIR)
 register(Bernoulli, Binomial, converted(_PAIR, p=of_bernoulli))
 register(Binomial, Bernoulli, converted(_PAIR, q=of_bernoulli))

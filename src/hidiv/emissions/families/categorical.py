@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.family import Family, check_whole
 from hidiv.emissions.parameters import distributions
-from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.registry import FamilyPair, register
 from hidiv.emissions.sample_space import SampleSpace
 from hidiv.emissions.sample_space import symbols as symbol_space
 from hidiv.emissions.statistics import Statistics
@@ -188,4 +188,4 @@ def check_alphabets(p: int, q: int) -> None:
         refuse(IncompatibleModels, "emission", rule, remedy=remedy)
 
 
-register(Categorical, Categorical, Pair(kl, renyi, ratio, gaps))
+register(Categorical, Categorical, FamilyPair(kl, renyi, ratio, gaps))

@@ -12,7 +12,7 @@ from hidiv.emissions.family import Family, add_columns, check_between
 from hidiv.emissions.numerics.deviance import deviance
 from hidiv.emissions.numerics.exponential_family import renyi_between
 from hidiv.emissions.parameters import positive, wide
-from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import POSITIVE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -115,4 +115,4 @@ def stretches(p: Exponential, q: Exponential, lower: Array, upper: Array) -> lis
     return [half_line(laws[0], laws[1], on_points(p, q)[1], lower, upper)]
 
 
-register(Exponential, Exponential, Pair(kl, renyi, log_ratio, no_gaps, stretches))
+register(Exponential, Exponential, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches))

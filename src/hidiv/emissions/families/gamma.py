@@ -15,7 +15,7 @@ from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between
 from hidiv.emissions.numerics.stirling import bregman, change, remainder, slope
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
-from hidiv.emissions.registry import Pair, converted, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, converted, no_gaps, register
 from hidiv.emissions.sample_space import POSITIVE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -186,7 +186,7 @@ def stretches(p: Gamma, q: Gamma, lower: Array, upper: Array) -> list[Any]:
     return [half_line(laws[0], laws[1], on_points(p, q)[1], lower, upper)]
 
 
-_PAIR = Pair(kl, renyi, log_ratio, no_gaps, stretches)
+_PAIR = FamilyPair(kl, renyi, log_ratio, no_gaps, stretches)
 register(Gamma, Gamma, _PAIR)
 register(Exponential, Gamma, converted(_PAIR, p=of_exponential))
 register(Gamma, Exponential, converted(_PAIR, q=of_exponential))

@@ -12,7 +12,7 @@ from hidiv.emissions.family import Family, add_columns, check_between
 from hidiv.emissions.numerics.scales import ScaleRatio, ratio_from_excess, scale_kl, scale_renyi, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
-from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import LINE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, log_size
@@ -299,4 +299,4 @@ def residual(p: Gaussian, q: Gaussian, *knowledge: Any) -> Array:
     return partly_seen_gaussian.residual(p, q, *knowledge)
 
 
-register(Gaussian, Gaussian, Pair(kl, renyi, log_ratio, no_gaps, stretches, weight_ratio, residual))
+register(Gaussian, Gaussian, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches, weight_ratio, residual))

@@ -14,7 +14,7 @@ from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import proportions, require, wide
-from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.registry import FamilyPair, register
 from hidiv.emissions.sample_space import COUNTS, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -135,4 +135,4 @@ def gaps(p: Geometric, q: Geometric) -> list[str | None]:
     return [counts_above(0, row) for row in missing]
 
 
-register(Geometric, Geometric, Pair(kl, renyi, log_ratio, gaps))
+register(Geometric, Geometric, FamilyPair(kl, renyi, log_ratio, gaps))

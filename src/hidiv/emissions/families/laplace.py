@@ -15,7 +15,7 @@ from hidiv.emissions.numerics.exponential_power import Located, power_pair
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.numerics.scales import compare_scales, scale_kl, scale_renyi
 from hidiv.emissions.parameters import positive, reading, same_shape, wide
-from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import LINE, SampleSpace
 from hidiv.emissions.weighted import Weighted, kept, log_size
 from hidiv.errors import IncompatibleModels, refuse
@@ -208,6 +208,6 @@ def on_line(p: Callable[[Any], Located], q: Callable[[Any], Located]) -> Callabl
     return stretches
 
 
-register(Laplace, Laplace, Pair(kl, renyi, log_ratio, no_gaps, on_line(located, located)))
+register(Laplace, Laplace, FamilyPair(kl, renyi, log_ratio, no_gaps, on_line(located, located)))
 register(Laplace, Gaussian, power_pair(located, located_gaussian, on_line))
 register(Gaussian, Laplace, power_pair(located_gaussian, located, on_line))

@@ -15,7 +15,7 @@ from hidiv.emissions.families.gaussian import renyi as gaussian_renyi
 from hidiv.emissions.family import Family
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, require, same_shape, wide
-from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import POSITIVE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import NARROWEST, Weighted, kept
@@ -155,7 +155,7 @@ def stretches(p: LogNormal, q: LogNormal, lower: Array, upper: Array) -> list[An
 register(
     LogNormal,
     LogNormal,
-    Pair(
+    FamilyPair(
         lambda p, q: gaussian_kl(of_log(p), of_log(q)),
         lambda p, q, alpha: gaussian_renyi(of_log(p), of_log(q), alpha),
         log_ratio,

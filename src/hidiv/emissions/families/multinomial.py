@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from hidiv.emissions.family import Family, check_whole
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import counts, distributions
-from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.registry import FamilyPair, register
 from hidiv.emissions.sample_space import Kind, SampleSpace, counts_up_to
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted
@@ -228,4 +228,4 @@ def residual(
     return where_possible(p, x, lower, upper, inside, value)
 
 
-register(Multinomial, Multinomial, Pair(kl, renyi, log_ratio, gaps, residual=residual))
+register(Multinomial, Multinomial, FamilyPair(kl, renyi, log_ratio, gaps, residual=residual))

@@ -17,7 +17,7 @@ from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.numerics.negative_binomial_sizes import kl_sizes, log_pmf, ratio_sizes, renyi_sizes
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
-from hidiv.emissions.registry import Pair, converted, register
+from hidiv.emissions.registry import FamilyPair, converted, register
 from hidiv.emissions.sample_space import COUNTS, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -175,7 +175,7 @@ def of_geometric(family: Geometric) -> NegativeBinomial:
     return NegativeBinomial(np.ones_like(family.prob), family.prob)
 
 
-_PAIR = Pair(kl, renyi, log_ratio, gaps)
+_PAIR = FamilyPair(kl, renyi, log_ratio, gaps)
 register(NegativeBinomial, NegativeBinomial, _PAIR)
 register(Geometric, NegativeBinomial, converted(_PAIR, p=of_geometric))
 register(NegativeBinomial, Geometric, converted(_PAIR, q=of_geometric))

@@ -12,7 +12,7 @@ from hidiv.emissions.family import Family, add_columns, check_whole
 from hidiv.emissions.numerics.deviance import deviance, power_gap, times
 from hidiv.emissions.numerics.stirling import factorial_remainder, log_step
 from hidiv.emissions.parameters import RESCALE, reading, require, wide
-from hidiv.emissions.registry import Pair, register
+from hidiv.emissions.registry import FamilyPair, register
 from hidiv.emissions.sample_space import COUNTS, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -142,4 +142,4 @@ def counts_above(top: float, missing: NDArray[np.bool_]) -> str | None:
     return f"counts above {top:.0f}{where}"
 
 
-register(Poisson, Poisson, Pair(kl, renyi, log_ratio, gaps))
+register(Poisson, Poisson, FamilyPair(kl, renyi, log_ratio, gaps))

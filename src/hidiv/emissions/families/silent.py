@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family
-from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import NOTHING, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted
@@ -109,4 +109,4 @@ def log_ratio(p: Silent, q: Silent, x: Array) -> Array:
     return np.zeros((x.shape[0], p.n_states))
 
 
-register(Silent, Silent, Pair(kl, renyi, log_ratio, no_gaps))
+register(Silent, Silent, FamilyPair(kl, renyi, log_ratio, no_gaps))

@@ -14,7 +14,7 @@ from hidiv.emissions.numerics.bessel import bregman, growth, log_bessel, mean_co
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.parameters import reading, require, same_shape, wide
-from hidiv.emissions.registry import Pair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import ANGLE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
@@ -229,4 +229,4 @@ def stretches(p: VonMises, q: VonMises, lower: Array, upper: Array) -> list[Any]
     return turns(*on_points(p, q), first(p.mean), first(p.concentration), lower, upper)
 
 
-register(VonMises, VonMises, Pair(kl, renyi, log_ratio, no_gaps, stretches))
+register(VonMises, VonMises, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches))

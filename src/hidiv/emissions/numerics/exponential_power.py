@@ -12,7 +12,7 @@ from scipy.special import digamma, gammaln, polygamma
 from hidiv.emissions.numerics.exponential_power_line import Line, line_kl, line_renyi, power_gap
 from hidiv.emissions.numerics.quadrature import first_order, second_order
 from hidiv.emissions.numerics.scales import compare_scales, power, scale_renyi
-from hidiv.emissions.registry import Pair, no_gaps
+from hidiv.emissions.registry import FamilyPair, no_gaps
 from hidiv.recursions.terms import phi
 from hidiv.types import Array
 
@@ -105,9 +105,9 @@ def _line(p: Located, q: Located, index: tuple[int, ...]) -> Line:
 
 def power_pair(
     p: Callable[[Any], Located], q: Callable[[Any], Located], coordinates: Callable[..., Callable[..., list[Any]]]
-) -> Pair:
+) -> FamilyPair:
     """The pair of two families, given how to see each as exponential power laws; coordinates(p, q) for intervals."""
-    return Pair(
+    return FamilyPair(
         kl=lambda a, b: kl(p(a), q(b)).sum(axis=1),
         renyi=lambda a, b, alpha: renyi(p(a), q(b), alpha).sum(axis=1),
         log_ratio=lambda a, b, x: log_ratio(p(a), q(b), x[:, None, :]).sum(axis=2),

@@ -12,7 +12,7 @@ A divergence is a cross-entropy minus an entropy, and both are bounded apart, fi
 - chains.py: chains of N symbols
 - rates.py: endless chains, by the closed classes of p
 - trees/: regular and listed trees with two states
-- until_end.py: chains that end by themselves
+- until_end_bounds.py: chains that end by themselves
 - cheap_bounds.py: any tree and any family; also the joint divergence as an upper bound
 - refining.py: which method is asked next, and when to stop
 - effort.py: operations counted, and the clock that only ends a search

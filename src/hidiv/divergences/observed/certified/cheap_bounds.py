@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.divergences.alignment.align import Alignment, align
+from hidiv.divergences.alignment.align import alignment
 from hidiv.divergences.comparable import closed
-from hidiv.divergences.joint.kl import joint_kl_rate
 from hidiv.divergences.observed.alphabets import finite_chain, symbol_probabilities, tree_law
 from hidiv.divergences.observed.certified.bounded import bounded
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 ROOM = 1e-12  # relative: the joint divergence and the recursion below are right to far fewer units
 WORDS = 1 << 14  # of a block
-LONG = 1000  # symbols of the chain on which the states are matched for a rate
 MOST = 64  # states of models whose relabellings are searched
 _LEVELS = 4096  # of a recursion that is not flat by then
 
@@ -53,11 +51,6 @@ def run(pair: Pair, budget: Budget) -> Divergence:
     return bounded(Interval(below, ends[best], how), pair, budget)
 
 
-def alignment(pair: Pair) -> Alignment:
-    """The relabelling of q nearest to p; for an endless chain that on a long one."""
-    return align(pair.p, pair.q, Tree.chain(LONG) if pair.tree is None else pair.tree)
-
-
 def joint_above(pair: Pair) -> float:
     """The smallest joint divergence over relabellings of q, moved up by its rounding; +inf where there is none.
 
@@ -66,10 +59,7 @@ def joint_above(pair: Pair) -> float:
     if not pair.same_states or pair.p.n_states > MOST:
         return inf
     try:
-        nearest = pair.once(alignment)
-        if pair.tree is None:
-            return _room(joint_kl_rate(pair.p, pair.q.relabel(nearest.permutation)).value)
-        return _room(nearest.value)
+        return _room(pair.once(alignment).value)
     except HidivError:
         return inf
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from hidiv.divergences.observed.certified.log_odds.chebyshev import values, zeros
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import FINE, Fineness
-from hidiv.divergences.observed.quadrature.points import points
 from hidiv.divergences.observed.quantity import subject_and_unit
 from hidiv.divergences.result import Divergence
 from hidiv.models.model import Model

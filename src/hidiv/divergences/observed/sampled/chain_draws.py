@@ -9,8 +9,8 @@ import numpy as np
 
 from hidiv.divergences.observed.alphabets import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.quadrature.points import points
 from hidiv.divergences.observed.sampled.chain_counts import ChainCounts, counts_of
 from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs

@@ -17,8 +17,8 @@ from hidiv.divergences.joint.visits import expected_visits
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
 from hidiv.divergences.observed.log_weights import log_weights
+from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.quadrature.points import points
 from hidiv.divergences.observed.sampled.draws import Drawn
 from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
 from hidiv.divergences.observed.support.families import supports

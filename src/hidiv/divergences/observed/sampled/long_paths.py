@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from hidiv.divergences.observed.interval import NotApplicable
+from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.quadrature.points import points
 from hidiv.divergences.observed.sampled.draws import Drawn, joined
 from hidiv.divergences.observed.sampled.missed_states import event_costs
 from hidiv.divergences.observed.sampled.tree_counts import ROUNDING, emission_means

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.registry import Pair, pair, register
+from hidiv.emissions.registry import FamilyPair, pair, register
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.terms import row_divergence, row_renyi
 from hidiv.types import Array
@@ -58,7 +58,7 @@ class Marked:
         return pair(self, other).gaps(self, other)  # type: ignore[arg-type]
 
 
-def paired_components(p: Marked, q: Marked) -> list[tuple[Pair, Any, Any]]:
+def paired_components(p: Marked, q: Marked) -> list[tuple[FamilyPair, Any, Any]]:
     """How each component of p compares with the one in the same place in q."""
     first, second = p.mixture.components, q.mixture.components
     if len(first) != len(second):
@@ -107,4 +107,4 @@ def gaps(p: Marked, q: Marked) -> list[str | None]:
     return first_gaps
 
 
-register(Marked, Marked, Pair(kl, renyi, log_ratio, gaps))
+register(Marked, Marked, FamilyPair(kl, renyi, log_ratio, gaps))

@@ -13,7 +13,7 @@ from hidiv.emissions.composite.mixture.ratios import are_paired, mixed_ratio
 from hidiv.emissions.families.categorical import Categorical
 from hidiv.emissions.family import Family, check_whole
 from hidiv.emissions.parameters import distributions
-from hidiv.emissions.registry import Pair, comparable, register
+from hidiv.emissions.registry import FamilyPair, comparable, register
 from hidiv.emissions.sample_space import Kind, SampleSpace
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.types import Array, Flags, IntArray
@@ -331,4 +331,4 @@ def residual(p: Mixture, q: Mixture, *knowledge: Any) -> Array:
     return residual(p, q, *knowledge)
 
 
-register(Mixture, Mixture, Pair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds_pair))
+register(Mixture, Mixture, FamilyPair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds_pair))
