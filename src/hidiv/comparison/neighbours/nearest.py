@@ -18,7 +18,8 @@ from hidiv.comparison.pairwise.executors import processors
 from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
 from hidiv.comparison.pairwise.kl import pairwise_kl
 from hidiv.comparison.pairwise.label_note import note_on_labels
-from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix
+from hidiv.comparison.pairwise.matrix_files import Quantity, Status
 from hidiv.comparison.pairwise.operands import Operand
 from hidiv.comparison.pairwise.product import factors_of
 from hidiv.errors import HidivError, counted, refuse

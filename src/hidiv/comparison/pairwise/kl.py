@@ -16,7 +16,8 @@ from hidiv.comparison.pairwise.executors import Executor, fill
 from hidiv.comparison.pairwise.fingerprint import digest_of_tree, fingerprint
 from hidiv.comparison.pairwise.joint_pairs import joint_pairs
 from hidiv.comparison.pairwise.label_note import note_on_labels
-from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix
+from hidiv.comparison.pairwise.matrix_files import Quantity
 from hidiv.comparison.pairwise.observed_choice import (
     Method,
     ObservedOptions,

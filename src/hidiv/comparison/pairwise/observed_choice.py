@@ -10,7 +10,7 @@ import numpy as np
 from hidiv.arguments import number
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.pairwise.executors import Executor, fill
-from hidiv.comparison.pairwise.matrix import Status
+from hidiv.comparison.pairwise.matrix_files import Status
 from hidiv.comparison.pairwise.observed_bounds import joint_bounds
 from hidiv.comparison.pairwise.observed_check import check_variational
 from hidiv.comparison.pairwise.observed_draws import MonteCarloPlan, monte_carlo_plan
