@@ -119,7 +119,8 @@ def test_models_with_extreme_numbers_are_used(data: st.DataObject) -> None:
         ):
             assert_number(compute)
     small = {"seed": 0, "max_samples": 32, "max_seconds": 0.05}
-    assert_number(lambda: hd.observed_kl(found, original, tree, **small))
+    if LONG or data.draw(st.sampled_from((True, False, False))):  # a few are enough with every commit
+        assert_number(lambda: hd.observed_kl(found, original, tree, **small))
     drawn = found_or_refused(lambda: hd.sample(found, tree, seed=0))
     if drawn is not None:
         assert np.isfinite(drawn[1]).all()

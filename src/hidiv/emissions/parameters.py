@@ -98,7 +98,8 @@ def distributions(
     """Rows (last axis) of probabilities that sum to one."""
     array = reading(place, value, ndims)
     require(place, array, array >= 0, "probabilities cannot be negative")
-    sums = np.asarray(array.sum(axis=-1))
+    with np.errstate(over="ignore"):
+        sums = np.asarray(array.sum(axis=-1))
     off = np.abs(sums - 1.0)
     if (off > SUM_TOLERANCE).any():
         where = tuple(int(i) for i in np.argwhere(off > SUM_TOLERANCE)[0])

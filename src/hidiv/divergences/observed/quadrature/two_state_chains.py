@@ -127,11 +127,15 @@ class Collocation:
         self.middle, self.half = float(ends.mean()), float(np.diff(ends)[0]) / 2
         self.nodes = nodes if self.half > 0 else 1
         odds = self.middle + self.half * zeros(self.nodes)
-        self.cost, self.ahead = self._step(np.stack([1.0 / (1.0 + np.exp(-odds)), 1.0 / (1.0 + np.exp(odds))]))
+        with np.errstate(over="ignore"):
+            laws = np.stack([1.0 / (1.0 + np.exp(-odds)), 1.0 / (1.0 + np.exp(odds))])
+        self.cost, self.ahead = self._step(laws)
 
     def _step(self, law: Array) -> tuple[Array, Array]:
         """From predicted laws (2, n): -log q(x_j), and the next predicted log-odds in [-1, 1]; (n, J) both."""
         at = law.T @ self.space.q_scaled
+        if not (at > 0).all():
+            raise NotApplicable("some densities of q are too small to be told from zero")
         after = law[0][:, None] * self.space.q_scaled[0] / at
         rest = law[1][:, None] * self.space.q_scaled[1] / at
         odds = np.log(after * self.move[0, 0] + rest * self.move[1, 0])
