@@ -119,16 +119,15 @@ def step_ahead(points: ObservationPoints, past: Past, wanted: Wanted) -> Step:
     if wanted.products:
         before, after = (p_before, q_before), (past.p_after[:, :-1], past.q_after[:, :-1])
         places = [(0, k) for k in range(len(p))] + [(1, k) for k in range(len(q))]
-        with np.errstate(over="ignore", invalid="ignore"):  # averages leave out controls that are not finite
-            means = (
-                _products(p, p, points.weight) @ over_p,
-                _products(q, p, points.weight) @ over_q,
-                _products(q, q, points.weight) @ (ratio * over_q),
-            )
-            for a, (one, k) in enumerate(places):
-                for two, m in places[: a + 1]:
-                    mean = means[one + two][:, k * (len(p), len(q))[two] + m]
-                    products.append(after[one][:, k] * after[two][:, m] - mean * before[one][:, k] * before[two][:, m])
+        means = (
+            _products(p, p, points.weight) @ over_p,
+            _products(q, p, points.weight) @ over_q,
+            _products(q, q, points.weight) @ (ratio * over_q),
+        )
+        for a, (one, k) in enumerate(places):
+            for two, m in places[: a + 1]:
+                mean = means[one + two][:, k * (len(p), len(q))[two] + m]
+                products.append(after[one][:, k] * after[two][:, m] - mean * before[one][:, k] * before[two][:, m])
         if wanted.cubes and len(places) <= FEW:
             ahead = [p_before[:, None, k] * p[k][:, None] * over_p for k in range(len(p))]
             ahead += [q_before[:, None, k] * q[k][:, None] * over_q for k in range(len(q))]
