@@ -30,11 +30,12 @@ def test_certified_intervals_meet(case):
 
 @pytest.mark.parametrize("case", further("observed_rate"))
 def test_rate(case):
-    """A certified interval holds the value; an estimate is within five of its standard errors."""
+    """A certified interval holds the value; others are within five of their errors."""
     result = hd.observed_kl_rate(*models(case), seed=1, max_samples=20)
     expected = float(case["value"])
     slack = case["rtol"] * expected
     if result.status == "certified":
         assert result.lower - slack <= expected <= result.upper + slack
     else:
-        assert abs(result.value - expected) <= 5 * result.std_error + slack
+        error = result.std_error if result.error is None else result.error
+        assert abs(result.value - expected) <= 5 * error + slack

@@ -206,7 +206,7 @@ def test_symbol_names_are_kept(tmp_path):
         ({"symbol_names.7": np.array([["a", "b", "c"]])}, "symbol_names.7: must be named symbol_names.<column>"),
         ({"symbol_names.0": np.array([["a", "b"]])}, "must name the 3 symbols"),
         ({"symbol_names.0": np.zeros((1, 0), dtype="U1")}, "symbol_names.0: must hold text"),
-        ({"symbol_columns": np.array(2)}, "symbol_names: needs one entry for each of the 1 columns"),
+        ({"symbol_columns": np.array(2)}, "symbol_names: needs 1 entry, one a column"),
     ],
 )
 def test_bad_symbol_names_of_a_file(change, sentence):

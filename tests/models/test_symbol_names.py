@@ -65,7 +65,7 @@ def test_names_travel(tmp_path: Path):
     (["A", "C", "G"], "symbol_names: must name the 4 symbols of categorical, got 3"),
     (["A", "C", "G", "G"], "symbol_names: must all differ"),
     ("ACGT", "symbol_names: needs the names of all symbols"),
-    ([["A", "C", "G", "T"], None], "symbol_names: needs one entry for each of the 1 column, got 2"),
+    ([["A", "C", "G", "T"], None], "symbol_names: needs 1 entry, one a column, got 2"),
     ([[1, 2, 3, 4]], "symbol_names: needs the names of all symbols"),
 ])  # fmt: skip
 def test_names_that_do_not_fit(names, said):

@@ -101,7 +101,7 @@ def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:
     for family in emissions:
         sizes = alphabet_sizes(family)
         if len(columns) != len(sizes):
-            rule = f"needs one entry for each of the {counted(len(sizes), 'column')}"
+            rule = f"needs {counted(len(sizes), 'entry', 'entries')}, one a column"
             refuse(InvalidModel, "symbol_names", rule, len(columns))
         for f, (names, size) in enumerate(zip(columns, sizes, strict=True)):
             place = "symbol_names" if len(columns) == 1 else f"symbol_names[{f}]"

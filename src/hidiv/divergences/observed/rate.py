@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from hidiv.arguments import Seed
+from hidiv.arguments import Seed, number
 from hidiv.divergences.comparable import check_observations
 from hidiv.divergences.infinite import advised
 from hidiv.divergences.observed.budget import Budget
@@ -103,6 +103,7 @@ def rate_of_pair(
     max_seconds: float | None = None,
 ) -> Divergence:
     """`observed_kl_rate` of a pair on the endless chain that is checked already."""
+    number("width", width)
     budget = Budget(rtol, atol, width, seed, max_samples, max_seconds)
     check_observations(pair.p, pair.q)
     if max(pair.p.n_groups, pair.q.n_groups) > 1:
