@@ -32,6 +32,7 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 3
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True  # members that have docstrings of their own are described once
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autoclass_content = "class"
