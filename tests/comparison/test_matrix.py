@@ -43,7 +43,8 @@ def test_copies_say_the_same(matrix):
 
 
 def test_frames(matrix):
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     frame = matrix.to_frame()
     assert list(frame.index) == list(frame.columns) == ["a", "1", "c"]
     assert frame.loc["a", "c"] == matrix[0, 2]

@@ -143,7 +143,9 @@ def test_saved_and_loaded(models, tmp_path):
 
 
 def test_plotted(models, tmp_path):
-    pytest.importorskip("matplotlib").use("Agg")
+    import matplotlib
+
+    matplotlib.use("Agg")
     assert hd.plots.differences(*models, part="emission").get_title() is not None
     assert hd.compare(*models, 4, seed=0).joint.value > 0
 
