@@ -133,3 +133,15 @@ def test_progress_is_shown_on_a_terminal_only_and_not_at_once(monkeypatch):
             progress.show(2.0, "done")
         assert ("drawing [############------------] 1000 drawn" in stream.getvalue()) == shown
         assert stream.getvalue().endswith("\r") == shown
+
+
+def test_a_limit_of_draws_does_not_hide_what_controls_gain():
+    """The paper's trees: neither way reaches the tolerance within the draws, and controls still win."""
+    transition = [None, [[0.9, 0.1], [0.2, 0.8]], [[0.9, 0.1], [0.2, 0.8]]]
+    p, q = (
+        hd.Model([0.5, 0.5], transition, [hd.Gaussian([0.0, shift], std=[1.0, 1.5 + g]) for g in range(3)])
+        for shift in (1.0, 1.4)
+    )
+    result = hd.observed_kl(p, q, hd.Tree.regular(2, 3), seed=0, max_samples=4000, rtol=1e-5)
+    assert result.n_samples == 4000
+    assert ", 0 controls" not in result.notes[0]

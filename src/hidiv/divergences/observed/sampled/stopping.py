@@ -55,7 +55,7 @@ def stopped_estimate(draws: Draws, budget: Budget, workers: int | None = None) -
                 # The dearer controls are tried on draws that take a small part of the work that is left without them.
                 run = dear
                 done = run.draw_until(pilot) or run.look(progress)
-                if not done and draws.dear * run.needed() > lean.needed():
+                if not done and draws.dear * run.variance() > lean.variance():
                     run = lean
             while not done and run.drawn < most:
                 done = run.draw_until(run.check) or run.look(progress)
@@ -144,6 +144,10 @@ class _Drawing:
         best = self.together()[1]
         short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
         return min(1.05 * self.drawn * short**2, float(self.limits.most)) if best.settled else float(self.limits.most)
+
+    def variance(self) -> float:
+        """The variance of a single draw, which says how many any error takes, whatever the limits are."""
+        return self.drawn * self.together()[1].std_error ** 2
 
     def pilot(self) -> int:
         """How many draws with all controls are worth a try; 0 where going on without is soon done."""
