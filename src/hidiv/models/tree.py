@@ -23,9 +23,9 @@ from hidiv.models.tree_checks import (
     shown_label,
     size,
 )
-from hidiv.models.tree_reading import Ordered, read_edges, read_graph, read_words
+from hidiv.models.tree_reading import Ordered, read_edges, read_graph
 from hidiv.models.until_end import UNTIL_END
-from hidiv.models.words import listed_word, path_word, ranks, regular_word, words_of_labels
+from hidiv.models.words import listed_word, path_word, ranks, read_words, regular_word, words_of_labels
 from hidiv.recursions.levels import levels
 from hidiv.types import IntArray
 from hidiv.values import Value

@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 
-from hidiv.comparison.collection.stacked_families import family_of, mapped, parameters_of_family
+from hidiv.comparison.collection.stacked_parameters import family_of, mapped, parameters_of_family
 from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
 from hidiv.comparison.pairwise.product import EPS, Factors, balance, common_statistics, norms
 from hidiv.emissions.family import Family
