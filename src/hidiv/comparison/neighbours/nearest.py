@@ -18,8 +18,8 @@ from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
 from hidiv.comparison.pairwise.kl import pairwise_kl
 from hidiv.comparison.pairwise.label_note import note_on_labels
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
+from hidiv.comparison.pairwise.matrix_product import factors_of
 from hidiv.comparison.pairwise.operands import Operand
-from hidiv.comparison.pairwise.product import factors_of
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 from hidiv.progress import Progress, Wanted, reported

@@ -11,7 +11,7 @@ storage.py                blocks kept in memory or in a zarr store; a fingerprin
 Joint and aligned divergences:
 joint_pairs.py            all joint divergences: the product, and close pairs directly
 operands.py               models of one shape as p or q of a block, and p's expected visits on the tree
-product.py                the matrix product; second_order.py the one for models near each other
+matrix_product.py         the matrix product; second_order.py the one for models near each other
 direct.py                 listed pairs one by one, accurate however close; q's states as labelled or as emissions match
 aligned_pairs.py          the best order of q's states for every pair
 label_note.py             a note where labels do not seem to be common

@@ -9,8 +9,8 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.collection.collection import Collection
+from hidiv.comparison.pairwise.matrix_product import EPS, Factors, balance, multiply, norms
 from hidiv.comparison.pairwise.plan import Pairs
-from hidiv.comparison.pairwise.product import EPS, Factors, balance, multiply, norms
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.models.tree import Tree
