@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.comparable import check_length, check_observations, check_same_states
 from hidiv.errors import IncompatibleModels, counted, refuse
-from hidiv.models.groups import check_groups
-from hidiv.models.model import Model
+from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 
