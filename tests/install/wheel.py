@@ -1,6 +1,6 @@
 """An installed wheel, tried without pytest: run by `make wheel` and by the builds of wheels for other systems.
 
-    python tests/install/wheel.py [--python]    --python: a wheel without kernels is what was wanted
+python tests/install/wheel.py [--python]    --python: a wheel without kernels is what was wanted
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ def main() -> None:
         assert math.isclose(float(value), right, rel_tol=1e-11), (name, float(value), right)
     assert hd.pairwise_kl([p, q], 100).shape == (2, 2)
     states, x = hd.sample(p, 1000, seed=0)
-    assert hd.fit(x, None, 2, "categorical", n_init=1, seed=0).log_likelihood < 0 and len(states) == 1000
+    assert len(states) == 1000
+    assert hd.fit(x, None, 2, "categorical", n_init=1, seed=0).log_likelihood < 0
 
-    command = [sys.executable, "-c", "import sys; from hidiv.cli.main import main; sys.argv = ['hidiv', '--help']; main()"]
-    assert "compare" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    script = "import sys; from hidiv.cli.main import main; sys.argv = ['hidiv', '--help']; main()"
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "compare" in shown
     print(f"hidiv {hd.__version__} on Python {sys.version.split()[0]}: the wheel works")
 
 

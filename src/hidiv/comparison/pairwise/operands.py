@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.comparison.collection.collection import Collection, title
 from hidiv.divergences.joint.kl import too_large
-from hidiv.divergences.joint.places import NEVER, first_places
+from hidiv.divergences.joint.local_terms import NEVER, first_places
 from hidiv.divergences.joint.visits import expected_visits, tree_size
 from hidiv.emissions.family import Family
 from hidiv.errors import InvalidModel

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hidiv.divergences.comparable import check_same_states
 from hidiv.divergences.infinite import infinite
-from hidiv.divergences.joint.places import state_in_words
+from hidiv.divergences.joint.local_terms import state_in_words
 from hidiv.divergences.joint.visits import by_group
-from hidiv.divergences.pair import Pair, families, subject
+from hidiv.divergences.pair import Pair, check_same_states, families, subject
 from hidiv.divergences.result import Detail, Divergence
 from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.errors import HidivError, IncompatibleModels, refuse

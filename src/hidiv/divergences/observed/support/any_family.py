@@ -1,4 +1,4 @@
-"""Whether p can show, on a tree, what q cannot: decided in booleans, for any families (definitions, section 8)."""
+"""What p can show and q cannot, for any families, decided in booleans (definitions, section 8)."""
 
 from __future__ import annotations
 
@@ -109,3 +109,17 @@ def _counts(p: Family, q: Family, tops: Array) -> tuple[Flags, Flags]:
             logs = family.log_mass(x, x).min(axis=2)
         tables.append(np.isfinite(logs).T)
     return tables[0], tables[1]
+
+
+def log_weights(family: Family, x: Array) -> Array:
+    """(n, K): log-density of x (n, F), -inf outside the sample space."""
+    try:
+        return family.log_weight(x)
+    except ValueError:  # outside the sample space of this family: it has no mass there
+        away = np.full_like(x, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            terms = family.log_density(x)
+            # A formula may give a number beyond the support: what lies there has no mass on one side of it.
+            inside = (family.log_mass(-away, x) > -np.inf) & (family.log_mass(x, away) > -np.inf)
+            terms = np.where(inside, terms, -np.inf).sum(axis=2)
+        return np.where(np.isnan(terms), -np.inf, terms)
