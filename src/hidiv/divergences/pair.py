@@ -219,6 +219,7 @@ def _family_in_words(family: Family) -> str:
 def check_length(p: Model, q: Model, until_end: bool) -> None:
     """Refuse models with `end` on a tree of known size, and models without it until the end."""
     _check_symbols(p, q)
+    _check_columns(p, q)
     if (p.end is None) != (q.end is None):
         with_end, without = ("p", "q") if p.end is not None else ("q", "p")
         refuse(
@@ -250,3 +251,14 @@ def _check_symbols(p: Model, q: Model) -> None:
             rule = f"p has the symbols {listed(one)} and q has {listed(two)}"
             remedy = "fit both with the same categories, in one order"
             refuse(IncompatibleModels, "symbol_names", rule, remedy=remedy)
+
+
+def _check_columns(p: Model, q: Model) -> None:
+    """Refuse a column of p that q has at another place: by place, the wrong ones would be compared."""
+    own, other = p.column_names or (), q.column_names or ()
+    for f, name in enumerate(own):
+        if name in other and other.index(name) != f:
+            rule = f"{name!r} is column {f} of p and column {other.index(name)} of q"
+            common = [column for column in own if column in other]
+            remedy = f"compare p.select(names) with q.select(names); both have {listed(common)}"
+            refuse(IncompatibleModels, "column_names", rule, remedy=remedy)

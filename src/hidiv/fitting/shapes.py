@@ -57,7 +57,15 @@ def shape_of(forest: EvidenceForest, n_states: Any, emission: Any, grouped: str 
         transition = [flat * 0.5]
     if all(t is None for t in transition):  # every tree has one node
         transition = [flat]
-    return Model(np.full(k, 1.0 / k), transition, families, end=stop, symbol_names=forest.evidence.symbol_names)
+    return Model(
+        np.full(k, 1.0 / k), transition, families, end=stop,
+        symbol_names=forest.evidence.symbol_names, column_names=_usable(forest.evidence.column_names),
+    )  # fmt: skip
+
+
+def _usable(headings: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The headings of a table as names of columns; None where two are the same."""
+    return headings if headings is not None and len(set(headings)) == len(headings) else None
 
 
 def _check_text(forest: EvidenceForest, families: list[Family]) -> None:
@@ -89,7 +97,7 @@ def with_end(model: Model, forest: EvidenceForest, fixed: frozenset[str]) -> Mod
     stop = np.full(model.n_states, min(0.5, forest.n_trees / forest.n_nodes))
     return Model(
         model.initial, model.transitions[0] * (1.0 - stop)[:, None], model.emissions, name=model.name,
-        state_names=model.state_names, end=stop, symbol_names=model.symbol_names,
+        state_names=model.state_names, end=stop, symbol_names=model.symbol_names, column_names=model.column_names,
     )  # fmt: skip
 
 
