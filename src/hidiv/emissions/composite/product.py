@@ -119,10 +119,8 @@ class Product(Family):
     def select(self, columns: ArrayLike) -> Self:
         """The product of the families of these columns, in their order; neighbours of one family stay together."""
         own = [(i, f) for i, member in enumerate(self.families) for f in range(member.n_features)]
-        runs = [
-            (i, [f for _, f in run]) for i, run in groupby((own[c] for c in np.asarray(columns)), key=itemgetter(0))
-        ]
-        return type(self)([self.families[i].select(mine) for i, mine in runs])
+        runs = groupby((own[column] for column in np.asarray(columns).tolist()), key=itemgetter(0))
+        return type(self)([self.families[i].select([f for _, f in run]) for i, run in runs])
 
     def split(self, *arrays: Array) -> list[tuple[Family, list[Array]]]:
         """Each family with its own columns of every array (n, F)."""
