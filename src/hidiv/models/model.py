@@ -258,11 +258,9 @@ class Model(Value):
                [0.5, 0.2]])
         """
         kept = read_selection(columns, self.n_features, self.column_names)
-        silent = [family.n_features for family in self.emissions]
-        if min(silent) < self.n_features:
-            refuse(
-                InvalidModel, "columns", "cannot be chosen where the groups show different numbers of columns", silent
-            )
+        widths = [family.n_features for family in self.emissions]
+        if set(widths) - {0, self.n_features}:
+            refuse(InvalidModel, "columns", "cannot be chosen where groups show different numbers of columns", widths)
         return Model(
             self.initial, self.transition, [family.select(kept) for family in self.emissions],
             name=self.name, state_names=self.state_names, end=self.end,
