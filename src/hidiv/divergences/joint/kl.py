@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
+from hidiv.divergences.forest import over_forest, tree_alone
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import Local, reached_terms
 from hidiv.divergences.joint.visits import Visits, by_group, expected_visits, tree_size, visits_of
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, Several, is_forest
 from hidiv.divergences.result import Detail, Divergence, Parts
 from hidiv.emissions.registry import kl_bounds
 from hidiv.errors import OutOfRange, refuse
