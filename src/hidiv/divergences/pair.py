@@ -21,7 +21,6 @@ from hidiv.types import IntArray
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
-    from hidiv.models.model import Model
 
 Result = TypeVar("Result")
 Several = Sequence[Tree | int] | IntArray  # independent trees, as they are handed in
@@ -136,13 +135,6 @@ def _adapted(p: Any, q: Any, by_states: str | None) -> tuple[Model, Model]:
     if by_states is not None:
         check_same_states(*models, by_states)
     return models
-
-
-@of_models
-def same_observations(pair: Pair) -> bool:
-    """True; refuses models of different observations (symbols, counts, numbers, angles)."""
-    check_observations(pair.p, pair.q)
-    return True
 
 
 def families(p: Model, q: Model) -> list[tuple[Family, Family]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf, isinf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.inward import inward
 from hidiv.recursions.state_laws import downward
 from hidiv.types import Array
-
-if TYPE_CHECKING:
-    from hidiv.divergences.pair import Pair
 
 BY_NODE_LIMIT = 10**6  # nodes of a chain or regular tree that are listed for a profile
 
