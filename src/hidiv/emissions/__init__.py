@@ -1,6 +1,6 @@
 """Laws of an observation given the hidden state.
 
-family.py        the protocol `Family`: what a family writes, and what it is given (its alphabet, the start of a fit, ...)
+family.py        the protocol `Family`: what a family writes, and what it is given (alphabet, start of a fit, ...)
 registry.py      one line a family; how two families compare (`FamilyPair`), and the search for the pair of two objects
 sample_space.py  what a column holds: symbols, counts, numbers, angles
 parameters.py    parameters read and checked once
