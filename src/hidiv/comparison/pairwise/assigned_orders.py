@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.comparison.pairwise.direct import direct_joint
+from hidiv.comparison.pairwise.direct import direct_or_beyond
 from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
 from hidiv.types import Array, IntArray
 
@@ -16,12 +16,15 @@ PORTION = 1024  # pairs whose tables are held together
 
 
 def assigned_joint(p: Operand, q: Operand, first: IntArray, second: IntArray) -> Array:
-    """(n,): D of p[first[i]] from q[second[i]], q's states in the order that the emissions suggest."""
+    """(n,): D of p[first[i]] from q[second[i]], q's states in the order that the emissions suggest.
+
+    +inf where no double holds it, which is an upper bound too.
+    """
     values = np.empty(len(first))
     for start in range(0, len(first), PORTION):
         some = slice(start, start + PORTION)
         relabelled = q.relabelled(second[some], _orders(p, q, first[some], second[some]))
-        values[some] = direct_joint(p, relabelled, first[some], np.arange(len(relabelled)))
+        values[some] = direct_or_beyond(p, relabelled, first[some], np.arange(len(relabelled))).value
     return values
 
 
@@ -42,8 +45,9 @@ def _orders(p: Operand, q: Operand, first: IntArray, second: IntArray) -> IntArr
         a, b = family_of_group(p, g).take(states[0]), family_of_group(q, g).take(states[1])
         divergence = np.asarray(a.complete().kl(b.complete())).reshape(cost.shape)
         weight = np.broadcast_to(visits[:, g, :, None], cost.shape)
-        cost += np.multiply(weight, divergence, out=np.zeros(cost.shape), where=weight > 0)  # no visit, no cost
+        with np.errstate(over="ignore"):
+            cost += np.multiply(weight, divergence, out=np.zeros(cost.shape), where=weight > 0)  # no visit, no cost
     finite = np.isfinite(cost)
-    top = 1.0 + k * np.where(finite, cost, 0.0).max(axis=(1, 2), keepdims=True)  # worse than any finite assignment
-    cost = np.where(finite, cost, top)
+    most = np.where(finite, cost, 0.0).max(axis=(1, 2), keepdims=True)
+    cost = np.where(finite, cost / np.where(most > 0, most, 1.0), 1.0 + k)  # worse than any finite assignment
     return np.array([linear_sum_assignment(one)[1] for one in cost], dtype=np.int64)

@@ -12,7 +12,7 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checked_tree
 from hidiv.comparison.pairwise.assigned_orders import assigned_joint
-from hidiv.comparison.pairwise.direct import direct_joint
+from hidiv.comparison.pairwise.direct import direct_or_beyond
 from hidiv.comparison.pairwise.joint_pairs import joint_operands
 from hidiv.errors import HidivError
 from hidiv.types import IntArray
@@ -32,10 +32,8 @@ def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> list
     first, second = (grid.ravel() for grid in np.indices((len(rows), len(columns))))
     try:
         ps, qs = joint_operands(a, b, checked_tree(a, b, tree))
-        labelled, assigned = (
-            compare(ps[0], qs[0], first, second).reshape(len(rows), len(columns))
-            for compare in (direct_joint, assigned_joint)
-        )
+        found = direct_or_beyond(ps[0], qs[0], first, second).value, assigned_joint(ps[0], qs[0], first, second)
+        labelled, assigned = (values.reshape(len(rows), len(columns)) for values in found)
     except HidivError:
         return []
     if right is left:
