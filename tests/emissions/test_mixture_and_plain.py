@@ -120,3 +120,10 @@ def test_laws_that_doubles_cannot_follow_are_refused():
             p.kl(q)
         with pytest.raises(OutOfRange, match="beyond the range of doubles"):
             p.renyi(q, 0.5)
+
+
+def test_a_component_that_q_all_but_rules_out_leaves_a_finite_ratio():
+    p, q = (hd.Mixture([[0.5, 0.5]], [hd.Poisson([0.25]), hd.Poisson([rate])]) for rate in (0.25, 5e-324))
+    ratio = p.complete().log_ratio(q.complete(), np.array([[0.0], [1.0], [2.0]]))
+    alone = hd.Poisson([0.25]).log_ratio(hd.Poisson([5e-324]), np.array([[0.0], [1.0], [2.0]]))
+    np.testing.assert_allclose(ratio, 0.5 * alone, rtol=1e-12)

@@ -219,8 +219,9 @@ def quantiles(member: Any, logs: tuple[float, ...]) -> Array:
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
         # Edges of panels need a few digits: of the number, and of the spread of the law it belongs to.
         near, far = _double(low).reshape(states, -1), _double(high).reshape(states, -1)
-        spread = np.abs(far[:, [tails + 1]] - far[:, [1]])
-        rough = (high - low > RELATIVE) | (far - near > 0.1 * spread).ravel()
+        with np.errstate(over="ignore"):
+            spread = np.abs(far[:, [tails + 1]] - far[:, [1]])
+            rough = (high - low > RELATIVE) | (far - near > 0.1 * spread).ravel()
         if not (rough & (high - low > 1)).any():
             return far
 
