@@ -107,4 +107,4 @@ def _weighted(
     with np.errstate(over="ignore", invalid="ignore"):
         terms = visits * np.where(lacking, 0.0, local)
         total = np.where(reached, terms, 0.0).sum(axis=(1, 2))
-    return np.where(np.isnan(total), np.inf, total), (lacking & reached).any(axis=(1, 2))
+    return np.where(np.isnan(total), np.inf, total), np.asarray((lacking & reached).any(axis=(1, 2)))
