@@ -55,7 +55,8 @@ class HMMDistances(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Notes
     -----
     The distance is Jeffreys', D(p || q) + D(q || p), of definitions (3.7). A matrix has one sequence of numbers in each
-    row; a list holds sequences of any length, each (n,) or (n, F).
+    row; a list holds sequences of any length, each (n,) or (n, F). Observed divergences of models with several states
+    are partly drawn: a distance may change by its standard error with the sequences that are transformed together.
 
     Examples
     --------

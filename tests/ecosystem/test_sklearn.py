@@ -17,7 +17,7 @@ from hidiv.errors import HidivError
 from hidiv.sklearn import HMMDistances
 
 
-@parametrize_with_checks([HMMDistances(n_states=1, n_init=1)])
+@parametrize_with_checks([HMMDistances(n_states=1, n_init=1, quantity="aligned")])
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
