@@ -120,9 +120,29 @@ class HMMDistances(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             The distances, at least 0.
         """
         check_is_fitted(self)
-        models = self._fitted(self._sequences(X, reset=False))
+        return self._distances(self._fitted(self._sequences(X, reset=False)), self.models_)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit a model to each sequence and compute the distances among them.
+
+        Parameters
+        ----------
+        X : array of shape (n_sequences, n_observations), or list of sequences
+            The sequences.
+        y : ignored
+            For pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences, n_sequences)
+            The distances: symmetric, 0 on the diagonal.
+        """
+        return self._distances(self.fit(X).models_, None)
+
+    def _distances(self, models: list[Model], others: list[Model] | None) -> Array:
+        """(M, M'): Jeffreys' divergences, at least 0."""
         matrix = pairwise_kl(
-            models, self.length, self.models_, symmetric=True,
+            models, self.length, others, symmetric=True,
             quantity=self.quantity, seed=self._seed() if self.quantity == "observed" else None,  # type: ignore[arg-type]
         )  # fmt: skip
         return np.asarray(np.maximum(matrix, 0.0), dtype=np.float64)
