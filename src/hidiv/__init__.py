@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from hidiv.divergences.alignment.align import align as align
     from hidiv.divergences.compare import compare as compare
     from hidiv.divergences.comparison import Comparison as Comparison
+    from hidiv.divergences.equivalence.equivalent import Equivalence as Equivalence
+    from hidiv.divergences.equivalence.equivalent import equivalent as equivalent
+    from hidiv.divergences.equivalence.minimal import Minimal as Minimal
+    from hidiv.divergences.equivalence.minimal import minimal as minimal
+    from hidiv.divergences.equivalence.minimal import order as order
     from hidiv.divergences.joint.do_bound import do_bound as do_bound
     from hidiv.divergences.joint.inward_quantities import inward as inward
     from hidiv.divergences.joint.kl import joint_kl as joint_kl
@@ -94,6 +99,7 @@ _HOMES = {
     "Collection": "comparison.collection.collection",
     "Comparison": "divergences.comparison",
     "Divergence": "divergences.result",
+    "Equivalence": "divergences.equivalence.equivalent",
     "Evidence": "models.evidence",
     "Exponential": "emissions.families.exponential",
     "FitResult": "fitting.fit_result",
@@ -104,6 +110,7 @@ _HOMES = {
     "HidivError": "errors",
     "Laplace": "emissions.families.laplace",
     "LogNormal": "emissions.families.log_normal",
+    "Minimal": "divergences.equivalence.minimal",
     "Mixture": "emissions.composite.mixture.mixture",
     "Model": "models.model",
     "Nearest": "comparison.neighbours.nearest",
@@ -127,6 +134,7 @@ _HOMES = {
     "do_bound": "divergences.joint.do_bound",
     "embed": "comparison.clustering.embed",
     "entropy_profile": "inference.smoothing",
+    "equivalent": "divergences.equivalence.equivalent",
     "errors": "errors",
     "faiss_index": "comparison.neighbours.faiss_index",
     "fit": "fitting.fit",
@@ -137,10 +145,12 @@ _HOMES = {
     "joint_renyi": "divergences.joint.renyi",
     "load": "files.loading",
     "log_likelihood": "inference.likelihood",
+    "minimal": "divergences.equivalence.minimal",
     "montecarlo": "divergences.montecarlo",
     "nearest": "comparison.neighbours.nearest",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
+    "order": "divergences.equivalence.minimal",
     "pairwise_kl": "comparison.pairwise.kl",
     "plots": "plots",
     "posterior_kl": "divergences.posterior.kl",

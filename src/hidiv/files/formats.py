@@ -19,6 +19,8 @@ FORMATS = {
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
+    "hidiv.equivalence": ("hidiv.divergences.equivalence.equivalent", "Equivalence"),
+    "hidiv.minimal": ("hidiv.divergences.equivalence.minimal", "Minimal"),
     "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
 }
