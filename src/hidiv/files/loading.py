@@ -22,7 +22,8 @@ def load(path: Path) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The file: JSON, NPZ, or a model of jahmm (text) or OpenAlea (.hmt), recognised by their contents.
+        The file: JSON, NPZ, or a model of jahmm (text), OpenAlea (.hmt) or ChromHMM (model_*.txt), recognised
+        by their contents.
 
     Returns
     -------
