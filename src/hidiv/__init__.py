@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.adapters.smoothed import smoothed as smoothed
+    from hidiv.answers.agreement import Agreement as Agreement
+    from hidiv.answers.agreement import agreement as agreement
+    from hidiv.answers.matching import Matching as Matching
+    from hidiv.answers.matching import match as match
+    from hidiv.answers.reduction import Reduction as Reduction
+    from hidiv.answers.reduction import reduce as reduce
     from hidiv.comparison.clustering.cluster import Clusters as Clusters
     from hidiv.comparison.clustering.cluster import cluster as cluster
     from hidiv.comparison.clustering.embed import embed as embed
@@ -88,6 +94,7 @@ __version__ = "0.2.0.dev0"
 
 # Public name -> module, imported at first use (PEP 562), so that `import hidiv` takes almost no time.
 _HOMES = {
+    "Agreement": "answers.agreement",
     "Alignment": "divergences.alignment.align",
     "Bernoulli": "emissions.families.bernoulli",
     "Beta": "emissions.families.beta",
@@ -110,6 +117,7 @@ _HOMES = {
     "HidivError": "errors",
     "Laplace": "emissions.families.laplace",
     "LogNormal": "emissions.families.log_normal",
+    "Matching": "answers.matching",
     "Minimal": "divergences.equivalence.minimal",
     "Mixture": "emissions.composite.mixture.mixture",
     "Model": "models.model",
@@ -119,12 +127,14 @@ _HOMES = {
     "PairwiseMatrix": "comparison.pairwise.matrix",
     "Poisson": "emissions.families.poisson",
     "Product": "emissions.composite.product",
+    "Reduction": "answers.reduction",
     "SamplesNeeded": "divergences.telling_apart.tell_apart",
     "Silent": "emissions.families.silent",
     "Smoothed": "inference.smoothing",
     "Tree": "models.tree",
     "UNTIL_END": "models.until_end",
     "VonMises": "emissions.families.von_mises",
+    "agreement": "answers.agreement",
     "align": "divergences.alignment.align",
     "as_model": "adapters.as_model",
     "cluster": "comparison.clustering.cluster",
@@ -145,6 +155,7 @@ _HOMES = {
     "joint_renyi": "divergences.joint.renyi",
     "load": "files.loading",
     "log_likelihood": "inference.likelihood",
+    "match": "answers.matching",
     "minimal": "divergences.equivalence.minimal",
     "montecarlo": "divergences.montecarlo",
     "nearest": "comparison.neighbours.nearest",
@@ -155,6 +166,7 @@ _HOMES = {
     "plots": "plots",
     "posterior_kl": "divergences.posterior.kl",
     "posterior_kl_batch": "divergences.posterior.batch",
+    "reduce": "answers.reduction",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
     "samples_to_tell_apart": "divergences.telling_apart.tell_apart",

@@ -10,10 +10,10 @@ import numpy as np
 
 from hidiv.answers.matching import SURE, Matching, listed_models, match
 from hidiv.arguments import Seed, generator, number, whole
-from hidiv.divergences.comparable import check_length, check_observations
+from hidiv.divergences.pair import check_length, check_observations
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import plain
-from hidiv.errors import HidivError, IncompatibleModels, ImpossibleEvidence, InvalidFile, counted, refuse
+from hidiv.errors import HidivError, ImpossibleEvidence, IncompatibleModels, InvalidFile, counted, refuse
 from hidiv.inference.likelihood import log_likelihood
 from hidiv.inference.sampling import sample
 from hidiv.models.checks import check_format, check_keys
@@ -21,7 +21,7 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END
 from hidiv.progress import Progress, Wanted, reported
-from hidiv.types import Array
+from hidiv.types import Array, Flags
 from hidiv.values import Value
 
 WITHIN = 0.01  # nats a step
@@ -140,7 +140,7 @@ def agreement(
     seed: Seed = None,
     progress: Wanted = None,  # for @reported
 ) -> Agreement:
-    """Do several fits of a model agree, in what they show and in their states?
+    """Decide whether several fits of a model agree, in what they show and in their states.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def agreement(
 
     Notes
     -----
-    The divergences are plain Monte Carlo estimates of definitions (2.3), per node.
+    The divergences are plain Monte Carlo estimates of definitions (5.1), per node.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def _log_likelihood(model: Model, x: Any, tree: Tree | None) -> float:
         return -np.inf
 
 
-def _groups(same: Array) -> tuple[tuple[int, ...], ...]:
+def _groups(same: Flags) -> tuple[tuple[int, ...], ...]:
     """Models joined by pairs that are the same, the largest group first."""
     label = np.arange(len(same))
     for i, j in np.argwhere(same):

@@ -198,9 +198,7 @@ def match(models: Any, reference: Any = None, *, tree: Tree | int | None = None)
         partners.append(found)
         certainty.append(_read_only(_certainty(anchor, model.relabel(order), found)))
     relabelled = tuple(model.relabel(order) for model, order in zip(several, orders, strict=True))
-    return Matching(
-        relabelled, tuple(orders), tuple(partners), tuple(certainty), anchor, position, names
-    )
+    return Matching(relabelled, tuple(orders), tuple(partners), tuple(certainty), anchor, position, names)
 
 
 def listed_models(models: Any) -> list[Model]:
@@ -208,7 +206,7 @@ def listed_models(models: Any) -> list[Model]:
     kept = getattr(models, "restarts", None)
     if kept:
         models = kept
-    if isinstance(models, Model) or not isinstance(models, Sequence) and not hasattr(models, "__iter__"):
+    if isinstance(models, Model) or (not isinstance(models, Sequence) and not hasattr(models, "__iter__")):
         refuse(HidivError, "models", "must be a list of models", type(models).__name__)
     several = [as_model(model) for model in models]
     if not several:

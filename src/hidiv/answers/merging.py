@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hidiv.divergences.equivalence.blocks import lumped
 from hidiv.emissions.family import Family
 from hidiv.emissions.weighted import Weighted, spread
 from hidiv.models.model import Model
@@ -44,7 +45,7 @@ class Shown:
         else:
             states = np.repeat(np.arange(k), DRAWS)
             x, weight = family.draw(states, rng), np.eye(k)[states] / DRAWS
-        return cls(family, x, weight, _expected(family, x, weight, weight))
+        return cls(family, x, weight, _expected(family, x, weight))
 
     def merged(self, share: Array) -> Family:
         """The family whose state b is nearest to the average of the laws in shares (K, B)."""
@@ -60,11 +61,11 @@ class Shown:
         """(B,): sum over s of share(s, b) D(e_s || the law that replaces block b)."""
         if not self.family.n_features:
             return np.zeros(share.shape[1])
-        common = _expected(self.merged(share), self.x, self.weight @ share, None)
+        common = _expected(self.merged(share), self.x, self.weight @ share)
         return np.asarray(np.maximum(self.own @ share - common, 0.0))
 
 
-def _expected(family: Family, x: Array, weight: Array, keep: Array | None) -> Array:
+def _expected(family: Family, x: Array, weight: Array) -> Array:
     """(K,): sum over points of weight times the log-density in the same state."""
     if not family.n_features:
         return np.zeros(family.n_states)
@@ -151,18 +152,7 @@ def merged_model(model: Model, blocks: Blocks, visits: Array, rng: np.random.Gen
     for b, block in enumerate(blocks):
         member[list(block), b] = 1.0
     share = _normed(member * weights[:, None])
-    transitions = [
-        share.T @ t @ member if present else None
-        for t, present in zip(model.transitions, model.has_transition, strict=True)
-    ]
-    names = None
-    if model.state_names is not None:
-        names = ["+".join(model.state_names[s] for s in block) for block in blocks]
-    return Model(
-        model.initial @ member, transitions, [Shown.of(family, rng).merged(share) for family in model.emissions],
-        name=model.name, state_names=names, end=None if model.end is None else share.T @ model.end,
-        symbol_names=model.symbol_names,
-    )  # fmt: skip
+    return lumped(model, member, share, [Shown.of(family, rng).merged(share) for family in model.emissions])
 
 
 def blended(model: Model, other: Model, weight: float) -> Model:
@@ -180,7 +170,7 @@ def blended(model: Model, other: Model, weight: float) -> Model:
         [_blended_family(a, b, weight) for a, b in zip(model.emissions, other.emissions, strict=True)],
         name=model.name, state_names=model.state_names,
         end=None if model.end is None or other.end is None else moved(model.end, other.end),
-        symbol_names=model.symbol_names,
+        symbol_names=model.symbol_names, column_names=model.column_names,
     )  # fmt: skip
 
 
@@ -195,5 +185,3 @@ def _blended_family(family: Family, other: Family, weight: float) -> Family:
         inner = [_blended_family(a, b, weight) for a, b in zip(family.members(), other.members(), strict=True)]
         parameters[family.nested] = inner
     return type(family)(**parameters)
-
-

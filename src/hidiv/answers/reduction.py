@@ -88,8 +88,10 @@ class Reduction(Value):
         of = f"{k} of {counted(self.n_states, 'state')}"
         if self.within is not None and lost.value > self.within:
             return f"no model that was tried is within {self.within:g} {unit}: {of} lose {loss}{became}"
+        if k == self.n_states and self.within:
+            return f"all {counted(k, 'state')} are needed within {self.within:g} {unit}"
         if k == self.n_states:
-            return f"all {counted(k, 'state')} are needed" + (f" within {self.within:g} {unit}" if self.within else "")
+            return f"no two of {counted(k, 'state')} can be merged without loss"
         if self.within:
             return f"{of} are enough within {self.within:g} {unit}: they lose {loss}{became}"
         return f"{of} lose {'nothing' if lost.value == 0.0 else loss}{became}"
@@ -330,4 +332,5 @@ class _Search:
 def _per_node(result: Divergence, n: int) -> Divergence:
     """A divergence on a tree, per node."""
     numbers = {key: getattr(result, key) for key in ("value", "lower", "upper", "std_error", "error")}
-    return replace(result, per="node", **{key: None if x is None else x / n for key, x in numbers.items()})
+    scaled: dict[str, Any] = {key: None if x is None else x / n for key, x in numbers.items()}
+    return replace(result, per="node", **scaled)

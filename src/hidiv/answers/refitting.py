@@ -92,7 +92,7 @@ def replace_end(model: Model) -> Model:
         return model
     rows = model.transitions[0] / np.maximum(model.transitions[0].sum(axis=1, keepdims=True), 1e-300)
     rows[model.transitions[0].sum(axis=1) == 0] = 1.0 / model.n_states
-    return Model(model.initial, rows, model.emission, symbol_names=model.symbol_names)
+    return Model(model.initial, rows, model.emission, symbol_names=model.symbol_names, column_names=model.column_names)
 
 
 def _ending(model: Model, nodes: int, rng: np.random.Generator) -> int:
@@ -127,7 +127,7 @@ def _with_first_law(model: Model, draw: Draw) -> Model:
     if draw.starts is None:
         return Model(
             model.stationary(), model.transition, model.emission, name=model.name, state_names=model.state_names,
-            symbol_names=model.symbol_names,
+            symbol_names=model.symbol_names, column_names=model.column_names,
         )  # fmt: skip
     problem = problem_of(draw.starts, model)
     options = Options(fixed=frozenset({"transition", "emission"}))

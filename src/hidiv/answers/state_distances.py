@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from hidiv.divergences.pair import check_observations, families
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError
-from hidiv.divergences.pair import families
-from hidiv.divergences.comparable import check_observations
 from hidiv.models.model import Model
 from hidiv.types import Array
 

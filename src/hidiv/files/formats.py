@@ -21,6 +21,9 @@ FORMATS = {
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
     "hidiv.equivalence": ("hidiv.divergences.equivalence.equivalent", "Equivalence"),
     "hidiv.minimal": ("hidiv.divergences.equivalence.minimal", "Minimal"),
+    "hidiv.reduction": ("hidiv.answers.reduction", "Reduction"),
+    "hidiv.matching": ("hidiv.answers.matching", "Matching"),
+    "hidiv.agreement": ("hidiv.answers.agreement", "Agreement"),
     "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from hidiv.emissions.family import Family
 from hidiv.models.model import Model
 from hidiv.types import Array, Flags, IntArray
 
@@ -45,6 +46,26 @@ def _split(labels: IntArray, rows: Array, tolerance: float) -> IntArray:
 def alike(a: Array, b: Array, tolerance: float) -> Flags:
     """Where two probabilities differ relatively by at most the tolerance; 0 is like 0 alone."""
     return np.asarray(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))
+
+
+def lumped(model: Model, member: Array, share: Array, emissions: Sequence[Family]) -> Model:
+    """The model whose state b is a block: entered as its states together, going on as their average.
+
+    member (K, B): 1 where a state is in a block; share (K, B): the weights of the average, columns sum to one;
+    emissions: the laws of the blocks.
+    """
+    transitions = [
+        share.T @ t @ member if present else None
+        for t, present in zip(model.transitions, model.has_transition, strict=True)
+    ]
+    names = None
+    if model.state_names is not None:
+        names = ["+".join(model.state_names[s] for s in np.flatnonzero(column)) for column in member.T]
+    return Model(
+        model.initial @ member, transitions, emissions, name=model.name, state_names=names,
+        end=None if model.end is None else share.T @ model.end, symbol_names=model.symbol_names,
+        column_names=model.column_names,
+    )  # fmt: skip
 
 
 def same_on_trees(p: Model, q: Model, tables: tuple[Array, ...], tolerance: float) -> bool:

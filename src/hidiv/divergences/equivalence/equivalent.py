@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hidiv.arguments import number
-from hidiv.divergences.comparable import check_length, check_observations
 from hidiv.divergences.equivalence.blocks import same_on_trees
 from hidiv.divergences.equivalence.letters import Letters, few, letters_of, points_of
 from hidiv.divergences.equivalence.words import Level, levels
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, check_length, check_observations
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import number as from_json
 from hidiv.divergences.result import plain
@@ -160,9 +159,9 @@ def equivalent(p: Any, q: Any, *, on: str = "chains", tolerance: float = TOLERAN
 
     Notes
     -----
-    Definitions (12.1). The vectors of all words span a space of at most K + K' dimensions, which words of at most K + K'
-    - 1 letters span already. Words are looked at breadth first and kept where they add a dimension, so that the first
-    difference found is on a shortest word. On trees the functions of the state that subtrees can show are closed
+    Definitions (12.1). The vectors of all words span a space of at most K + K' dimensions, which words of at most
+    K + K' - 1 letters span already. Words are looked at breadth first and kept where they add a dimension, so that the
+    first difference found is on a shortest word. On trees the functions of the state that subtrees can show are closed
     under products, so equality is one of blocks of states: definitions (12.4).
 
     References

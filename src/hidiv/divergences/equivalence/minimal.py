@@ -10,7 +10,7 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.arguments import number
-from hidiv.divergences.equivalence.blocks import indicators, refined
+from hidiv.divergences.equivalence.blocks import indicators, lumped, refined
 from hidiv.divergences.equivalence.equivalent import LISTED, PLACES, TOLERANCE, automaton, check_one_group
 from hidiv.divergences.equivalence.letters import few, letters_of, own_laws
 from hidiv.divergences.equivalence.words import spanned
@@ -157,7 +157,7 @@ def minimal(p: Any, *, on: str = "chains", tolerance: float = TOLERANCE) -> Mini
         refuse(HidivError, "on", f"must be {' or '.join(PLACES)}", on)
     reached = _reachable(model)
     blocks = [[int(s)] for s in np.flatnonzero(reached)]
-    small = _taken(model, np.flatnonzero(reached))
+    small = model if reached.all() else _taken(model, np.flatnonzero(reached))
     while True:
         labels = _alike_after(small, room)
         weights = np.ones(small.n_states)
@@ -209,8 +209,8 @@ def order(p: Any, *, tolerance: float = TOLERANCE) -> int:
 
     Notes
     -----
-    Definitions (12.2). The order may be smaller than the number of states of the smallest model: probabilities cannot be
-    negative.
+    Definitions (12.2). The order may be smaller than the number of states of the smallest model, because probabilities
+    cannot be negative.
 
     Examples
     --------
@@ -245,22 +245,8 @@ def _reachable(model: Model) -> Flags:
 
 def _taken(model: Model, states: IntArray) -> Model:
     """The model of some states, to which the others never lead."""
-    if len(states) == model.n_states:
-        return model
-    return _merged(_rows(model, states), np.arange(len(states)), np.ones(len(states)))
-
-
-def _rows(model: Model, states: IntArray) -> Model:
-    """The states kept, their rows cut."""
-    transitions = [
-        t[np.ix_(states, states)] if present else None
-        for t, present in zip(model.transitions, model.has_transition, strict=True)
-    ]
-    return Model(
-        model.initial[states], transitions, [family.take(states) for family in model.emissions], name=model.name,
-        state_names=None if model.state_names is None else [model.state_names[s] for s in states],
-        end=None if model.end is None else model.end[states], symbol_names=model.symbol_names,
-    )  # fmt: skip
+    chosen = np.eye(model.n_states)[:, states]
+    return lumped(model, chosen, chosen, [family.take(states) for family in model.emissions])
 
 
 def _own_laws(model: Model, tolerance: float) -> Array:
@@ -296,19 +282,8 @@ def _entered_alike(model: Model, tolerance: float) -> tuple[IntArray, Array]:
 
 
 def _merged(model: Model, labels: IntArray, weights: Array) -> Model:
-    """The model whose states are the blocks: each enters as its states together, and goes on as their average."""
-    blocks = indicators(labels)
-    share = blocks * weights[:, None]
-    share = share / share.sum(axis=0)
-    first = [int(np.argmax(labels == b)) for b in range(blocks.shape[1])]
-    transitions = [
-        share.T @ t @ blocks if present else None
-        for t, present in zip(model.transitions, model.has_transition, strict=True)
-    ]
-    names = None
-    if model.state_names is not None:
-        names = ["+".join(model.state_names[s] for s in np.flatnonzero(labels == b)) for b in range(len(first))]
-    return Model(
-        model.initial @ blocks, transitions, [family.take(first) for family in model.emissions], name=model.name,
-        state_names=names, end=None if model.end is None else share.T @ model.end, symbol_names=model.symbol_names,
-    )  # fmt: skip
+    """The model whose states are the blocks; the states of a block show the same."""
+    member = indicators(labels)
+    share = member * weights[:, None]
+    first = np.argmax(member, axis=0)
+    return lumped(model, member, share / share.sum(axis=0), [family.take(first) for family in model.emissions])
