@@ -54,7 +54,10 @@ class Shown:
             return start
         known = Weighted(self.x, self.weight @ share, scale=spread(self.x))
         for _ in range(STEPS):
-            start = start.maximise(known)
+            following = start.maximise(known)
+            if following == start:
+                break
+            start = following
         return start
 
     def loss(self, share: Array) -> Array:

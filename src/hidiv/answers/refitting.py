@@ -26,6 +26,7 @@ ENOUGH_ROOTS = 200  # trees from which the law of the root is fitted with all el
 SHORT = 12  # iterations after which starts are ranked
 SETTLED = 1e-7  # log-likelihood per node that further iterations would gain, below which a climb ends
 LONGEST = 300  # iterations of a climb
+FORGOTTEN = 20  # the part of a chain, one in so many, that is left out of a loss
 DECODED = 20_000  # nodes at most whose states are decoded
 
 
@@ -41,13 +42,15 @@ class Draw:
     starts: EvidenceForest | None  # short chains from the model's own first law, for endless chains
 
     @classmethod
-    def of(cls, model: Model, tree: Tree | UntilEnd | None, nodes: int, rng: np.random.Generator) -> Draw:
+    def of(
+        cls, model: Model, tree: Tree | UntilEnd | None, nodes: int, rng: np.random.Generator, chains: int = CHAINS
+    ) -> Draw:
         """About so many nodes: a few long chains, as many trees, or chains until they end."""
         starts = None
         if tree is None:
             long_run = model.stationary()
             begun = Model(long_run, model.transition, model.emission)
-            states, x = sample(begun, max(nodes // CHAINS, 2), CHAINS, rng)
+            states, x = sample(begun, max(nodes // chains, 2), chains, rng)
             if np.abs(long_run - model.initial).max() > 1e-9:
                 starts = forest_of(list(sample(model, FIRST, ROOTS, rng)[1]), None, None, None)
         else:
@@ -64,10 +67,18 @@ class Draw:
             return self.model.stationary()
         return np.bincount(np.concatenate(self.states), minlength=self.model.n_states) / sum(map(len, self.states))
 
-    def log_likelihood(self, model: Model) -> float:
-        """The log-likelihood of the draw, per node; -inf where the model cannot show it."""
-        counts = expectation(draft_of(model), problem_of(self.forest, model))
-        return float(counts.log_likelihoods.sum()) / self.forest.n_nodes
+    def loss(self, model: Model) -> tuple[float, float]:
+        """What another model loses per step on this draw of an endless chain, and the standard error.
+
+        The beginning of each chain is left out, where the filters still depend on the first laws.
+        """
+        begun = Model(self.model.stationary(), self.model.transition, self.model.emission)
+        n = len(self.x[0])
+        head = n // FORGOTTEN
+        logs = [_log_likelihoods(each, [x[:part] for x in self.x]) for each in (begun, model) for part in (n, head)]
+        with np.errstate(invalid="ignore"):
+            ratios = ((logs[0] - logs[1]) - (logs[2] - logs[3])) / (n - head)
+            return float(ratios.mean()), float(ratios.std(ddof=1) / np.sqrt(len(ratios)))
 
     def shared(self, model: Model) -> IntArray:
         """(K,): the state of a smaller model that each state of this one shares most nodes with."""
@@ -84,6 +95,12 @@ class Draw:
             if seen >= DECODED:
                 break
         return np.asarray(table.argmax(axis=1))
+
+
+def _log_likelihoods(model: Model, x: list[Any]) -> Array:
+    """The log-likelihood of each of several chains."""
+    forest = forest_of(x, None, None, None)
+    return expectation(draft_of(model), problem_of(forest, model)).log_likelihoods
 
 
 def replace_end(model: Model) -> Model:

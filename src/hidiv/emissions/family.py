@@ -238,7 +238,7 @@ class Family(Protocol):
         The maximum itself where it has a closed form, else a safeguarded step towards it; parameters named in `fixed`
         stay as they are.
         """
-        if not fixed and known.bounded is None:
+        if fixed.isdisjoint(self.parameters()) and known.bounded is None:
             estimated = self.estimate(known)
             if estimated is not None:
                 return estimated
