@@ -24,26 +24,26 @@ HOPELESS = 6 * LARGEST  # bytes of JSON; compressed it still would not fit
 
 
 class Page(NamedTuple):
-    """A page and its JSON, which is part of the page or, if it is too long for that, a file `beside` it."""
+    """A page and its JSON, which is part of the page or, if too long for that, the file `json_name` next to it."""
 
     html: str
     data: dict[str, Any]
-    beside: str | None = None
+    json_name: str | None = None
 
     def data_text(self) -> str:
         """The JSON as the text of a file."""
         return json.dumps(self.data, indent=1, allow_nan=False) + "\n"
 
 
-def render(template: str, context: dict[str, Any], beside: str, display: dict[str, Any] | None = None) -> Page:
-    """The page with `context["result"]` packed into it, or with a link to the file `beside` if that does not fit.
+def render(template: str, context: dict[str, Any], json_name: str, display: dict[str, Any] | None = None) -> Page:
+    """The page with `context["result"]` packed into it, or with a link to the file `json_name` if that does not fit.
 
     `display` is the part of the result that the script shows, in fewer digits: it is packed into a page with a link.
     """
-    for packable, link in ((context["result"], None), (display or {}, beside), ({}, beside)):
+    for packable, link in ((context["result"], None), (display or {}, json_name), ({}, json_name)):
         packed = pack(packable)
         if packed is not None:
-            html = _filled(template, context | {"packed": packed, "beside": link})
+            html = _filled(template, context | {"packed": packed, "json_name": link})
             if len(html.encode("utf-8")) <= LARGEST:
                 return Page(html, context["result"], link)
     size = f"{len(html.encode('utf-8'))} bytes"

@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
 from hidiv.divergences.observed.certified.chains import observed_chain
@@ -21,7 +22,7 @@ from hidiv.divergences.observed.certified.rates import (
     refiners_entropy,
 )
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
-from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable
+from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.recursions.kernels import description
 from tests.divergences.observed.pairs import contains, pair_with_zeros

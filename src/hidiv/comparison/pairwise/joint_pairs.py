@@ -44,7 +44,7 @@ class JointPairs:
         return JointPairs(p, q, self.factors, self.shape)
 
     def fill(self, out: Array, alike: bool) -> int:
-        """Write D of every p from every q into out (m, m'); how many pairs were too close for the product."""
+        """Write D of every p from every q into out (m, m'); return how many pairs were too close for the product."""
         top, left = self.start
         if self.factors is None:
             first, second = (grid.ravel() for grid in np.indices(out.shape))

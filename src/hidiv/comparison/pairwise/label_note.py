@@ -52,5 +52,5 @@ def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> list
 
 
 def _spread(size: int, most: int) -> IntArray:
-    """At most so many indices below the size, evenly spread."""
+    """At most `most` indices below `size`, evenly spread."""
     return np.unique(np.linspace(0, size - 1, most).astype(np.int64))

@@ -27,7 +27,7 @@ Besides:
 
 - choose.py: the table, and how "auto" goes through it; log-normal observations become normal ones first
 - budget.py: tolerances, seed and limits of a call, and the operations a search may still do
-- interval.py: intervals, finite chains and trees, and NotApplicable
-- alphabets.py: models with a finite alphabet as arrays
+- interval.py: intervals that hold a value, and NotApplicable
+- alphabets.py: chains and trees with a finite alphabet, as arrays
 - support/: whether p can show what q cannot
 """

@@ -1,4 +1,7 @@
-"""Estimates on chains and trees of known size: which draws are averaged, and what rare events may add."""
+"""Estimates on chains and trees of known size: which draws are averaged; draws of trees, with log p/q and controls.
+
+Messages are (n, L, K): sequences, nodes of a level, states. Chains of vectors are drawn as trees too.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,6 @@ if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
     from hidiv.divergences.pair import Pair
     from hidiv.divergences.result import Divergence
-    from hidiv.models.model import Model
 
 DEAR = 3.0  # work of posterior counts on a tree, over that of a likelihood
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken

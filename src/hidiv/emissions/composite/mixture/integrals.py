@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.composite.mixture.ratios import density_ratio
-from hidiv.emissions.numerics.quadrature import Function, Laws, Over, divergence, integral, log_power, renyi, total
+from hidiv.emissions.numerics.adaptive_integrals import (
+    Function,
+    Laws,
+    Over,
+    divergence,
+    integral,
+    log_power,
+    renyi,
+    total,
+)
 from hidiv.emissions.registry import comparable, pair
 from hidiv.emissions.sample_space import Kind
 from hidiv.errors import IncompatibleModels, refuse

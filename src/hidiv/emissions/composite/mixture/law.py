@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,10 +22,6 @@ from hidiv.types import Array, Flags, IntArray
 class MixtureLaw(Family):
     """The laws of a mixture; how two of them compare and how one is fitted is in `mixture.Mixture`."""
 
-    name: ClassVar[str] = "mixture"
-    needs: ClassVar[str] = "its families"
-    template: ClassVar[str] = "hd.Mixture([[0.5, 0.5]], [hd.Gaussian([0.0], std=[1.0]), hd.Gaussian([1.0], std=[1.0])])"
-    nested: ClassVar[str | None] = "components"
     weights: Array
     components: tuple[Family, ...]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -45,6 +45,11 @@ class Mixture(MixtureLaw):
     >>> round(float(two.log_prob([0.0])[0, 0]), 12)
     -1.418938533205
     """
+
+    name: ClassVar[str] = "mixture"
+    needs: ClassVar[str] = "its families"
+    template: ClassVar[str] = "hd.Mixture([[0.5, 0.5]], [hd.Gaussian([0.0], std=[1.0]), hd.Gaussian([1.0], std=[1.0])])"
+    nested: ClassVar[str | None] = "components"
 
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
         """Responsibilities of the components given the state, then weights and components as they ask for.
