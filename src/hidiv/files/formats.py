@@ -25,6 +25,7 @@ FORMATS = {
     "hidiv.matching": ("hidiv.answers.matching", "Matching"),
     "hidiv.agreement": ("hidiv.answers.agreement", "Agreement"),
     "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
+    "hidiv.choice": ("hidiv.fitting.selection", "Choice"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats whose `model` is taken where a model is wanted

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hidiv.plots.pairwise_plot import pairwise
-from hidiv.plots.style import SEQUENTIAL, axes, text
+from hidiv.plots.style import SEQUENTIAL, axes, sentence, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +43,7 @@ def agreement(result: Agreement, *, ax: Axes | None = None) -> Axes:
     names = [result.matching.names[i] for i in order]
     table = result.divergences[np.ix_(order, order)]
     ax = pairwise(table, names=names, quantity="observed", status="estimate", ax=ax)
-    ax.set_title(text(result.summary()), fontsize="medium", loc="left", wrap=True)
+    ax.set_title(f"{sentence(result.summary(), 44)}\nobserved divergences, estimates", fontsize="medium", loc="left")
     return ax
 
 
@@ -75,14 +75,16 @@ def matching(result: Matching, *, ax: Axes | None = None) -> Axes:
         for partner, value in zip(partners, sure, strict=True):
             if partner is not None:
                 table[row, partner] = value
-    ax = axes(ax, (1.6 + 0.7 * len(names), 1.2 + 0.4 * len(table)))
+    ax = axes(ax, (max(6.4, 1.6 + 0.7 * len(names)), 1.6 + 0.4 * len(table)))
     image = ax.imshow(np.ma.masked_invalid(table), cmap=SEQUENTIAL, vmin=0.0, vmax=1.0, aspect="auto")
     for (row, column), value in np.ndenumerate(table):
         shown = "none" if np.isnan(value) else f"{value:.2f}"
-        ax.text(column, row, shown, ha="center", va="center", fontsize="small", color="white" if value > 0.6 else "black")
+        ax.text(
+            column, row, shown, ha="center", va="center", fontsize="small", color="white" if value > 0.6 else "black"
+        )
     ax.set_xticks(range(len(names)), [text(name) for name in names], fontsize="small")
     ax.set_yticks(range(len(table)), [text(name) for name in result.names], fontsize="small")
     ax.set_xlabel("state of the reference")
-    ax.set_title(text(result.summary()), fontsize="medium", loc="left", wrap=True)
+    ax.set_title(sentence(result.summary(), 52), fontsize="medium", loc="left")
     ax.figure.colorbar(image, ax=ax, label="certainty of the match")
     return ax

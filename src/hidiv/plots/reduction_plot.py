@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.plots.style import DARK, MIDDLE, OBSERVED, axes, open_frame, text
+from hidiv.plots.style import DARK, MIDDLE, OBSERVED, STATUS, axes, open_frame, sentence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def reduction(result: Reduction, *, log: bool = True, ax: Axes | None = None) ->
     if lost.value > 0 or not log:
         label = f"chosen: {result.chosen} of {result.n_states} states"
         ax.plot([result.chosen], [lost.value], "o", color=DARK, markersize=9, fillstyle="none", label=label)
-    ax.set_title(text(result.summary().split(";")[0]), fontsize="medium", loc="left", wrap=True)
+    ax.set_title(sentence(result.summary().split(";")[0]), fontsize="medium", loc="left")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize="small", frameon=False)
     return ax
@@ -63,11 +63,16 @@ def losses(divergences: Mapping[int, Divergence], *, log: bool, ax: Axes | None)
     if log and positive.size:
         ax.set_yscale("log")
         floor = positive.min() / 3.0
+        for k in np.array(sizes)[values == 0.0]:
+            ax.annotate("0", (k, floor), xytext=(0, 6), textcoords="offset points", ha="center", fontsize="small")
         values, ends = np.maximum(values, floor), np.maximum(ends, floor)
     seen = np.isfinite(values)
     at = np.array(sizes)[seen]
     spread = np.abs(ends[:, seen] - values[seen])
-    ax.errorbar(at, values[seen], spread, fmt="s-", color=OBSERVED, markersize=4.5, capsize=2.5, linewidth=1.2)
+    statuses = " or ".join(dict.fromkeys(STATUS[divergences[k].status] for k in sizes))
+    ax.errorbar(
+        at, values[seen], spread, fmt="s-", color=OBSERVED, markersize=4.5, capsize=2.5, linewidth=1.2, label=statuses
+    )
     ax.set_xticks(sizes)
     first = divergences[sizes[0]]
     ax.set_xlabel("number of states")
