@@ -236,3 +236,16 @@ BAD = [
 def test_what_is_refused(call, said):
     with pytest.raises(HidivError, match=said):
         call()
+
+
+@pytest.mark.parametrize("tree", [None, 200, hd.Tree.regular(2, 9)])
+@pytest.mark.parametrize("family", [hd.Categorical([[0.9, 0.1], [0.3, 0.7]]), hd.Gaussian([0.0, 2.0], std=[1.0, 1.0])])
+def test_one_process_has_an_observed_divergence_of_zero(tree, family):
+    p = hd.Model([0.5, 0.5], CHAIN, family)
+    table = [[0.9, 0.04, 0.06], [0.2, 0.5, 0.3], [0.2, 0.7, 0.1]]
+    q = hd.Model([0.5, 0.2, 0.3], table, family.take([0, 1, 1]))
+    result = hd.observed_kl_rate(p, q) if tree is None else hd.observed_kl(p, q, tree)
+    assert (result.value, result.status, result.lower, result.upper) == (0.0, "certified", 0.0, 0.0)
+    near = hd.Model([0.5, 0.5], [[0.9 + 1e-12, 0.1 - 1e-12], [0.2, 0.8]], family)
+    assert hd.equivalent(p, near)
+    assert hd.observed_kl(p, near, 3).upper > 0 or hd.observed_kl(p, near, 3).value > 0

@@ -11,7 +11,7 @@ import numpy as np
 from hidiv.arguments import number
 from hidiv.divergences.equivalence.blocks import same_on_trees
 from hidiv.divergences.equivalence.letters import Letters, few, letters_of, points_of
-from hidiv.divergences.equivalence.words import Level, levels
+from hidiv.divergences.equivalence.words import Words
 from hidiv.divergences.pair import Pair, check_length, check_observations
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import number as from_json
@@ -19,10 +19,12 @@ from hidiv.divergences.result import plain
 from hidiv.errors import HidivError, IncompatibleModels, InvalidFile, refuse
 from hidiv.models.checks import check_format, check_keys
 from hidiv.models.model import Model
+from hidiv.models.tree import Tree
 from hidiv.types import Array, IntArray
 from hidiv.values import Value
 
 TOLERANCE = 1e-10
+ROUNDING = 1e-14  # relative: what rounding alone makes of equal probabilities of words
 LISTED = 1 << 20  # numbers of the words of a level; beyond it only letters that span all of them are tried
 POINTS = 40  # observations drawn from each state, of which a word of numbers is made
 PLACES = ("chains", "trees")
@@ -232,8 +234,8 @@ def automaton(*models: Model, tables: tuple[Array, ...]) -> Automaton:
     return Automaton(initial, transition, np.concatenate(tables), np.stack(tests, axis=1))
 
 
-def _decided(p: Model, q: Model, on: str, tolerance: float) -> Equivalence:
-    """The answer for two models that can be compared."""
+def _decided(p: Model, q: Model, on: str, tolerance: float, *, spell: bool = True) -> Equivalence:
+    """The answer for two models that can be compared; without `spell` no word is looked for in numbers."""
     names = (p.name or "p", q.name or "q")
     most = LISTED // (p.n_states + q.n_states) ** 2
     letters = few(letters_of([p.emissions[0], q.emissions[0]], tolerance), most)
@@ -242,6 +244,8 @@ def _decided(p: Model, q: Model, on: str, tolerance: float) -> Equivalence:
         equal = on == "chains" or same_on_trees(p, q, letters.tables, tolerance)
         return Equivalence(equal, None, None, False, on, tolerance, found.difference, names)
     if letters.rows is None:
+        if not spell:
+            return Equivalence(False, None, None, False, on, tolerance, found.difference, names)
         letters = few(_points(p, q), most)
         found = _first_difference(automaton(p, q, tables=letters.tables), p.n_states, 0.0, len(found.word))
         assert found.word is not None
@@ -252,6 +256,18 @@ def _decided(p: Model, q: Model, on: str, tolerance: float) -> Equivalence:
         False, _word(rows, p), (values[0], values[1]), found.ends, on, tolerance, found.difference, names,
         _named(rows, p, q),
     )  # fmt: skip
+
+
+def same_process(pair: Pair) -> bool:
+    """Whether rounding alone tells two models apart, on the tree they are compared on; False where it is not known."""
+    p, q = pair.p, pair.q
+    if max(p.n_groups, q.n_groups) > 1 or (p.end is None) != (q.end is None):
+        return False
+    on = "trees" if isinstance(pair.tree, Tree) and not pair.tree.is_chain else "chains"
+    try:
+        return _decided(p, q, on, ROUNDING, spell=False).equal
+    except HidivError:  # other observations, or laws that are not linearly independent
+        return False
 
 
 class Found(NamedTuple):
@@ -267,29 +283,17 @@ def _first_difference(both: Automaton, n_first: int, tolerance: float, length: i
 
     length: look at words of this length alone, and take the one that differs most.
     """
-    kept: list[tuple[Level, IntArray]] = []
-    largest = 0.0
-    for level, places in levels(both.first, both.step):
+    words, largest = Words(both.first, both.step), 0.0
+    for level in words:
         values = [level.vectors[:, part] @ both.tests[part] for part in (slice(n_first), slice(n_first, None))]
         top = np.maximum(*values)
         apart = np.abs(values[0] - values[1]) / np.where(top > 0, top, 1.0)
-        last = apart.size and float(apart.max())
+        last = float(apart.max()) if apart.size else 0.0
         largest = max(largest, last)
-        if apart.size and (last > tolerance if length is None else len(kept) + 1 == length):
+        if last > tolerance if length is None else len(words.levels) == length:
             at, test = np.unravel_index(int(np.argmax(apart)), apart.shape)
-            return Found(_spelled(kept, level, int(at)), bool(test == 1), last)
-        kept.append((level, places))
+            return Found(words.spelled(int(at)), bool(test == 1), last)
     return Found(None, False, largest)
-
-
-def _spelled(kept: list[tuple[Level, IntArray]], level: Level, at: int) -> IntArray:
-    """The letters of a word of a level."""
-    word = [int(level.letter[at])]
-    for before, places in reversed(kept):
-        at = int(places[level.before[at]])
-        level = before
-        word.append(int(level.letter[at]))
-    return np.array(word[::-1])
 
 
 def _points(p: Model, q: Model) -> Letters:

@@ -24,31 +24,54 @@ class Level(NamedTuple):
     letter: IntArray  # (C,)
 
 
-def levels(first: Array, step: Callable[[Array], Array]) -> Iterator[tuple[Level, IntArray]]:
-    """Each level with the places of the words that are kept, until no word adds anything.
+class Words:
+    """Levels of words, each found when it is asked for; `kept[n]` are the places kept of level n, once n is past.
 
     first (S, n): the vectors of single letters; step: (B, n) -> (B, S, n), those of words one letter longer.
     """
-    basis = np.zeros((0, first.shape[1]))
-    vectors, before, letter = first, np.zeros(len(first), dtype=np.int64), np.arange(len(first))
-    while True:
-        size = np.abs(vectors).sum(axis=1)
-        possible = size > 0
-        level = Level(vectors[possible] / size[possible, None], before[possible], letter[possible])
-        kept = spanning(level.vectors, basis) if len(level.vectors) else np.zeros(0, dtype=np.int64)
-        yield level, kept
-        basis = _extended(basis, level.vectors[kept])
-        if not len(kept) or len(basis) == basis.shape[1]:
-            return
-        following = step(level.vectors[kept])
-        before, letter = (index.ravel() for index in np.indices(following.shape[:2]))
-        vectors = following.reshape(-1, basis.shape[1])
+
+    def __init__(self, first: Array, step: Callable[[Array], Array]) -> None:
+        self.first, self.step = first, step
+        self.levels: list[Level] = []
+        self.kept: list[IntArray] = []
+        self.basis = np.zeros((0, first.shape[1]))
+
+    def __iter__(self) -> Iterator[Level]:
+        """The levels, until no word adds anything to the span of those before."""
+        vectors = self.first
+        before, letter = np.zeros(len(vectors), dtype=np.int64), np.arange(len(vectors))
+        while True:
+            size = np.abs(vectors).sum(axis=1)
+            possible = size > 0
+            level = Level(vectors[possible] / size[possible, None], before[possible], letter[possible])
+            self.levels.append(level)
+            yield level
+            kept = spanning(level.vectors, self.basis) if len(level.vectors) else np.zeros(0, dtype=np.int64)
+            self.kept.append(kept)
+            self.basis = _extended(self.basis, level.vectors[kept])
+            if not len(kept) or len(self.basis) == self.basis.shape[1]:
+                return
+            following = self.step(level.vectors[kept])
+            before, letter = (index.ravel() for index in np.indices(following.shape[:2]))
+            vectors = following.reshape(-1, self.basis.shape[1])
+
+    def spelled(self, at: int) -> IntArray:
+        """The letters of a word of the last level."""
+        level = self.levels[-1]
+        word = [int(level.letter[at])]
+        for before, kept in zip(reversed(self.levels[:-1]), reversed(self.kept), strict=True):
+            at = int(kept[level.before[at]])
+            level = before
+            word.append(int(level.letter[at]))
+        return np.array(word[::-1])
 
 
 def spanned(first: Array, step: Callable[[Array], Array]) -> Array:
     """(r, n): an orthonormal basis of the vectors of all words."""
-    kept = [level.vectors[places] for level, places in levels(first, step)]
-    return _extended(np.zeros((0, first.shape[1])), np.concatenate(kept))
+    words = Words(first, step)
+    for _ in words:
+        pass
+    return words.basis
 
 
 def _extended(basis: Array, vectors: Array) -> Array:
