@@ -249,3 +249,10 @@ def test_one_process_has_an_observed_divergence_of_zero(tree, family):
     near = hd.Model([0.5, 0.5], [[0.9 + 1e-12, 0.1 - 1e-12], [0.2, 0.8]], family)
     assert hd.equivalent(p, near)
     assert hd.observed_kl(p, near, 3).upper > 0 or hd.observed_kl(p, near, 3).value > 0
+
+
+def test_a_word_that_only_one_model_can_show():
+    p, q = (hd.Model([1.0], [[1.0]], hd.Categorical([row])) for row in ([0.5, 0.5], [1.0, 0.0]))
+    found = hd.equivalent(p, q)
+    assert found.word == (1,)
+    assert found.probabilities == (0.5, 0.0)

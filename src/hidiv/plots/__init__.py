@@ -8,6 +8,7 @@ over_length_plot: `over_length`, divergences over the length of a chain, and the
 convergence_plot: `convergence`, Monte Carlo estimates over the number of draws.
 pairwise_plot: `pairwise`, all pairs of many models as a matrix, with a dendrogram.
 reduction_plot: `reduction`, what smaller models lose; choice_plot: `choice`, fits with different numbers of states.
+equivalence_plot: `equivalence` and `minimal`, a word that tells two models apart and which states are one.
 agreement_plot: `agreement` and `matching`, which models show the same and how sure their states are matched.
 style: colours, markers, frames and labels that all plots share.
 tree_drawing: where to draw the nodes of a tree.
@@ -20,6 +21,8 @@ from hidiv.plots.agreement_plot import matching as matching
 from hidiv.plots.choice_plot import choice as choice
 from hidiv.plots.convergence_plot import convergence as convergence
 from hidiv.plots.differences_plot import differences as differences
+from hidiv.plots.equivalence_plot import equivalence as equivalence
+from hidiv.plots.equivalence_plot import minimal as minimal
 from hidiv.plots.influence_plot import influence as influence
 from hidiv.plots.over_length_plot import over_length as over_length
 from hidiv.plots.pairwise_plot import pairwise as pairwise
@@ -28,6 +31,6 @@ from hidiv.plots.profile_plot import profile as profile
 from hidiv.plots.reduction_plot import reduction as reduction
 
 __all__ = [
-    "agreement", "choice", "convergence", "differences", "influence", "matching", "over_length", "pairwise", "parts",
-    "profile", "reduction",
+    "agreement", "choice", "convergence", "differences", "equivalence", "influence", "matching", "minimal",
+    "over_length", "pairwise", "parts", "profile", "reduction",
 ]  # fmt: skip

@@ -235,7 +235,7 @@ def automaton(*models: Model, tables: tuple[Array, ...]) -> Automaton:
 
 
 def _decided(p: Model, q: Model, on: str, tolerance: float, *, spell: bool = True) -> Equivalence:
-    """The answer for two models that can be compared; without `spell` no word is looked for in numbers."""
+    """The answer for two models that can be compared; without `spell` no word is written out."""
     names = (p.name or "p", q.name or "q")
     most = LISTED // (p.n_states + q.n_states) ** 2
     letters = few(letters_of([p.emissions[0], q.emissions[0]], tolerance), most)
@@ -243,9 +243,9 @@ def _decided(p: Model, q: Model, on: str, tolerance: float, *, spell: bool = Tru
     if found.word is None:
         equal = on == "chains" or same_on_trees(p, q, letters.tables, tolerance)
         return Equivalence(equal, None, None, False, on, tolerance, found.difference, names)
+    if not spell:
+        return Equivalence(False, None, None, False, on, tolerance, found.difference, names)
     if letters.rows is None:
-        if not spell:
-            return Equivalence(False, None, None, False, on, tolerance, found.difference, names)
         letters = few(_points(p, q), most)
         found = _first_difference(automaton(p, q, tables=letters.tables), p.n_states, 0.0, len(found.word))
         assert found.word is not None
@@ -312,13 +312,17 @@ def _probability(model: Model, rows: Array, ends: bool) -> float:
     logs = model.emissions[0].log_weight(rows) if model.n_features else np.zeros((len(rows), model.n_states))
     law, total = model.initial, 0.0
     for t, each in enumerate(logs):
-        law = (law if t == 0 else law @ model.transitions[0]) * np.exp(each - (top := each.max()))
-        size = float(law.sum())
-        if size == 0.0 or top == -np.inf:
+        top = float(each.max())
+        if top == -np.inf:
             return 0.0
-        law, total = law / size, total + float(np.log(size)) + float(top)
+        law = (law if t == 0 else law @ model.transitions[0]) * np.exp(each - top)
+        size = float(law.sum())
+        if size == 0.0:
+            return 0.0
+        law, total = law / size, total + float(np.log(size)) + top
     last = float(law @ model.end) if ends and model.end is not None else 1.0
-    return float(np.exp(total)) * last
+    with np.errstate(over="ignore"):
+        return float(np.exp(total)) * last
 
 
 def _word(rows: Array, model: Model) -> tuple[Any, ...]:

@@ -20,11 +20,6 @@ from hidiv.emissions.family import MOST_SYMBOLS, Family
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.types import Array, IntArray
 
-# Families whose distinct laws are linearly independent. Not beta: beta(2, 1) and beta(1, 2) mix to the uniform law.
-INDEPENDENT = (
-    "exponential", "gamma", "gaussian", "generalized_gaussian", "geometric", "laplace", "log_normal",
-    "negative_binomial", "poisson", "von_mises",
-)  # fmt: skip
 DRAWS = 24  # of each law, at which laws are compared
 RANK = 1e-12  # of a letter's length: smaller remainders are rounding
 
@@ -106,7 +101,7 @@ def _laws(parts: list[Family], tolerance: float) -> Letters:
     most = max((int(part.space.most) for part in counts), default=-1)
     others = [part for part in parts if part not in counts]
     for part in others:
-        if part.name not in INDEPENDENT:
+        if not part.laws_independent:  # beta(2, 1) and beta(1, 2) mix to the uniform law
             rule = f"{part.name} laws may be sums of other {part.name} laws, so equality cannot be decided exactly"
             refuse(IncompatibleModels, "emission", rule, remedy="use hd.observed_kl, which bounds or estimates it")
     if most + 1 > MOST_SYMBOLS:
