@@ -92,7 +92,7 @@ def test_agreement():
     assert found.groups == ((0, 2), (1,))
     assert found.verdict == "disagree"
     assert not found
-    exact = hd.observed_kl_rate(P, other, seed=1)
+    exact = hd.observed_kl_rate(P, other, rtol=0.05, seed=1)
     assert abs(found.divergences[0, 1] - exact.value) < 5 * found.std_errors[0, 1]
     assert "3 models disagree: 2 groups of 2, 1" in repr(found)
     same = hd.agreement([P, P.relabel([2, 0, 1])], nodes=400, seed=1)

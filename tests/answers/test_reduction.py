@@ -86,6 +86,24 @@ def test_nothing_rare_is_lost():
     assert q.emission.probs == pytest.approx(found.model.emission.probs)
 
 
+def test_an_interrupt_keeps_what_is_finished(monkeypatch):
+    from hidiv.answers import reduction
+
+    original = reduction.best_refit
+
+    def interrupted(starts, draw):
+        if starts[0].n_states == 1:
+            raise KeyboardInterrupt
+        return original(starts, draw)
+
+    monkeypatch.setattr(reduction, "best_refit", interrupted)
+    found = hd.reduce(NEAR, nodes=1000, seed=1)
+    assert sorted(found.models) == [2, 3]
+    assert found.notes == ("interrupted before models of 1 state",)
+    with pytest.raises(KeyboardInterrupt):
+        hd.reduce(NEAR, 1, nodes=1000, seed=1)
+
+
 BAD = [
     (lambda: hd.reduce(NEAR, 4), "n_states: must be a whole number from 1 to the 3 states"),
     (lambda: hd.reduce(NEAR, []), "n_states: must name at least one"),

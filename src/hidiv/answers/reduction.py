@@ -207,7 +207,7 @@ def reduce(
     -----
     The loss is definitions (13.1). A smaller model is the best one found, not proven to be the best there is: its loss
     is an upper bound, up to its own interval, on the least possible one. Divergences are certified where that is quick,
-    else estimates.
+    else estimates. Ctrl-C returns the models finished by then, with a note.
 
     Examples
     --------
@@ -231,7 +231,13 @@ def reduce(
     with Progress("reducing") as shown, reporting(False):
         for done, k in enumerate(asked):
             shown.show(done / len(asked), counted(k, "state"))
-            found.add(k)
+            try:
+                found.add(k)
+            except KeyboardInterrupt:
+                if not found.models:
+                    raise
+                found.notes.append(f"interrupted before models of {counted(k, 'state')}")
+                break
             if limit is not None and n_states is None and found.divergences[k].value > limit:
                 break
         shown.show(1.0)

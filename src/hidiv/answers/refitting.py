@@ -132,6 +132,8 @@ def best_refit(starts: list[Model], draw: Draw) -> Model:
     runs.sort(key=lambda each: -each[0].log_likelihood)
     for run, problem, _ in runs[:2]:
         climb(run, problem, options, polish=True)
+    if any(run.interrupted for run, _, _ in runs):
+        raise KeyboardInterrupt  # a climb ends where it is; here it was to go on with others
     run, _, start = max(runs[:2], key=lambda each: each[0].log_likelihood)
     model = run.model.finished(start)
     return model if many_roots else _with_first_law(model, draw)
