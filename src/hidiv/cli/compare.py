@@ -69,8 +69,6 @@ def compare(
     first, second = read_model(p), read_model(q)
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_trees_for(tree_text, first, second)
-    if isinstance(tree, list) and montecarlo is not None:
-        refuse(HidivError, "--montecarlo", "needs one tree", tree_text, "leave it out for several")
     comparison = compare_models(first, second, tree, evidence=values).to(unit)
     drawn = (
         {}

@@ -108,9 +108,10 @@ def renyi_failures(p: Bits, q: Bits, alpha: float) -> Array:
 
     Z = u / (1 - w), u and w that of a success and of a failure: -log Z = log1p(defect / u).
     """
+    p, q, d = bits.lifted(p, q, bits.step(p, q))
     log_u, log_w = bits.log_powers(p, q, alpha)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        excess = bits.defect(p, q, bits.step(p, q), alpha) / np.exp(log_u)
+        excess = bits.defect(p, q, d, alpha) / np.exp(log_u)
         far = np.log(-np.expm1(log_w)) - log_u
         value = np.where(np.abs(excess) < 0.5, np.log1p(excess), far) / (1.0 - alpha)
     return np.where(log_w >= 0, np.inf, value)

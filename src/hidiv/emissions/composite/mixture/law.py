@@ -156,6 +156,10 @@ class MixtureLaw(Family):
             refuse(IncompatibleModels, "emission", "the components of a mixture of symbols need the same alphabet")
         return np.stack([member.symbol_table() for member in members])
 
+    def component_logs(self, x: Array) -> Array:
+        """(n, K, C): log of the weight of a component times its density at x."""
+        return np.stack([_log_weight(member, x, None, None) for member in self.components], axis=2) + self._log_weights
+
     def component_laws(
         self,
         x: Array,
