@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.adapters.smoothed import smoothed as smoothed
+    from hidiv.answers.agreement import Agreement as Agreement
+    from hidiv.answers.agreement import agreement as agreement
+    from hidiv.answers.matching import Matching as Matching
+    from hidiv.answers.matching import match as match
+    from hidiv.answers.reduction import Reduction as Reduction
+    from hidiv.answers.reduction import reduce as reduce
     from hidiv.comparison.clustering.cluster import Clusters as Clusters
     from hidiv.comparison.clustering.cluster import cluster as cluster
     from hidiv.comparison.clustering.embed import embed as embed
@@ -26,6 +32,11 @@ if TYPE_CHECKING:
     from hidiv.divergences.alignment.align import align as align
     from hidiv.divergences.compare import compare as compare
     from hidiv.divergences.comparison import Comparison as Comparison
+    from hidiv.divergences.equivalence.equivalent import Equivalence as Equivalence
+    from hidiv.divergences.equivalence.equivalent import equivalent as equivalent
+    from hidiv.divergences.equivalence.minimal import Minimal as Minimal
+    from hidiv.divergences.equivalence.minimal import minimal as minimal
+    from hidiv.divergences.equivalence.minimal import order as order
     from hidiv.divergences.joint.do_bound import do_bound as do_bound
     from hidiv.divergences.joint.inward_quantities import inward as inward
     from hidiv.divergences.joint.kl import joint_kl as joint_kl
@@ -83,6 +94,7 @@ __version__ = "0.2.0.dev0"
 
 # Public name -> module, imported at first use (PEP 562), so that `import hidiv` takes almost no time.
 _HOMES = {
+    "Agreement": "answers.agreement",
     "Alignment": "divergences.alignment.align",
     "Bernoulli": "emissions.families.bernoulli",
     "Beta": "emissions.families.beta",
@@ -94,6 +106,7 @@ _HOMES = {
     "Collection": "comparison.collection.collection",
     "Comparison": "divergences.comparison",
     "Divergence": "divergences.result",
+    "Equivalence": "divergences.equivalence.equivalent",
     "Evidence": "models.evidence",
     "Exponential": "emissions.families.exponential",
     "FitResult": "fitting.fit_result",
@@ -104,6 +117,8 @@ _HOMES = {
     "HidivError": "errors",
     "Laplace": "emissions.families.laplace",
     "LogNormal": "emissions.families.log_normal",
+    "Matching": "answers.matching",
+    "Minimal": "divergences.equivalence.minimal",
     "Mixture": "emissions.composite.mixture.mixture",
     "Model": "models.model",
     "Nearest": "comparison.neighbours.nearest",
@@ -112,12 +127,14 @@ _HOMES = {
     "PairwiseMatrix": "comparison.pairwise.matrix",
     "Poisson": "emissions.families.poisson",
     "Product": "emissions.composite.product",
+    "Reduction": "answers.reduction",
     "SamplesNeeded": "divergences.telling_apart.tell_apart",
     "Silent": "emissions.families.silent",
     "Smoothed": "inference.smoothing",
     "Tree": "models.tree",
     "UNTIL_END": "models.until_end",
     "VonMises": "emissions.families.von_mises",
+    "agreement": "answers.agreement",
     "align": "divergences.alignment.align",
     "as_model": "adapters.as_model",
     "cluster": "comparison.clustering.cluster",
@@ -127,6 +144,7 @@ _HOMES = {
     "do_bound": "divergences.joint.do_bound",
     "embed": "comparison.clustering.embed",
     "entropy_profile": "inference.smoothing",
+    "equivalent": "divergences.equivalence.equivalent",
     "errors": "errors",
     "faiss_index": "comparison.neighbours.faiss_index",
     "fit": "fitting.fit",
@@ -137,14 +155,18 @@ _HOMES = {
     "joint_renyi": "divergences.joint.renyi",
     "load": "files.loading",
     "log_likelihood": "inference.likelihood",
+    "match": "answers.matching",
+    "minimal": "divergences.equivalence.minimal",
     "montecarlo": "divergences.montecarlo",
     "nearest": "comparison.neighbours.nearest",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
+    "order": "divergences.equivalence.minimal",
     "pairwise_kl": "comparison.pairwise.kl",
     "plots": "plots",
     "posterior_kl": "divergences.posterior.kl",
     "posterior_kl_batch": "divergences.posterior.batch",
+    "reduce": "answers.reduction",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
     "samples_to_tell_apart": "divergences.telling_apart.tell_apart",

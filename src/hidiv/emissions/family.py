@@ -29,6 +29,7 @@ class Family(Protocol):
     """
 
     name: ClassVar[str]  # the name in files: the class name in lower case with underscores
+    laws_independent: ClassVar[bool] = False  # whether no law is a sum of other laws of the family, for `equivalent`
     start: ClassVar[dict[str, float]] = {}  # parameters of every state and column that a fit by name begins with
     needs: ClassVar[str] = "parameters to begin with"  # what a fit by name lacks where there is no `start`
     template: ClassVar[str] = ""  # an example of a family to give instead
@@ -238,7 +239,7 @@ class Family(Protocol):
         The maximum itself where it has a closed form, else a safeguarded step towards it; parameters named in `fixed`
         stay as they are.
         """
-        if not fixed and known.bounded is None:
+        if fixed.isdisjoint(self.parameters()) and known.bounded is None:
             estimated = self.estimate(known)
             if estimated is not None:
                 return estimated

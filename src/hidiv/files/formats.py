@@ -19,7 +19,13 @@ FORMATS = {
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
+    "hidiv.equivalence": ("hidiv.divergences.equivalence.equivalent", "Equivalence"),
+    "hidiv.minimal": ("hidiv.divergences.equivalence.minimal", "Minimal"),
+    "hidiv.reduction": ("hidiv.answers.reduction", "Reduction"),
+    "hidiv.matching": ("hidiv.answers.matching", "Matching"),
+    "hidiv.agreement": ("hidiv.answers.agreement", "Agreement"),
     "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
+    "hidiv.choice": ("hidiv.fitting.selection", "Choice"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats whose `model` is taken where a model is wanted

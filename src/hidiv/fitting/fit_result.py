@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import log
 from typing import Any
 
@@ -41,6 +41,8 @@ class FitResult:
         was reached.
     starts : tuple of float
         The log-likelihood each climb came to, before the best one was finished.
+    restarts : tuple of Model
+        The models that the starts came to, for `hd.agreement`; not kept in files, and not compared.
     n_iter : int
         The number of iterations made.
     bic : float
@@ -63,6 +65,7 @@ class FitResult:
     n_observations: int  # nodes with any evidence
     notes: tuple[str, ...] = ()
     starts: tuple[float, ...] = ()  # log-likelihood each climb reached, before the best was finished
+    restarts: tuple[Model, ...] = field(default=(), compare=False)
 
     @property
     def n_iter(self) -> int:
@@ -123,7 +126,7 @@ class FitResult:
         )
 
 
-KEPT = tuple(field.name for field in fields(FitResult))
+KEPT = tuple(each.name for each in fields(FitResult) if each.compare)  # what files hold
 
 
 def _numbers(place: str, values: Any) -> tuple[float, ...]:

@@ -44,6 +44,7 @@ class Exponential(Family):
     """
 
     name: ClassVar[str] = "exponential"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"rate": 1.0}
     rate: Array  # (K,) or (K, F)
 

@@ -51,6 +51,7 @@ class Gamma(Family):
     """
 
     name: ClassVar[str] = "gamma"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"shape": 1.0, "rate": 1.0}
     shape: Array  # (K,) or (K, F)
     rate: Array  # the same

@@ -54,6 +54,7 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "var": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array | None

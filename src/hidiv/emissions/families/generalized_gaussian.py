@@ -55,6 +55,7 @@ class GeneralizedGaussian(Family):
     """
 
     name: ClassVar[str] = "generalized_gaussian"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"scale": 1.0, "shape": 1.0}
     scale: Array  # (K,) or (K, F)
     shape: Array

@@ -47,6 +47,7 @@ class Geometric(Family):
     """
 
     name: ClassVar[str] = "geometric"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"prob": 0.5}
     prob: Array  # (K,) or (K, F)
 

@@ -53,6 +53,7 @@ class Laplace(Family):
     """
 
     name: ClassVar[str] = "laplace"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"loc": 0.0, "scale": 1.0}
     loc: Array  # (K,) or (K, F)
     scale: Array

@@ -54,6 +54,7 @@ class VonMises(Family):
     """
 
     name: ClassVar[str] = "von_mises"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "concentration": 1.0}
     mean: Array  # (K,) or (K, F)
     concentration: Array
