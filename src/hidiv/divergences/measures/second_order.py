@@ -20,7 +20,7 @@ from hidiv.divergences.pair import Pair
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError
 from hidiv.recursions.subtrees import Subtrees
-from hidiv.types import Array
+from hidiv.types import Array, IntArray
 
 TURNS = 64  # of a long chain that are taken one by one; more are squared
 WIDEST = 512  # 3 K^2: larger operators are not squared
@@ -83,7 +83,7 @@ def complement(pair: Pair, kinds: Subtrees, beta: float, drift: float) -> float 
     """
     if not pair.same_states:
         return None
-    order = _order(pair)
+    order = like_states(pair)
     p, q = pair.p, pair.q.relabel(order) if (order != np.arange(len(order))).any() else pair.q
     try:
         emissions = [_emission(a, b, beta, drift) for a, b in Pair(p, q, pair.tree).families()]
@@ -102,7 +102,7 @@ def complement(pair: Pair, kinds: Subtrees, beta: float, drift: float) -> float 
     return min(max((apart_squared - longer * longer) / (2.0 * norms[0] * norms[1]), 0.0), 1.0)
 
 
-def _order(pair: Pair) -> Array:
+def like_states(pair: Pair) -> IntArray:
     """The order of q's states whose emissions are the most like those of p."""
     cost = sum(-np.maximum(a.log_products(b, 0.5), -1e6) for a, b in pair.families())
     # Among equal emissions the labels stay as they are.
