@@ -141,7 +141,7 @@ def _over_numbers(p: Family, q: Family, beta: float) -> Array:
             height = height if np.isfinite(height) else 0.0
 
             def f(x: Array, log_f: Any = log_f, height: float = height) -> Array:
-                return np.exp(log_f(x) - height)
+                return np.asarray(np.exp(log_f(x) - height))
 
             mass = total(f, [int(e) for e in edges]) if p.space.is_counts else integral(f, edges)
             out[s, t] = height + np.log(mass)

@@ -1,4 +1,4 @@
-"""The joint product kernel of many pairs of models on one tree, in logarithms (definitions (6.1)).
+"""The joint product kernel of many pairs of models on one tree, in logarithms (definitions (10.1)).
 
 V(a, b) = log Phi(a, b) + sum over children M(a, b), M(a, b) = log sum over a', b' of A(a, a') B(b, b') e^V(a', b'),
 A and B the powers of the transitions; the value is the same sum over the powers of the initial laws.

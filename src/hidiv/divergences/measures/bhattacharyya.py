@@ -1,4 +1,4 @@
-"""How much two observed processes overlap: Bhattacharyya, Hellinger, total variation, Bayes error (definitions (6.3))."""
+"""How much two observed processes overlap: Bhattacharyya, Hellinger, total variation, Bayes error (definitions 10)."""
 
 from __future__ import annotations
 
@@ -68,15 +68,16 @@ def half_products(pair: Pair) -> Array:
 
 
 def log_upper(pair: Pair) -> float:
-    """log of B, an upper bound on the Bhattacharyya coefficient, at most 0; so D(p || q) >= -2 log_upper.
+    """log of a proven upper bound on the Bhattacharyya coefficient, at most 0; so D(p || q) >= -2 log_upper.
 
-    A step along an endless chain where the pair has no tree. IncompatibleModels or OutOfRange where the emissions have
-    no integral of sqrt(e e').
+    A step along an endless chain where the pair has no tree; 0 where the emissions have no integral of sqrt(e e').
     """
-    if pair.tree is None:
+    if pair.tree is not None:
+        return pair.once(bracket).log_upper
+    try:
         return min(log_radius(pair.p, pair.q, 0.5), 0.0)
-    tree = known_tree(pair, "the Bhattacharyya coefficient needs")
-    return min(log_sum(pair.p, pair.q, tree, 0.5, pair.once(half_products)), 0.0)
+    except HidivError:
+        return 0.0
 
 
 def bracket(pair: Pair) -> Bracket:
@@ -121,7 +122,7 @@ def _widened(below: float, above: float, gap_upper: float) -> Bracket:
     return Bracket(low - ROUNDING, min(high + ROUNDING, 0.0), gap_lower, max(gap_upper, gap_lower) * (1.0 + ROUNDING))
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """A measure that is a function of BC's bracket and the mean of a function of the log-ratio."""
 
     name: str
@@ -130,6 +131,7 @@ class _Kind(NamedTuple):
     shown: Callable[[float], float] = float
     slope: Callable[[float], float] = lambda mean: 1.0  # of `shown`
     other: Function | None = None  # whose mean is one less the value
+    unit: str = ""
 
 
 def _variation(of: Bracket) -> tuple[float, float]:
@@ -143,13 +145,13 @@ def _error(of: Bracket) -> tuple[float, float]:
     return 0.5 * square / (1.0 + sqrt(max(1.0 - square, 0.0))), 0.5 * of.upper
 
 
-BHATTACHARYYA = _Kind("Bhattacharyya coefficient", overlap, lambda of: (of.lower, of.upper), other=gap)
-HELLINGER = _Kind(
+BHATTACHARYYA = Kind("Bhattacharyya coefficient", overlap, lambda of: (of.lower, of.upper), other=gap)
+HELLINGER = Kind(
     "Hellinger distance", gap, lambda of: (sqrt(of.gap_lower), sqrt(of.gap_upper)),
     lambda mean: sqrt(max(mean, 0.0)), lambda mean: 0.5 / sqrt(mean) if mean > 0 else 0.0,
 )  # fmt: skip
-TOTAL_VARIATION = _Kind("total variation", distance, _variation)
-BAYES_ERROR = _Kind("Bayes error", smaller_half, _error)
+TOTAL_VARIATION = Kind("total variation", distance, _variation)
+BAYES_ERROR = Kind("Bayes error", smaller_half, _error)
 
 
 def bhattacharyya(
@@ -191,7 +193,7 @@ def bhattacharyya(
 
     Notes
     -----
-    Bhattacharyya (1943). Definitions (6.3). -2 log of it is a lower bound on the observed divergence.
+    Bhattacharyya (1943). Definitions (10.3). -2 log of it is a lower bound on the observed divergence.
 
     Examples
     --------
@@ -199,9 +201,9 @@ def bhattacharyya(
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
     >>> round(hd.bhattacharyya(p, q, 10).value, 10)
-    0.3309614643
+    0.3060413993
     """
-    return _measured(BHATTACHARYYA, p, q, tree, method, rtol, seed, max_samples, progress=progress)
+    return measured(BHATTACHARYYA, p, q, tree, method, rtol, seed, max_samples, progress=progress)
 
 
 def hellinger(
@@ -229,7 +231,7 @@ def hellinger(
 
     Notes
     -----
-    Definitions (6.3), (6.4).
+    Definitions (10.3), (10.4).
 
     Examples
     --------
@@ -238,7 +240,7 @@ def hellinger(
     >>> round(hd.hellinger(*coins, 1).value, 10)
     0.1845919113
     """
-    return _measured(HELLINGER, p, q, tree, method, rtol, seed, max_samples, progress=progress)
+    return measured(HELLINGER, p, q, tree, method, rtol, seed, max_samples, progress=progress)
 
 
 def total_variation(
@@ -266,7 +268,7 @@ def total_variation(
 
     Notes
     -----
-    Definitions (6.4).
+    Definitions (10.4).
 
     Examples
     --------
@@ -275,7 +277,7 @@ def total_variation(
     >>> hd.total_variation(*coins, 1)
     total variation of p and q on a chain of 1 node = 0.25, exact
     """
-    return _measured(TOTAL_VARIATION, p, q, tree, method, rtol, seed, max_samples, progress=progress)
+    return measured(TOTAL_VARIATION, p, q, tree, method, rtol, seed, max_samples, progress=progress)
 
 
 def bayes_error(
@@ -303,7 +305,7 @@ def bayes_error(
 
     Notes
     -----
-    Definitions (6.4). `samples_to_tell_apart` answers the reverse question.
+    Definitions (10.4). `samples_to_tell_apart` answers the reverse question.
 
     Examples
     --------
@@ -312,7 +314,7 @@ def bayes_error(
     >>> hd.bayes_error(*coins, 2).notes[0]
     'shown 2 observations, the best possible guess of which model made them errs 34.4 % of the time'
     """
-    result = _measured(BAYES_ERROR, p, q, tree, method, rtol, seed, max_samples, progress=progress)
+    result = measured(BAYES_ERROR, p, q, tree, method, rtol, seed, max_samples, progress=progress)
     return Measure(**{**vars(result), "notes": (error_in_words(result, tree), *result.notes)})
 
 
@@ -329,8 +331,8 @@ def error_in_words(error: Measure, tree: Any) -> str:
 
 
 @reported
-def _measured(
-    kind: _Kind,
+def measured(
+    kind: Kind,
     p: Any,
     q: Any,
     tree: Any,
@@ -354,27 +356,28 @@ def _measured(
             alone = measured_bracket(kind, pair)
             if kind in (BHATTACHARYYA, HELLINGER) or pair.p == pair.q:
                 return Measure(
-                    alone.value, kind.name, log=alone.log, complement=alone.complement, subject=alone.subject
-                )
+                    alone.value, kind.name, log=alone.log, complement=alone.complement, unit=kind.unit,
+                    subject=alone.subject,
+                )  # fmt: skip
         if method == "exact":
             rule = "needs symbols, and few enough words to be listed"
             refuse(IncompatibleModels, "method", rule, remedy='ask for method="certified" or "montecarlo"')
     certain = measured_bracket(kind, pair)
-    assert certain.lower is not None and certain.upper is not None
-    if method == "certified" or (method == "auto" and certain.upper - certain.lower <= rtol * certain.lower):
+    low, high = certain.lower or 0.0, certain.upper or 0.0
+    if method == "certified" or (method == "auto" and high - low <= rtol * low):
         return certain
     most = most_samples(pair, max_samples)
     mean = over_draws(pair, kind.function, rtol, most, generator(seed))
     if method == "auto" and mean.std_error > RARE * mean.value:
         return certain.noted("draws hardly see what both models have in common, so only the bounds are given")
     value, error = kind.shown(mean.value), mean.std_error * kind.slope(mean.value)
-    low, high = certain.lower, certain.upper
     inside = min(max(value, low), high)
     notes = [] if inside == value else [f"the draws gave {value:.6g}, which lies outside the proven bounds"]
+    below, above = (min(max(value + side * Z95 * error, low), high) for side in (-1.0, 1.0))
     return Measure(
-        inside, kind.name, "estimate", max(low, min(value - Z95 * error, high)), min(high, max(value + Z95 * error, low)),
-        error, mean.n_samples, log=float(np.log(inside)) if inside > 0 else -inf,
-        complement=1.0 - inside, subject=about(pair),
+        inside, kind.name, "estimate", below, above, error, mean.n_samples,
+        log=float(np.log(inside)) if inside > 0 else -inf,
+        complement=None if kind.unit else 1.0 - inside, unit=kind.unit, subject=about(pair),
         notes=(*notes, f"proven to lie between {low:.6g} and {high:.6g}"),
     )  # fmt: skip
 
@@ -387,7 +390,7 @@ def most_samples(pair: Pair, wanted: int | None) -> int:
     return int(min(MOST_SAMPLES, max(2 * FIRST, MOST_NODES // tree.n_nodes)))
 
 
-def measured_bracket(kind: _Kind, pair: Pair) -> Measure:
+def measured_bracket(kind: Kind, pair: Pair) -> Measure:
     """The measure between proven bounds; the value is their mean, of logarithms where both are known."""
     of = pair.once(bracket)
     low, high = kind.bounds(of)
@@ -398,10 +401,12 @@ def measured_bracket(kind: _Kind, pair: Pair) -> Measure:
     if kind is BHATTACHARYYA:
         log = 0.5 * (of.log_lower + of.log_upper) if of.log_lower > -inf else float(np.log(value))
         rest = min(max(-expm1(log), of.gap_lower), of.gap_upper)
-    return Measure(value, kind.name, "certified", low, high, log=log, complement=rest, subject=about(pair))
+    return Measure(
+        value, kind.name, "certified", low, high, log=log, complement=rest, unit=kind.unit, subject=about(pair)
+    )
 
 
-def _exact(kind: _Kind, pair: Pair) -> Measure:
+def _exact(kind: Kind, pair: Pair) -> Measure:
     functions = [kind.function] if kind.other is None else [kind.function, kind.other]
     mean, *rest = over_words(pair, *functions)
     if rest and rest[0] < 0.5:
@@ -409,7 +414,8 @@ def _exact(kind: _Kind, pair: Pair) -> Measure:
     words = symbol_count(pair)
     return Measure(
         kind.shown(mean), kind.name, log=float(np.log(mean)) if mean > 0 and kind is BHATTACHARYYA else None,
-        complement=rest[0] if rest else None, notes=[f"every one of {words} words listed"], subject=about(pair),
+        complement=rest[0] if rest else None, unit=kind.unit, subject=about(pair),
+        notes=[f"every one of {words} words listed"],
     )  # fmt: skip
 
 

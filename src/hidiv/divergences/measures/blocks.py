@@ -1,8 +1,8 @@
 """Bounds on the Bhattacharyya coefficient of chains of symbols from blocks of several observations.
 
-Phi(s, s' -> t, t') = sum over the words w of a block of sqrt(p(w, t | s) q(w, t' | s')). Along the chain of block ends its
-products add up to an upper bound, sqrt(a + b) <= sqrt(a) + sqrt(b), and those of its squares to the square of a lower
-bound (Minkowski). Blocks of one observation are the recursions over pairs of states; the longer, the narrower.
+Phi(s, s' -> t, t') = sum over the words w of a block of sqrt(p(w, t | s) q(w, t' | s')). Along the chain of block ends
+its products add up to an upper bound, sqrt(a + b) <= sqrt(a) + sqrt(b), and those of its squares to the square of a
+lower bound (Minkowski). Blocks of one observation are the recursions over pairs of states; the longer, the narrower.
 """
 
 from __future__ import annotations

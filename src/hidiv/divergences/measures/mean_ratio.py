@@ -1,7 +1,7 @@
-"""Means of a function of the log-ratio l = log p(x)/q(x) under (p + q)/2: over all words, or over draws of both models.
+"""Means of a function of the log-ratio log p(x)/q(x) under (p + q)/2: over all words, or over draws of both models.
 
-The Bhattacharyya coefficient, the total variation and the Jensen-Shannon divergence are such means, of functions between
-0 and 1: no draw can spoil them, and zeros of either model do no harm.
+The Bhattacharyya coefficient, the total variation and the Jensen-Shannon divergence are such means, of functions
+between 0 and 1: no draw can spoil them, and zeros of either model do no harm.
 """
 
 from __future__ import annotations
@@ -41,41 +41,43 @@ class Mean(NamedTuple):
     n_samples: int
 
 
-# Functions of l, even and finite at infinity.
+# Functions of the log-ratio, even and finite at infinity.
 
 
-def overlap(l: Array) -> Array:
+def overlap(ratio: Array) -> Array:
     """sqrt(p q) over (p + q)/2: its mean is the Bhattacharyya coefficient."""
     with np.errstate(over="ignore"):
-        return np.asarray(1.0 / np.cosh(0.5 * l))
+        return np.asarray(1.0 / np.cosh(0.5 * ratio))
 
 
-def gap(l: Array) -> Array:
+def gap(ratio: Array) -> Array:
     """One less `overlap`, relatively accurate near 0: its mean is the squared Hellinger distance."""
     with np.errstate(over="ignore", invalid="ignore"):
-        near = 2.0 * np.sinh(0.25 * l) ** 2 / np.cosh(0.5 * l)
-    return np.where(np.abs(l) < 60.0, near, 1.0 - overlap(l))
+        near = 2.0 * np.sinh(0.25 * ratio) ** 2 / np.cosh(0.5 * ratio)
+    return np.where(np.abs(ratio) < 60.0, near, 1.0 - overlap(ratio))
 
 
-def distance(l: Array) -> Array:
+def distance(ratio: Array) -> Array:
     """|p - q|/(p + q): its mean is the total variation."""
-    return np.asarray(np.abs(np.tanh(0.5 * l)))
+    return np.asarray(np.abs(np.tanh(0.5 * ratio)))
 
 
-def smaller_half(l: Array) -> Array:
+def smaller_half(ratio: Array) -> Array:
     """min(p, q)/(p + q): its mean is the Bayes error."""
     with np.errstate(over="ignore"):
-        return np.asarray(1.0 / (1.0 + np.exp(np.abs(l))))
+        return np.asarray(1.0 / (1.0 + np.exp(np.abs(ratio))))
 
 
-def surprise(l: Array) -> Array:
+def surprise(ratio: Array) -> Array:
     """log 2 less the entropy of which model it was: its mean is the Jensen-Shannon divergence."""
-    r = np.abs(np.tanh(0.5 * l))
+    r = np.abs(np.tanh(0.5 * ratio))
     square = np.minimum(r, NEAR) ** 2
-    series = square * (0.5 + square * (1 / 12 + square * (1 / 30 + square * (1 / 56 + square * (1 / 90 + square / 132)))))
+    series = square * (
+        0.5 + square * (1 / 12 + square * (1 / 30 + square * (1 / 56 + square * (1 / 90 + square / 132))))
+    )
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         # log of the larger half and of the smaller one, times each.
-        small = 1.0 / (1.0 + np.exp(np.abs(l)))
+        small = 1.0 / (1.0 + np.exp(np.abs(ratio)))
         far = LOG_TWO + (1.0 - small) * np.log1p(-small) + np.where(small > 0, small * np.log(small), 0.0)
     return np.where(r < NEAR, series, far)
 
@@ -98,9 +100,9 @@ def over_words(pair: Pair, *functions: Function) -> list[float]:
     for p, q, apart in _words(pair):
         both = p + q
         with np.errstate(divide="ignore", invalid="ignore"):
-            l = -2.0 * np.arctanh(np.where(both > 0, np.clip(apart / both, -1.0, 1.0), 0.0))
+            ratio = -2.0 * np.arctanh(np.where(both > 0, np.clip(apart / both, -1.0, 1.0), 0.0))
         for total, function in zip(totals, functions, strict=True):
-            total.append(float((0.5 * both * function(l)).sum()))
+            total.append(float((0.5 * both * function(ratio)).sum()))
     return [fsum(total) for total in totals]
 
 

@@ -1,4 +1,4 @@
-"""Product kernels of two models: co-emission, and the joint product kernel of any power (definitions (6.1), (6.2))."""
+"""Product kernels of two models: co-emission, and the joint one of any power (definitions (10.1), (10.2))."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def product_kernel(p: Any, q: Any, tree: Any, beta: float = 1.0, normalized: boo
 
     Notes
     -----
-    Jebara, Kondor and Howard (2004); for beta = 1 Lyngso, Pedersen and Nielsen (1999). Definitions (6.1) and (6.2). A
+    Jebara, Kondor and Howard (2004); for beta = 1 Lyngso, Pedersen and Nielsen (1999). Definitions (10.1) and (10.2). A
     positive semidefinite kernel on models.
 
     Examples
@@ -63,7 +63,7 @@ def product_kernel(p: Any, q: Any, tree: Any, beta: float = 1.0, normalized: boo
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     >>> q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
     >>> round(hd.product_kernel(p, q, 10).value, 10)
-    0.0056391364
+    0.0132134747
     """
     beta = float(number("beta", beta))
     if not (beta > 0 and np.isfinite(beta)):
@@ -99,7 +99,7 @@ def coemission(p: Any, q: Any, tree: Any) -> Measure:
 
     Notes
     -----
-    `product_kernel` with beta = 1, not normalised (definitions (6.1)).
+    `product_kernel` with beta = 1, not normalised (definitions (10.1)).
 
     Examples
     --------
@@ -138,7 +138,7 @@ def log_kernel(p: Model, q: Model, tree: Tree, beta: float, kinds: Subtrees | No
 
 
 def log_sum(p: Model, q: Model, tree: Tree, power: float, log_phi: Array, kinds: Subtrees | None = None) -> float:
-    """log of the sum over both state paths of (p(s) q(s'))^power times the factors e^log_phi (G, K, K') of the nodes."""
+    """log of the sum over both state paths of (p(s) q(s'))^power times e^log_phi (G, K, K') of the nodes."""
     if kinds is None:
         kinds = subtrees_of(tree, max(p.n_groups, q.n_groups) > 1)
     left = (p.initial**power)[None], np.ascontiguousarray((p.transitions**power)[None])

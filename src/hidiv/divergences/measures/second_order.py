@@ -2,8 +2,8 @@
 
 P and Q are the functions of the observations whose inner products are the kernel, D = c Q - P with any constant c:
 1 - <P, Q>/(|P||Q|) = [ |D|^2 - (|c Q| - |P|)^2 ] / (2 |P||c Q|). The second moments of what lies below a node,
-A = <u_s, u_t>, C = <u_s, d_t>, B = <d_s, d_t> with u of P and d of D, are carried up the tree: differences are formed of
-parameters, never of the kernels themselves. c is chosen so that D has nothing of P in it, to first order.
+A = <u_s, u_t>, C = <u_s, d_t>, B = <d_s, d_t> with u of P and d of D, are carried up the tree: differences are formed
+of parameters, never of the kernels themselves. c is chosen so that D has nothing of P in it, to first order.
 """
 
 from __future__ import annotations
@@ -213,7 +213,8 @@ def _squared(message: Moments, local: Moments, rows: Array, apart: Array, turns:
             step = step @ step
             top = step[:size, :size].max()
             step, log_step = step / top, 2.0 * log_step + float(np.log(top))
-    return Moments(*(part.reshape(k, k) for part in np.split(state, 3)), scale)
+    a, c, b = (part.reshape(k, k) for part in np.split(state, 3))
+    return Moments(a, c, b, scale)
 
 
 def _linear(message: Moments, local: Moments, rows: Array, apart: Array) -> Moments:

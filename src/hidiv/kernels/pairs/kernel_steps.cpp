@@ -44,8 +44,8 @@ double careful(int64_t kp, const double *row_p, int64_t kq, const double *row_q,
 struct Lanes {
     const ProductPairs &task;
     int64_t i, j, cells;
-    Vec *messages, *scales;             // (kinds, cells), (kinds)
-    Vec *value, *weights, *half, *next; // (cells) each
+    Vec *messages, *scales;              // (kinds, cells), (kinds)
+    Vec *value, *weights, *half, *next;  // (cells) each
 
     int64_t of(int64_t group, int64_t groups) const { return group < groups ? group : groups - 1; }
     const double *rows_p(int64_t c) const {
