@@ -18,6 +18,7 @@ FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
+    "hidiv.measure": ("hidiv.divergences.measures.measure", "Measure"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
     "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),

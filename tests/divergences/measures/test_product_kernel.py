@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
@@ -51,6 +52,7 @@ def test_groups_are_told_apart():
     assert found == pytest.approx(hd.product_kernel(p, q, hd.Tree(tree.parent, tree.group)).log, rel=1e-13)
 
 
+@settings(max_examples=25, deadline=None)
 @given(seeds)
 def test_laws(seed):
     rng = np.random.default_rng(seed)
@@ -111,8 +113,6 @@ def test_close_models_keep_their_digits(size, beta):
 
 
 def _exact_powers(model, tree, beta):
-    import itertools
-
     initial, steps, probs = (
         np.vectorize(Fraction, otypes=[object])(t)
         for t in (model.initial, model.transitions[0], model.emissions[0].probs)

@@ -100,7 +100,9 @@ def over_words(pair: Pair, *functions: Function) -> list[float]:
     for p, q, apart in _words(pair):
         both = p + q
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = -2.0 * np.arctanh(np.where(both > 0, np.clip(apart / both, -1.0, 1.0), 0.0))
+            change = np.where(both > 0, apart / both, 0.0)
+            far = np.where(both > 0, np.log(p) - np.log(q), 0.0)
+            ratio = np.where(np.abs(change) < 0.5, -2.0 * np.arctanh(np.clip(change, -0.5, 0.5)), far)
         for total, function in zip(totals, functions, strict=True):
             total.append(float((0.5 * both * function(ratio)).sum()))
     return [fsum(total) for total in totals]
