@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.exponential_power import Located, power_pair
-from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.numerics.scales import compare_scales, scale_kl, scale_renyi
 from hidiv.emissions.parameters import positive, reading, same_shape, wide
 from hidiv.emissions.registry import FamilyPair, no_gaps, register
