@@ -116,7 +116,7 @@ def _of_components(p: Any, q: Any) -> Array:
 def _over_numbers(p: Family, q: Family, beta: float) -> Array:
     """Counts summed over and one column of numbers integrated."""
     from hidiv.emissions.composite.mixture.integrals import count_places, quantiles
-    from hidiv.emissions.numerics.quadrature import integral, total
+    from hidiv.emissions.numerics.adaptive_integrals import integral, total
 
     if p.space.is_counts:
         ends = [count_places(f) for f in (p, q)]

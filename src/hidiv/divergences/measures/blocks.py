@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.alphabets import finite_chains
-from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.alphabets import FiniteChain, finite_chains
+from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.pair import Pair
 from hidiv.models.tree import Tree
 from hidiv.types import Array
@@ -43,7 +43,7 @@ def block_bounds(pair: Pair) -> LogBounds:
     n_nodes = int(tree.n_nodes)
     if n_nodes <= length:  # one block: the coefficient itself
         both = [model.initial @ _block(model, n_nodes, starts=True).sum(axis=2).T for model in (p, q)]
-        exact = min(float(np.log(np.sqrt(both[0] * both[1]).sum())), 0.0)
+        exact = min(_log(np.sqrt(both[0] * both[1]).sum()), 0.0)
         return LogBounds(exact, exact)
     first = (n_nodes - 1) % length + 1
     laws = [_block(model, length) for model in (p, q)]
@@ -67,14 +67,20 @@ def _apart(p: FiniteChain, q: FiniteChain, n_nodes: int, length: int) -> float:
     """
     words = [_block(model, length, starts=True).sum(axis=2) for model in (p, q)]  # (W, K): P(word | first state)
     known = [table @ model.initial for table, model in zip(words, (p, q), strict=True)]
-    begun = float(np.log(np.sqrt(known[0] * known[1]).sum()))
+    begun = _log(np.sqrt(known[0] * known[1]).sum())
     best, powers = begun, [model.transition for model in (p, q)]
     for between in range(GAPS):
         most = [table @ power.max(axis=0) for table, power in zip(words, powers, strict=True)]
-        each = float(np.log(np.sqrt(most[0] * most[1]).sum()))
-        best = min(best, begun + (n_nodes - length) // (length + between) * min(each, 0.0))
+        each = _log(np.sqrt(most[0] * most[1]).sum())
+        if times := (n_nodes - length) // (length + between):
+            best = min(best, begun + times * min(each, 0.0))
         powers = [power @ model.transition for power, model in zip(powers, (p, q), strict=True)]
     return best
+
+
+def _log(x: float) -> float:
+    """log x, -inf at 0."""
+    return float(np.log(x)) if x > 0 else -np.inf
 
 
 def _length(symbols: int, states: int, n_nodes: int) -> int:
@@ -119,4 +125,4 @@ def _log_sum(start: Array, step: Array, turns: int, end: Array) -> float:
                 return -np.inf
             step, log_step = step / top, 2.0 * log_step + float(np.log(top))
     whole = float(total @ end)
-    return scale + float(np.log(whole)) if whole > 0 else -np.inf
+    return scale + _log(whole)

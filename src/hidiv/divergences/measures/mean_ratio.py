@@ -14,11 +14,9 @@ import numpy as np
 
 from hidiv.divergences.observed.alphabets import no_alphabet, symbol_probabilities, tree_laws
 from hidiv.divergences.observed.choose import QUICK
-from hidiv.divergences.observed.enumerated.chain_words import in_the_order_of, is_close
-from hidiv.divergences.observed.enumerated.tree_configurations import _blocks, _joined, _root_tables
-from hidiv.divergences.observed.interval import TreeLaw
+from hidiv.divergences.observed.enumerated.tree_configurations import configurations
 from hidiv.divergences.pair import Pair
-from hidiv.inference.many_likelihoods import log_likelihoods
+from hidiv.inference.likelihood import log_likelihoods
 from hidiv.inference.sampling import BLOCK, draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -113,16 +111,7 @@ def _words(pair: Pair) -> Iterator[tuple[Array, Array, Array]]:
     tree = pair.tree
     assert isinstance(tree, Tree)
     listed = Tree(tree.parent, tree.group)
-    p, q = tree_laws(Pair(pair.p, pair.q, listed))
-    q = TreeLaw(*in_the_order_of(p, q))
-    own, last, _ = _root_tables(p, q, listed.parent, is_close(p, q))
-    for i, rows in _blocks(own, last):
-        at_p, at_q = _joined(own.p[i:rows], last.p) @ p.initial, _joined(own.q[i:rows], last.q) @ q.initial
-        apart = at_q - at_p
-        if own.apart is not None and last.apart is not None:
-            joined = _joined(own.apart[i:rows], last.p) + _joined(own.q[i:rows], last.apart)
-            apart = joined @ q.initial + _joined(own.p[i:rows], last.p) @ (q.initial - p.initial)
-        yield at_p, at_q, apart
+    return configurations(*tree_laws(Pair(pair.p, pair.q, listed)), listed.parent)
 
 
 # Over draws.

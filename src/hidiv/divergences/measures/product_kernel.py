@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hidiv.arguments import number
+from hidiv.divergences.measures.close_models import complement
 from hidiv.divergences.measures.measure import Measure
-from hidiv.divergences.measures.second_order import complement
 from hidiv.divergences.pair import Pair, families, tree_in_words
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model

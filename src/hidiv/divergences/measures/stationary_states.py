@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hidiv.divergences.comparable import check_observations
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, check_observations
 from hidiv.types import Array
 
 
