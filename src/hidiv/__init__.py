@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hidiv.comparison.neighbours.nearest import nearest as nearest
     from hidiv.comparison.pairwise.kl import pairwise_kl as pairwise_kl
     from hidiv.comparison.pairwise.matrix import PairwiseMatrix as PairwiseMatrix
+    from hidiv.comparison.pairwise.pairwise import pairwise as pairwise
     from hidiv.divergences.alignment.align import Alignment as Alignment
     from hidiv.divergences.alignment.align import align as align
     from hidiv.divergences.compare import compare as compare
@@ -161,6 +162,7 @@ _HOMES = {
     "nearest": "comparison.neighbours.nearest",
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
+    "pairwise": "comparison.pairwise.pairwise",
     "pairwise_kl": "comparison.pairwise.kl",
     "plots": "plots",
     "posterior_kl": "divergences.posterior.kl",
