@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import exp, expm1, inf, sqrt
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -315,7 +316,14 @@ def bayes_error(
     'shown 2 observations, the best possible guess of which model made them errs 34.4 % of the time'
     """
     result = measured(BAYES_ERROR, p, q, tree, method, rtol, seed, max_samples, progress=progress)
-    return Measure(**{**vars(result), "notes": (error_in_words(result, tree), *result.notes)})
+    return replace(result, notes=(error_in_words(result, tree), *result.notes))
+
+
+def overlap_bounds(pair: Pair) -> dict[str, Measure]:
+    """Proven bounds on the Hellinger distance, the total variation and the Bayes error of a pair, without any draw."""
+    hellinger, variation, error = (measured_bracket(k, pair) for k in (HELLINGER, TOTAL_VARIATION, BAYES_ERROR))
+    noted = replace(error, notes=(error_in_words(error, pair.tree),))
+    return {"hellinger": hellinger, "total_variation": variation, "bayes_error": noted}
 
 
 def error_in_words(error: Measure, tree: Any) -> str:
