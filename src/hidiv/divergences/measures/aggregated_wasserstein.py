@@ -19,6 +19,8 @@ from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.types import Array
 
 Ground = Callable[[Family, Family], Any]  # (K,) and (K',) states -> (K, K') distances
+TIE = 1e-6  # weight of squared distances, which choose among optimal plans
+
 Rows = Literal["within", "across"]
 
 
@@ -53,8 +55,9 @@ def aggregated_wasserstein(
 
     Notes
     -----
-    Chen, Ye and Li (2017), definitions (10.6). The transport plan of the stationary laws registers the states; where it
-    is not unique the solver's choice counts. Symmetric up to that. Transport problems are solved by HiGHS in scipy.
+    Chen, Ye and Li (2017), definitions (10.6). The transport plan of the stationary laws registers the states; of
+    several optimal ones that with the least squared distances counts. Symmetric up to ties of that. Transport problems
+    are solved by HiGHS in scipy.
 
     Examples
     --------
@@ -74,8 +77,10 @@ def aggregated_wasserstein(
         refuse(IncompatibleModels, "rows", '"across" needs equal numbers of states', remedy='use rows="within"')
     a, b = pair.p.emissions[0], pair.q.emissions[0]
     apart = _distances(a, b, ground)
-    plan = transport([nu], [other], [apart])[0]
-    states = float((plan * apart).sum())
+    # Distances along a line have many optimal plans; of those the one with the least squares registers the states.
+    square = apart * apart / max(float(apart.max()), 1e-300)
+    cheapest, plan = transport([nu, nu], [other, other], [apart, apart + TIE * square])
+    states = float((cheapest * apart).sum())
     transitions = 0.0
     if weight > 0:
         to_q = _normalised(plan, 1)  # (K, K'): of a state of p, the states of q

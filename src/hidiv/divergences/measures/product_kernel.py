@@ -20,6 +20,7 @@ from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtree
 from hidiv.recursions.variational_pairs import structure
 from hidiv.types import Array
 
+LOST, ENOUGH = 2e-15, 1e-13  # rounding of a logarithm relative to its size, and the relative error wanted
 NEAR = 0.7  # -log of a normalised kernel below which one less it is computed from differences
 
 
@@ -123,7 +124,8 @@ def log_normalized(pair: Pair, tree: Tree, beta: float) -> tuple[float, float]:
     log = min(cross - 0.5 * (own[0] + own[1]), 0.0)
     if pair.p == pair.q:
         return 0.0, 0.0
-    if log > -NEAR:
+    # Differences of logarithms lose what differences of the models keep.
+    if log > -NEAR and LOST * (1.0 + abs(own[0]) + abs(own[1])) > ENOUGH * -expm1(log):
         drift = (own[0] - cross) / float(tree.n_nodes)
         rest = complement(pair, kinds, beta, drift)
         if rest is not None and rest < 0.6:
