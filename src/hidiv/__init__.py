@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hidiv.comparison.neighbours.nearest import nearest as nearest
     from hidiv.comparison.pairwise.kl import pairwise_kl as pairwise_kl
     from hidiv.comparison.pairwise.matrix import PairwiseMatrix as PairwiseMatrix
+    from hidiv.comparison.pairwise.pairwise import pairwise as pairwise
     from hidiv.divergences.alignment.align import Alignment as Alignment
     from hidiv.divergences.alignment.align import align as align
     from hidiv.divergences.compare import compare as compare
@@ -42,6 +43,16 @@ if TYPE_CHECKING:
     from hidiv.divergences.joint.kl import joint_kl as joint_kl
     from hidiv.divergences.joint.kl import joint_kl_rate as joint_kl_rate
     from hidiv.divergences.joint.renyi import joint_renyi as joint_renyi
+    from hidiv.divergences.measures.aggregated_wasserstein import aggregated_wasserstein as aggregated_wasserstein
+    from hidiv.divergences.measures.bhattacharyya import bayes_error as bayes_error
+    from hidiv.divergences.measures.bhattacharyya import bhattacharyya as bhattacharyya
+    from hidiv.divergences.measures.bhattacharyya import hellinger as hellinger
+    from hidiv.divergences.measures.bhattacharyya import total_variation as total_variation
+    from hidiv.divergences.measures.jensen_shannon import jensen_shannon as jensen_shannon
+    from hidiv.divergences.measures.measure import Measure as Measure
+    from hidiv.divergences.measures.product_kernel import coemission as coemission
+    from hidiv.divergences.measures.product_kernel import product_kernel as product_kernel
+    from hidiv.divergences.measures.sahraeian_yoon import sahraeian_yoon as sahraeian_yoon
     from hidiv.divergences.montecarlo import montecarlo as montecarlo
     from hidiv.divergences.observed.kl import observed_kl as observed_kl
     from hidiv.divergences.observed.rate import observed_kl_rate as observed_kl_rate
@@ -135,6 +146,16 @@ _HOMES = {
     "UNTIL_END": "models.until_end",
     "VonMises": "emissions.families.von_mises",
     "agreement": "answers.agreement",
+    "Measure": "divergences.measures.measure",
+    "aggregated_wasserstein": "divergences.measures.aggregated_wasserstein",
+    "bayes_error": "divergences.measures.bhattacharyya",
+    "bhattacharyya": "divergences.measures.bhattacharyya",
+    "coemission": "divergences.measures.product_kernel",
+    "hellinger": "divergences.measures.bhattacharyya",
+    "jensen_shannon": "divergences.measures.jensen_shannon",
+    "product_kernel": "divergences.measures.product_kernel",
+    "sahraeian_yoon": "divergences.measures.sahraeian_yoon",
+    "total_variation": "divergences.measures.bhattacharyya",
     "align": "divergences.alignment.align",
     "as_model": "adapters.as_model",
     "cluster": "comparison.clustering.cluster",
@@ -162,6 +183,7 @@ _HOMES = {
     "observed_kl": "divergences.observed.kl",
     "observed_kl_rate": "divergences.observed.rate",
     "order": "divergences.equivalence.minimal",
+    "pairwise": "comparison.pairwise.pairwise",
     "pairwise_kl": "comparison.pairwise.kl",
     "plots": "plots",
     "posterior_kl": "divergences.posterior.kl",

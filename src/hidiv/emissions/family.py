@@ -289,6 +289,19 @@ class Family(Protocol):
         """(K,): Renyi divergence of order alpha, log of the integral of p^alpha q^(1-alpha) over (alpha - 1)."""
         return pair(self, other).renyi(self, other, alpha)
 
+    def powered(self, exponent: float) -> tuple[Self, Array] | None:
+        """The laws proportional to e^exponent, and (K,) logs of the integrals they were divided by.
+
+        None where such laws are not of this family, or have no formula.
+        """
+        return None
+
+    def log_products(self, other: Family, beta: float) -> Array:
+        """(K, K'): log of the integral of (e_s e'_t)^beta, every state of this family with every one of `other`."""
+        from hidiv.emissions.product_integrals import log_products
+
+        return log_products(self, other, beta)
+
     def complete(self) -> Any:
         """The law with all that it hides besides the state: what a joint divergence compares; often itself."""
         return self

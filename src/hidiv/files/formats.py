@@ -18,6 +18,7 @@ FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
+    "hidiv.measure": ("hidiv.divergences.measures.measure", "Measure"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
     "hidiv.equivalence": ("hidiv.divergences.equivalence.equivalent", "Equivalence"),
     "hidiv.minimal": ("hidiv.divergences.equivalence.minimal", "Minimal"),

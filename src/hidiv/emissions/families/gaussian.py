@@ -180,6 +180,17 @@ class Gaussian(Family):
             np.hstack([mean / var, -0.5 / var, constant]),
         )
 
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        if self.cov is None:
+            spread = {"std": None if self.std is None else self.std / np.sqrt(exponent)}
+            spread["var"] = None if self.var is None else self.var / exponent
+            log_size = np.log(self.deviation).sum(axis=1)
+        else:
+            spread = {"cov": self.cov / exponent}
+            log_size = np.log(np.diagonal(cast(Array, self.factor), axis1=1, axis2=2)).sum(axis=1)
+        constant = self.n_features * ((1.0 - exponent) * HALF_LOG_TWO_PI - 0.5 * np.log(exponent))
+        return type(self)(self.mean, **spread), constant + (1.0 - exponent) * log_size
+
 
 def _covariances(value: ArrayLike, mean: Array) -> Array:
     """(K, F, F) finite and symmetric up to rounding."""

@@ -95,6 +95,11 @@ class Geometric(Family):
         expected = np.hstack([p.zero / p.one, np.ones((self.n_states, 1))])
         return Statistics((self.name, self.n_features), expected, np.hstack([zero, one.sum(axis=1, keepdims=True)]))
 
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        one, zero = bits.log_bits(bits.bits(self.prob))
+        prob = -np.expm1(exponent * zero)
+        return type(self)(prob), wide(exponent * one - np.log(prob)).sum(axis=1)
+
 
 def success(place: str, value: ArrayLike) -> Array:
     """Probabilities of a success that comes in the end."""

@@ -120,6 +120,10 @@ class Laplace(Family):
     def statistics(self) -> None:
         return None
 
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        log_norm = (1.0 - exponent) * np.log(2.0 * wide(self.scale)) - np.log(exponent)
+        return type(self)(self.loc, self.scale / exponent), log_norm.sum(axis=1)
+
 
 def kl(p: Laplace, q: Laplace) -> Array:
     """rho (e^-u - 1 + u) + [rho - 1 - log rho], rho = scale_p/scale_q, u the distance over scale_p."""

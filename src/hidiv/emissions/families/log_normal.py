@@ -134,6 +134,12 @@ class LogNormal(Family):
             np.hstack([mean / var, -0.5 / var, constant]),
         )
 
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        rest, var = 1.0 - exponent, self.std * self.std
+        law = type(self)(self.mean + rest / exponent * var, self.std / np.sqrt(exponent))
+        log_norm = rest * (HALF_LOG_TWO_PI + np.log(self.std) + self.mean) - 0.5 * np.log(exponent)
+        return law, wide(log_norm + 0.5 * rest * rest / exponent * var).sum(axis=1)
+
 
 def of_log(family: LogNormal) -> Gaussian:
     """The law of log X: divergences do not see the change of variable."""

@@ -135,6 +135,11 @@ class VonMises(Family):
             np.hstack([kappa * np.cos(mean), kappa * np.sin(mean), constant]),
         )
 
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        kappa = wide(self.concentration)
+        log_norm = (1.0 - exponent) * LOG_TWO_PI + log_bessel(exponent * kappa) - exponent * log_bessel(kappa)
+        return type(self)(self.mean, exponent * self.concentration), log_norm.sum(axis=1)
+
 
 def _log_arc(start: Array, width: Array, kappa: Array) -> Array:
     """log-mass of arcs about a mean at 0: start in [-pi, pi), width up to 2 pi; from the rest if smaller."""
