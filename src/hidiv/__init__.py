@@ -71,6 +71,8 @@ if TYPE_CHECKING:
     from hidiv.inference.likelihood import log_likelihood as log_likelihood
     from hidiv.inference.sampling import sample as sample
     from hidiv.inference.sampling import sample_posterior as sample_posterior
+    from hidiv.inference.score import Score as Score
+    from hidiv.inference.score import score as score
     from hidiv.inference.smoothing import Smoothed as Smoothed
     from hidiv.inference.smoothing import entropy_profile as entropy_profile
     from hidiv.inference.smoothing import smooth as smooth
@@ -113,6 +115,7 @@ _HOMES = {
     "Poisson": "emissions.families.poisson",
     "Product": "emissions.composite.product",
     "SamplesNeeded": "divergences.telling_apart.tell_apart",
+    "Score": "inference.score",
     "Silent": "emissions.families.silent",
     "Smoothed": "inference.smoothing",
     "Tree": "models.tree",
@@ -147,6 +150,7 @@ _HOMES = {
     "posterior_kl_batch": "divergences.posterior.batch",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
+    "score": "inference.score",
     "samples_to_tell_apart": "divergences.telling_apart.tell_apart",
     "save": "files.saving",
     "smooth": "inference.smoothing",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidEvidence, InvalidModel, refuse
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import hashable, restore, same
+
+if TYPE_CHECKING:
+    from hidiv.emissions.gradients import Gradients, Items
 
 MOST_SYMBOLS = 4096  # of several columns together: more are not listed
 ABSORBING = {"unit": (0.0, 1.0), "positive": (0.0,), "rate": (0.0,), "length": (0.0,)}  # values a climb never leaves
@@ -245,6 +248,23 @@ class Family(Protocol):
         from hidiv.emissions.numerics.climbing import climb_family
 
         return cast(Self, climb_family(self, known, fixed))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        """(n, F) -> (n, K, F) by parameter: derivatives of `log_density`; 0 where a climb never leaves the value."""
+        raise NotImplementedError(f"{self.name} has no derivatives")
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        """(n, F), (n, F) -> (n, K, F): derivatives of `log_mass`, of the parameters for which they are closed."""
+        return {}
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """By parameter (m, *its shape): the sums over every item's rows of weight[u, s] times d log w_u(s).
+
+        Derivatives are those in each entry, all others held, rows that sum to one and symmetric matrices included.
+        """
+        from hidiv.emissions.gradients import by_column
+
+        return by_column(self, known, items)
 
     @property
     def density_adds_up(self) -> bool:

@@ -123,6 +123,16 @@ class Gamma(Family):
         mass = np.where(usable, known.mass, 0.0)
         return type(self)(kept(shape, self.shape, mass), kept(shape / mean, self.rate, mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        a, b, at = wide(self.shape), wide(self.rate), x[:, None, :]
+        return {"shape": np.log(b * at / a) - slope(a), "rate": a / b - at}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        from hidiv.emissions.gradients import location_slopes
+
+        scale = 1.0 / wide(self.rate)
+        return {"rate": -scale * scale * location_slopes(self, np.maximum(lower, 0.0), upper, np.zeros(()), scale)[1]}
+
     def statistics(self) -> Statistics:
         a, b = wide(self.shape), wide(self.rate)
         ones = np.ones((self.n_states, 1))

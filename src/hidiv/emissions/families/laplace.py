@@ -116,6 +116,17 @@ class Laplace(Family):
         scale = np.maximum(apart, np.minimum(known.smallest, wide(self.scale)))
         return type(self)(kept(loc, self.loc, known.mass), kept(scale, self.scale, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        loc, scale = wide(self.loc), wide(self.scale)
+        z = (x[:, None, :] - loc) / scale
+        return {"loc": np.sign(z) / scale, "scale": (np.abs(z) - 1.0) / scale}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        from hidiv.emissions.gradients import location_slopes
+
+        loc, scale = location_slopes(self, lower, upper, wide(self.loc), wide(self.scale))
+        return {"loc": loc, "scale": scale}
+
     def statistics(self) -> None:
         return None
 

@@ -124,6 +124,19 @@ class VonMises(Family):
         )
         return type(self)(kept(mean, self.mean, known.mass), kept(concentration, self.concentration, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        kappa, apart = wide(self.concentration), x[:, None, :] - wide(self.mean)
+        fall = 2.0 * np.sin(0.5 * apart) ** 2
+        return {
+            "mean": kappa * np.sin(apart),
+            "concentration": np.where(kappa > 0, mean_cosine_gap(kappa) - fall, 0.0),
+        }
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        from hidiv.emissions.gradients import location_slopes
+
+        return {"mean": location_slopes(self, lower, upper, wide(self.mean), np.ones(()))[0]}
+
     def statistics(self) -> Statistics:
         mean, kappa = wide(self.mean), wide(self.concentration)
         length = mean_cosine(kappa)

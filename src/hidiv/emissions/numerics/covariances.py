@@ -23,6 +23,8 @@ from hidiv.types import Array, Flags
 
 if TYPE_CHECKING:
     from hidiv.emissions.families.gaussian import Gaussian
+    from hidiv.emissions.gradients import Items
+    from hidiv.emissions.weighted import Weighted
 
 
 NEAR = 0.25  # largest entry of L^-1 (cov_p - cov_q) L^-T for which M is built from the difference
@@ -199,6 +201,65 @@ def _patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, .
     distinct, group = np.unique(table, axis=0, return_inverse=True)
     for index, both in enumerate(distinct):
         yield np.flatnonzero(group.reshape(-1) == index), tuple(np.split(both, len(masks)))
+
+
+def gradients(family: Gaussian, known: Weighted, items: Items) -> dict[str, Array]:
+    """Of mean (m, K, F) and cov (m, K, F, F): with r = S^-1 (x - mean) of the seen columns, r and (r r' - S^-1) / 2.
+
+    A row with an interval takes differences of its log-weight.
+    """
+    mean, cov = wide(family.mean), np.asarray(family.cov)
+    (n, f), k = known.x.shape, len(mean)
+    by_mean, by_cov = np.zeros((n, k, f)), np.zeros((n, k, f, f))
+    bounded = np.zeros((n, f), dtype=np.bool_) if known.bounded is None else known.bounded
+    for rows, (s, b) in _patterns(known.seen, bounded):
+        if b.any():
+            lower, upper = (np.asarray(end)[rows] for end in (known.lower, known.upper))
+            by_mean[rows], by_cov[rows] = _differences(family, known.x[rows], lower, upper)
+            continue
+        if not s.any():
+            continue
+        for state in range(k):
+            inverse = np.linalg.inv(cov[state][np.ix_(s, s)])
+            inverse = 0.5 * (inverse + inverse.T)
+            r = (known.x[np.ix_(rows, s)] - mean[state][s]) @ inverse
+            by_mean[np.ix_(rows, [state], np.flatnonzero(s))] = r[:, None, :]
+            by_cov[np.ix_(rows, [state], np.flatnonzero(s), np.flatnonzero(s))] = (
+                0.5 * (r[:, :, None] * r[:, None, :] - inverse)[:, None]
+            )
+    weight = known.weight[:, :, None]
+    return {
+        "mean": items.sum(np.where(weight > 0, weight * by_mean, 0.0)),
+        "cov": items.sum(np.where(weight[..., None] > 0, weight[..., None] * by_cov, 0.0)),
+    }
+
+
+def _differences(family: Gaussian, x: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+    """(n, K, F) and (n, K, F, F): derivatives of the log-weight in mean and cov by extrapolated differences."""
+    from hidiv.emissions.gradients import extrapolated
+
+    mean, cov = wide(family.mean), np.asarray(family.cov)
+    std = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
+    least = np.linalg.eigvalsh(cov / (std[:, :, None] * std[:, None, :]))[:, 0]  # of the correlations
+    n, (k, f) = len(x), mean.shape
+    by_mean, by_cov = np.zeros((n, k, f)), np.zeros((n, k, f, f))
+    for i in range(f):
+        at = np.eye(f)[i]
+
+        def by_location(h: Array, at: Array = at) -> Array:
+            return log_weight(mean + h[:, None] * at, cov, x, lower, upper)
+
+        by_mean[:, :, i] = extrapolated(by_location, 0.2 * std[:, i])
+        for j in range(i + 1):
+            both = np.zeros((f, f))
+            both[i, j] = both[j, i] = 1.0
+
+            def by_spread(h: Array, both: Array = both) -> Array:
+                return log_weight(mean, cov + h[:, None, None] * both, x, lower, upper)
+
+            slope = extrapolated(by_spread, 0.2 * least * std[:, i] * std[:, j])
+            by_cov[:, :, i, j] = by_cov[:, :, j, i] = slope if i == j else 0.5 * slope
+    return by_mean, by_cov
 
 
 def statistics(key: tuple[object, ...], mean: Array, cov: Array, factor: Array) -> Statistics:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.emissions.composite.mixture.ratios import are_paired, mixed_ratio
 from hidiv.emissions.families.categorical import Categorical
 from hidiv.emissions.family import Family, check_whole
+from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import FamilyPair, comparable, register
 from hidiv.emissions.sample_space import Kind, SampleSpace
@@ -241,6 +242,21 @@ class Mixture(Family):
         for c, member in enumerate(self.components):
             x[chosen == c] = member.draw(states[chosen == c], rng)
         return x
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """Those of the components with the weights of their laws given the state; 0 for weights that are 0."""
+        laws = self.component_laws(known.x, known.lower, known.upper, known.inside)
+        nothing = _nothing(known.x, known.lower, known.upper)
+        if known.inside is not None:
+            nothing &= known.inside.all(axis=1)
+        shared = np.where(nothing[:, None, None], 0.0, known.weight[:, :, None] * laws)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weights = np.where(self.weights > 0, items.sum(shared) / self.weights, 0.0)
+        components = [
+            member.gradients(known.weighing(np.ascontiguousarray(shared[:, :, c])), items)
+            for c, member in enumerate(self.components)
+        ]
+        return {"weights": weights, "components": components}
 
     def statistics(self) -> None:
         """A mixture has none."""
