@@ -81,7 +81,8 @@ class Score(Value):
             key: None if described[key] is None else frozen(np.array(described[key], dtype=np.float64))
             for key in ("initial", "transition", "end")
         }
-        assert arrays["initial"] is not None and arrays["transition"] is not None
+        assert arrays["initial"] is not None
+        assert arrays["transition"] is not None
         return cls(
             arrays["initial"], arrays["transition"], arrays["end"], _arrays(described["emission"]),
             float(described["log_likelihood"]), str(described["coordinates"]),
@@ -344,10 +345,7 @@ def item_gradients(
             table = table[rows.row_of]
             rows = replace(_one_a_node(rows), n_ended=0)
         transition = np.concatenate([transition, np.repeat(ended, groups, axis=1)], axis=3)
-    if m == 1:
-        first = counts.initial[None]
-    else:
-        first = table[start[:-1]]
+    first = counts.initial[None] if m == 1 else table[start[:-1]]
     emission = []
     for g, family in enumerate(model.emissions):
         alone = rows.group is None or len(model.emissions) == 1
