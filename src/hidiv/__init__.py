@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from hidiv.adapters.as_model import as_model as as_model
     from hidiv.adapters.hmmlearn import to_hmmlearn as to_hmmlearn
     from hidiv.adapters.smoothed import smoothed as smoothed
+    from hidiv.answers.differ import differ as differ
+    from hidiv.answers.difference import Difference as Difference
+    from hidiv.answers.difference import GroupPair as GroupPair
     from hidiv.comparison.clustering.cluster import Clusters as Clusters
     from hidiv.comparison.clustering.cluster import cluster as cluster
     from hidiv.comparison.clustering.embed import embed as embed
@@ -62,6 +65,8 @@ if TYPE_CHECKING:
     from hidiv.files.saving import save as save
     from hidiv.fitting.bootstrap import BootstrapResult as BootstrapResult
     from hidiv.fitting.bootstrap import bootstrap_divergence as bootstrap_divergence
+    from hidiv.fitting.divergence_interval import DivergenceInterval as DivergenceInterval
+    from hidiv.fitting.divergence_interval import divergence_interval as divergence_interval
     from hidiv.fitting.fit import fit as fit
     from hidiv.fitting.fit_result import FitResult as FitResult
     from hidiv.fitting.selection import Choice as Choice
@@ -97,7 +102,9 @@ _HOMES = {
     "Choice": "fitting.selection",
     "Collection": "comparison.collection.collection",
     "Comparison": "divergences.comparison",
+    "Difference": "answers.difference",
     "Divergence": "divergences.result",
+    "DivergenceInterval": "fitting.divergence_interval",
     "Evidence": "models.evidence",
     "Exponential": "emissions.families.exponential",
     "FitResult": "fitting.fit_result",
@@ -105,6 +112,7 @@ _HOMES = {
     "Gaussian": "emissions.families.gaussian",
     "GeneralizedGaussian": "emissions.families.generalized_gaussian",
     "Geometric": "emissions.families.geometric",
+    "GroupPair": "answers.difference",
     "HidivError": "errors",
     "Laplace": "emissions.families.laplace",
     "LogNormal": "emissions.families.log_normal",
@@ -130,6 +138,8 @@ _HOMES = {
     "compare": "divergences.compare",
     "bootstrap_divergence": "fitting.bootstrap",
     "choose": "fitting.selection",
+    "differ": "answers.differ",
+    "divergence_interval": "fitting.divergence_interval",
     "do_bound": "divergences.joint.do_bound",
     "embed": "comparison.clustering.embed",
     "entropy_profile": "inference.smoothing",
