@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import comb, log, prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hidiv.answers.jobs import Executor, all_done
 from hidiv.types import Array, IntArray
@@ -64,7 +66,7 @@ def statistic(white: Whitened, labels: IntArray, n_groups: int) -> float:
     return float(_statistics(white.scores, labels[None], n_groups)[0])
 
 
-def _statistics(scores: Array, labels: IntArray, n_groups: int) -> Array:
+def _statistics(scores: Array, labels: NDArray[Any], n_groups: int) -> Array:
     """(B,): the statistics of labels (B, m)."""
     rest = np.broadcast_to(scores.sum(axis=0), (len(labels), scores.shape[1])).copy()
     total = np.zeros(len(labels))

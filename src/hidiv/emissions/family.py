@@ -250,8 +250,11 @@ class Family(Protocol):
         return cast(Self, climb_family(self, known, fixed))
 
     def log_slopes(self, x: Array) -> dict[str, Array]:
-        """(n, F) -> (n, K, F) by parameter: derivatives of `log_density`; 0 where a climb never leaves the value."""
-        raise NotImplementedError(f"{self.name} has no derivatives")
+        """(n, F) -> (n, K, F) by parameter: derivatives of `log_density`; 0 where a climb never leaves the value.
+
+        Parameters that are left out are taken by differences.
+        """
+        return {}
 
     def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
         """(n, F), (n, F) -> (n, K, F): derivatives of `log_mass`, of the parameters for which they are closed."""

@@ -54,6 +54,9 @@ def by_column(family: Family, known: Weighted, items: Items) -> Gradients:
     weight, seen = known.weight[:, :, None], known.seen[:, None, :]
     with np.errstate(all="ignore"):
         slopes = family.log_slopes(known.x)
+        for name in free:
+            if name not in slopes:
+                slopes[name] = differences(family, name, lambda law: law.log_density(known.x))
     terms = {name: np.where((weight > 0) & seen, weight * slopes[name], 0.0) for name in free}
     if known.bounded is not None and known.lower is not None and known.upper is not None:
         rows = np.flatnonzero(known.bounded.any(axis=1))

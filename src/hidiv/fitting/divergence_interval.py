@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, isinf, sqrt
 from typing import Any
 
@@ -33,6 +33,7 @@ FEWEST, MOST = 400, 4000  # trees drawn for the slopes of an observed divergence
 NODES = 40_000  # in all of them together, about
 NEAR = 3.0  # standard errors from 0, below which the delta method does not hold
 STEP = 1e-3  # of differences in coordinates, times the standard error of each
+NUMBERS = ("value", "lower", "upper", "std_error", "fitted", "bias")
 METHODS = ("auto", "delta", "bootstrap")
 
 
@@ -82,23 +83,22 @@ class DivergenceInterval(Value):
 
     def per(self, steps: float) -> DivergenceInterval:
         """The divergence of one of so many steps."""
-        scaled = (each / steps for each in (self.value, self.lower, self.upper, self.std_error, self.fitted, self.bias))
-        return DivergenceInterval(*scaled, self.method, self.level, self.notes)
+        return replace(self, **{name: getattr(self, name) / steps for name in NUMBERS})
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and texts."""
-        numbers = ("value", "lower", "upper", "std_error", "fitted", "bias")
         return {
             "format": "hidiv.divergence_interval", "version": 1,
-            **{name: plain(getattr(self, name)) for name in numbers},
+            **{name: plain(getattr(self, name)) for name in NUMBERS},
             "method": self.method, "level": self.level, "notes": list(self.notes),
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> DivergenceInterval:
         """The interval of a description as `to_dict` writes it."""
-        numbers = (number(described[key]) for key in ("value", "lower", "upper", "std_error", "fitted", "bias"))
-        return cls(*numbers, str(described["method"]), float(described["level"]), tuple(described["notes"]))
+        read: dict[str, Any] = {name: number(described[name]) for name in NUMBERS}
+        read |= {"method": str(described["method"]), "notes": tuple(described["notes"])}
+        return cls(level=float(described["level"]), **read)
 
     def __repr__(self) -> str:
         text = (
@@ -326,21 +326,24 @@ def _slopes_by_differences(p: Model, q: Model, measure: Measure, cov_p: Covarian
         return Slopes(inf, 0.0, *(np.zeros(len(c.matrix)) for c in (cov_p, cov_q)),
                       *(np.zeros(c.matrix.shape) for c in (cov_p, cov_q)))  # fmt: skip
     sides = []
-    for covariance, at in ((cov_p, lambda model: measure(model, q)), (cov_q, lambda model: measure(p, model))):
-        model = p if covariance is cov_p else q
+    for covariance, model in ((cov_p, p), (cov_q, q)):
+
+        def at(moved_model: Model, first: bool = covariance is cov_p) -> float:
+            return float(measure(moved_model, q) if first else measure(p, moved_model))
+
         size = np.sqrt(np.maximum(np.diagonal(covariance.matrix), 0.0))
         slope, bend = np.zeros(len(size)), np.zeros((len(size), len(size)))
         for i in np.flatnonzero(size > 0):
             step = np.zeros(len(size))
             step[i] = STEP * size[i]
-            ends = [float(at(moved(model, covariance.blocks, side * step))) for side in (1.0, -1.0)]
+            ends = [at(moved(model, covariance.blocks, side * step)) for side in (1.0, -1.0)]
             slope[i] = (ends[0] - ends[1]) / (2.0 * step[i])
         # Curvatures along the principal directions of the errors, which are all that bias and variance need.
         values, vectors = np.linalg.eigh(covariance.matrix / np.outer(size, size).clip(1e-300))
         for each, direction in zip(values, vectors.T, strict=True):
             if each > 1e-9 * values[-1]:
                 step = 0.1 * sqrt(each) * direction * size
-                ends = [float(at(moved(model, covariance.blocks, side * step))) for side in (1.0, -1.0)]
+                ends = [at(moved(model, covariance.blocks, side * step)) for side in (1.0, -1.0)]
                 dual = direction / np.where(size > 0, size, 1.0)
                 bend += (ends[0] - 2.0 * value + ends[1]) / (0.01 * each) * np.outer(dual, dual)
         sides.append((slope, bend))

@@ -59,9 +59,10 @@ class Block:
         if self.kind == "rows":
             grown = self.value * np.exp(change - change.max(axis=-1, keepdims=True))
             total = grown.sum(axis=-1, keepdims=True)
-            return np.where(total > 0, grown / np.where(total > 0, total, 1.0), grown)
+            return np.asarray(np.where(total > 0, grown / np.where(total > 0, total, 1.0), grown))
         if self.kind == "covariance":
-            change = change + np.where(np.eye(change.shape[-1], dtype=np.bool_), 0.0, change.swapaxes(-1, -2))
+            mirrored = np.where(np.eye(self.value.shape[-1], dtype=np.bool_), 0.0, np.swapaxes(change, -1, -2))
+            return np.asarray(self.value + change + mirrored)
         return np.asarray(self.value + change)
 
     def spread(self, covariance: Array) -> Array:

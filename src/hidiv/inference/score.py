@@ -323,9 +323,9 @@ def item_gradients(
     counts = expect(tables, (parent, own + groups * item, rows.row_of), start)
     if not (counts.log_likelihoods > -np.inf).all():
         worst = int(np.argmin(counts.log_likelihoods > -np.inf))
-        where = "evidence" if m == 1 else f"evidence[{worst}]"
+        place = "evidence" if m == 1 else f"evidence[{worst}]"
         remedy = "check its values, or fill the zeros of the model with hd.smoothed(model, weight)"
-        raise ImpossibleEvidence(sentence(where, f"{model.title} gives it probability 0", remedy=remedy))
+        raise ImpossibleEvidence(sentence(place, f"{model.title} gives it probability 0", remedy=remedy))
     values = counts.log_likelihoods
     if shift is not None:
         per_node = shift if rows.row_of is None else shift[rows.row_of]
@@ -365,14 +365,12 @@ def _one_a_node(rows: EvidenceRows) -> EvidenceRows:
     if rows.row_of is None:
         return rows
     index = rows.row_of.astype(np.int64)
-    x, lower, upper, group = (
-        None if part is None else part[index] for part in (rows.x, rows.lower, rows.upper, rows.group)
-    )
-    assert x is not None
+    lower, upper = (None if part is None else part[index] for part in (rows.lower, rows.upper))
+    group = None if rows.group is None else rows.group[index]
     symbols, states = (
         {i: sets[int(old)] for i, old in enumerate(index.tolist()) if int(old) in sets}
         if isinstance(sets, dict)
         else (None if sets is None else sets[index])
         for sets in (rows.symbols, rows.states)
     )
-    return EvidenceRows(x, lower, upper, symbols, states, group, None, rows.n_ended)
+    return EvidenceRows(rows.x[index], lower, upper, symbols, states, group, None, rows.n_ended)

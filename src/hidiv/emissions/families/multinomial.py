@@ -165,7 +165,7 @@ class Multinomial(Family):
     def gradients(self, known: Weighted, items: Items) -> Gradients:
         """Counts over probabilities; the trials left for the columns not seen over the sum of their probabilities."""
         hidden, total = np.isnan(known.x), np.nansum(known.x, axis=1, keepdims=True)
-        some = (~hidden.all(axis=1))[:, None] & (known.weight > 0)
+        some = ~hidden.all(axis=1, keepdims=True) & (known.weight > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             each = np.where(hidden, 0.0, known.x)[:, None, :] / self.probs
             rest = (self.trials - total) / (hidden @ self.probs.T)

@@ -223,10 +223,10 @@ def gradients(family: Gaussian, known: Weighted, items: Items) -> dict[str, Arra
             inverse = np.linalg.inv(cov[state][np.ix_(s, s)])
             inverse = 0.5 * (inverse + inverse.T)
             r = (known.x[np.ix_(rows, s)] - mean[state][s]) @ inverse
-            by_mean[np.ix_(rows, [state], np.flatnonzero(s))] = r[:, None, :]
-            by_cov[np.ix_(rows, [state], np.flatnonzero(s), np.flatnonzero(s))] = (
-                0.5 * (r[:, :, None] * r[:, None, :] - inverse)[:, None]
-            )
+            columns = np.flatnonzero(s)
+            by_mean[rows[:, None], state, columns] = r
+            at = (rows[:, None, None], state, columns[:, None], columns)
+            by_cov[at] = 0.5 * (r[:, :, None] * r[:, None, :] - inverse)
     weight = known.weight[:, :, None]
     return {
         "mean": items.sum(np.where(weight > 0, weight * by_mean, 0.0)),
