@@ -10,11 +10,19 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.telling_apart import sequential_test, tell_apart
-from hidiv.divergences.telling_apart.sequential_test import run_tests
+from hidiv.divergences.telling_apart.sequential_test import Chains, walks
 from hidiv.errors import HidivError, IncompatibleModels
 
 P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]), name="one")
 Q = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
+
+
+def run_tests(true, other, error, paths, seed, max_seconds):
+    """Tests on chains drawn from `true`, each until log true(x)/other(x) leaves +-log((1 - error)/error)."""
+    walked = walks(
+        Chains(true, other, paths, np.random.default_rng(seed)), paths, log((1 - error) / error), max_seconds
+    )
+    return None if walked is None else walked.simulated()
 
 
 def plain_tests(true, other, error, count, seed):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hidiv as hd
 from hidiv.errors import HidivError, InvalidFile, InvalidModel, InvalidTree
-from hidiv.files import loading
+from hidiv.files import disk
 from hidiv.files.formats import from_text, model_from_text, to_text, tree_from_text
 from hidiv.files.loading import load_model, load_tree
 from tests.files.examples import models, same_bits
@@ -189,7 +189,7 @@ def test_bytes_and_paths_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for wrong in (None, 3, b"a.json", "", "a\0b"):
         with pytest.raises(InvalidFile, match="^path: must be a file's path"):
             hd.load(wrong)
-    monkeypatch.setattr(loading, "JSON_LIMIT", 10)
+    monkeypatch.setattr(disk, "READ_LIMIT", 10)
     with pytest.raises(InvalidFile, match="may have 10 bytes, got "):
         hd.load(path)
 

@@ -140,11 +140,11 @@ def test_download(browser: Browser, page_file: Path, tmp_path: Path) -> None:
 def test_long_data_are_downloaded_in_full(browser: Browser, tmp_path: Path, length: int, in_the_page: bool) -> None:
     p, q = pair("chain")
     x = np.random.default_rng(4).integers(0, 3, length)
-    made = pair_page(p, q, evidence=x, beside="long.json")
+    made = pair_page(p, q, evidence=x, json_name="long.json")
     path = tmp_path / "long.html"
     path.write_text(made.html, encoding="utf-8")
     assert path.stat().st_size < 1_000_000
-    assert (made.beside is None) == in_the_page
+    assert (made.json_name is None) == in_the_page
     with opened(browser, path) as page:
         if in_the_page:
             with page.expect_download() as downloading:

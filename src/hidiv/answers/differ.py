@@ -18,8 +18,8 @@ from hidiv.errors import HidivError, ImpossibleEvidence, InvalidModel, counted, 
 from hidiv.fitting.divergence_interval import DivergenceInterval, interval_of, observed_slopes
 from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.fit import fit, read_options, refit
+from hidiv.fitting.fit_result import count_parameters
 from hidiv.fitting.forest_scores import forest_scores
-from hidiv.fitting.free_parameters import count_parameters
 from hidiv.fitting.information import covariance_of
 from hidiv.fitting.selection import choose
 from hidiv.fitting.shapes import PARTS, check_start, shape_of

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.gradients import Gradients, Items, by_column
 from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
 from hidiv.emissions.sample_space import Kind, SampleSpace
@@ -16,9 +17,6 @@ from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidEvidence, InvalidModel, refuse
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import hashable, restore, same
-
-if TYPE_CHECKING:
-    from hidiv.emissions.gradients import Gradients, Items
 
 MOST_SYMBOLS = 4096  # of several columns together: more are not listed
 ABSORBING = {"unit": (0.0, 1.0), "positive": (0.0,), "rate": (0.0,), "length": (0.0,)}  # values a climb never leaves
@@ -265,8 +263,6 @@ class Family(Protocol):
 
         Derivatives are those in each entry, all others held, rows that sum to one and symmetric matrices included.
         """
-        from hidiv.emissions.gradients import by_column
-
         return by_column(self, known, items)
 
     @property

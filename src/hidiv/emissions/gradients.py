@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from hidiv.emissions.parameters import wide
 from hidiv.emissions.sample_space import Kind
 from hidiv.emissions.weighted import Weighted
 from hidiv.types import Array, IntArray
-
-if TYPE_CHECKING:
-    from hidiv.emissions.family import Family
 
 Gradients = dict[str, Any]  # by parameter (m, *shape); of families made of others a list of these
 
@@ -46,7 +43,7 @@ class Items:
         return total
 
 
-def by_column(family: Family, known: Weighted, items: Items) -> Gradients:
+def by_column(family: Any, known: Weighted, items: Items) -> Gradients:
     """The gradients of a family whose columns and states have parameters of their own."""
     free = free_parameters(family)
     if not free:
@@ -68,16 +65,16 @@ def by_column(family: Family, known: Weighted, items: Items) -> Gradients:
     return {name: items.sum(each[:, :, 0] if scalar else each) for name, each in terms.items()}
 
 
-def free_parameters(family: Family) -> list[str]:
+def free_parameters(family: Any) -> list[str]:
     """The names of the parameters that have derivatives."""
     ranges = family.ranges()
     return [name for name in family.parameters() if ranges.get(name, "positive") != "fixed"]
 
 
-def _mass_slopes(family: Family, lower: Array, upper: Array, free: list[str]) -> dict[str, Array]:
+def _mass_slopes(family: Any, lower: Array, upper: Array, free: list[str]) -> dict[str, Array]:
     """(n, K, F) by parameter: derivatives of the log-probability of intervals."""
     with np.errstate(all="ignore"):
-        slopes = family.mass_slopes(lower, upper)
+        slopes: dict[str, Array] = family.mass_slopes(lower, upper)
         for name in free:
             if name not in slopes:
                 slopes[name] = differences(family, name, lambda law: law.log_mass(lower, upper))

@@ -28,6 +28,7 @@ FOREIGN = {
     "Hmm": ("hidiv.adapters.jahmm", "read_text"),
     "HIDDEN_MARKOV": ("hidiv.adapters.openalea", "read_text"),
 }
+CHROMHMM = ("hidiv.adapters.chromhmm", "read_text")
 ADAPTERS = "hidiv.adapters.as_model"
 FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
 KINDS = tuple(name for _, name in FORMATS.values())
@@ -59,6 +60,8 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
     """
     first = _first_word(text)
     foreign = next((reader for word, reader in FOREIGN.items() if word in first), None)
+    if foreign is None and _is_chromhmm(text):
+        foreign = CHROMHMM
     if foreign is not None and not first.startswith("{"):
         return _foreign_model(text, place, wanted, foreign)
     described = parse(text, place)
@@ -95,6 +98,12 @@ def _first_word(text: str) -> str:
         if words:
             return words[0]
     return ""
+
+
+def _is_chromhmm(text: str) -> bool:
+    """Whether a text is a model of ChromHMM: a line of sizes, then `probinit`, between tabs."""
+    lines = text.removeprefix("\ufeff")[:4096].splitlines()[:2]
+    return len(lines) == 2 and lines[0].count("\t") >= 2 and lines[1].startswith("probinit\t")
 
 
 def _foreign_model(text: str, place: str, wanted: str | None, reader: tuple[str, str]) -> Any:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from hidiv.models.model import Model
     from hidiv.models.tree import Tree
 
-JSON_LIMIT = 2**30  # bytes
-
 
 def load(path: Path) -> Any:
     """Read a model, a tree, a result or a collection from a file.
@@ -22,7 +20,8 @@ def load(path: Path) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The file: JSON, NPZ, or a model of jahmm (text) or OpenAlea (.hmt), recognised by their contents.
+        The file: JSON, NPZ, or a model of jahmm (text), OpenAlea (.hmt) or ChromHMM (model_*.txt), recognised
+        by their contents.
 
     Returns
     -------
@@ -87,5 +86,5 @@ def _load(path: str, wanted: str | None) -> Any:
                 raise placed(error, place) from None
             except RecursionError:
                 too_deep(place)
-        data = read_limited(file, path, JSON_LIMIT)
+        data = read_limited(file, path)
     return from_text(decoded(data, place), place, wanted)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hidiv.errors import HidivError, InvalidFile, counted, refuse, shown
 from hidiv.files.disk import Path, checked_path, opened, read_limited, replace_file, write_text
 from hidiv.files.formats import placed
-from hidiv.files.loading import JSON_LIMIT, decoded
+from hidiv.files.loading import decoded
 from hidiv.files.npz import read_arrays, write_arrays
 from hidiv.types import Array
 
@@ -75,7 +75,7 @@ def read_matrix(path: Path) -> Matrix:
                 return _from_arrays(read_arrays(file))
             except HidivError as error:
                 raise placed(error, place) from None
-        data = read_limited(file, target, JSON_LIMIT)
+        data = read_limited(file, target)
     return matrix_from_text(decoded(data, place), place)
 
 

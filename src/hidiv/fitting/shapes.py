@@ -9,9 +9,10 @@ import numpy as np
 
 from hidiv.arguments import whole
 from hidiv.emissions.family import Family
+from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.fitting.prototypes import prototype
+from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.models.symbol_names import alphabet_sizes, listed
 
@@ -56,7 +57,15 @@ def shape_of(forest: EvidenceForest, n_states: Any, emission: Any, grouped: str 
         transition = [flat * 0.5]
     if all(t is None for t in transition):  # every tree has one node
         transition = [flat]
-    return Model(np.full(k, 1.0 / k), transition, families, end=stop, symbol_names=forest.evidence.symbol_names)
+    return Model(
+        np.full(k, 1.0 / k), transition, families, end=stop,
+        symbol_names=forest.evidence.symbol_names, column_names=_usable(forest.evidence.column_names),
+    )  # fmt: skip
+
+
+def _usable(headings: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The headings of a table as names of columns; None where two are the same."""
+    return headings if headings is not None and len(set(headings)) == len(headings) else None
 
 
 def _check_text(forest: EvidenceForest, families: list[Family]) -> None:
@@ -88,7 +97,7 @@ def with_end(model: Model, forest: EvidenceForest, fixed: frozenset[str]) -> Mod
     stop = np.full(model.n_states, min(0.5, forest.n_trees / forest.n_nodes))
     return Model(
         model.initial, model.transitions[0] * (1.0 - stop)[:, None], model.emissions, name=model.name,
-        state_names=model.state_names, end=stop, symbol_names=model.symbol_names,
+        state_names=model.state_names, end=stop, symbol_names=model.symbol_names, column_names=model.column_names,
     )  # fmt: skip
 
 
@@ -135,3 +144,38 @@ def _listed(names: Iterable[str]) -> str:
 def _names(family: Any) -> set[str]:
     """The parameters of a family and of those it is made of."""
     return (set(family.parameters()) - {family.nested}).union(*(_names(member) for member in family.members()))
+
+
+def prototype(emission: Any, n_states: int, evidence: Evidence) -> Family:
+    """A family of K states: a template's own shape and settings, or plain parameters for a name or a class.
+
+    Of a template with K states the parameters are kept (they matter for those that stay fixed), of any other the first
+    state's are repeated.
+    """
+    if hasattr(emission, "n_states") and not isinstance(emission, type):
+        template: Family = emission
+        return template if template.n_states == n_states else template.take(np.zeros(n_states, dtype=np.int64))
+    name = emission if isinstance(emission, str) else getattr(emission, "name", None)
+    if name not in FAMILIES:
+        refuse(
+            InvalidModel,
+            "emission",
+            "must be a family, its class or its name",
+            emission,
+            "known are " + ", ".join(FAMILIES),
+        )
+    x = np.asarray(evidence.x, dtype=np.float64) if evidence.has_numbers else None
+    built: Family = family_class(name).begin(n_states, x, _n_symbols(evidence))
+    return built
+
+
+def _n_symbols(evidence: Evidence) -> int:
+    """How many symbols the evidence names; 0 for none."""
+    x = np.asarray(evidence.x, dtype=np.float64)
+    seen = x[~np.isnan(x)]
+    sizes = [int(seen.max()) + 1] if seen.size and np.isfinite(seen).all() else []
+    if evidence.symbols is not None:
+        sizes.append(evidence.symbols.shape[1])
+    sizes += [max(members, default=0) + 1 for members in evidence.symbol_sets.values()]
+    sizes += [len(names) for names in evidence.symbol_names or () if names is not None]
+    return max(1, *sizes) if sizes else 0

@@ -13,14 +13,12 @@ from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import HidivError, ImpossibleEvidence, counted, refuse, sentence
 from hidiv.inference.coordinates import Block, on_simplex, stacked_rows
-from hidiv.inference.far_rows import near
 from hidiv.inference.likelihood import representable
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
-from hidiv.inference.weights import check_end, log_weights, symbol_sets
+from hidiv.inference.weights import check_end, log_weights, near, symbol_sets
 from hidiv.models.checks import frozen
 from hidiv.models.evidence import Evidence
-from hidiv.models.groups import check_groups
-from hidiv.models.model import Model
+from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions.expectation import expect
 from hidiv.recursions.tables import Tables

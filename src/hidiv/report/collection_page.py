@@ -16,12 +16,9 @@ from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
-from hidiv.report.dendrograms import dendrogram
-from hidiv.report.matrix_picture import cells, picture
-from hidiv.report.model_map import placed
-from hidiv.report.page import Page, render, short
+from hidiv.report.collection_pictures import cells, dendrogram, picture, placed
+from hidiv.report.page import Page, render, short, versions
 from hidiv.report.pair_page import listed_tree
-from hidiv.report.provenance import versions
 from hidiv.types import Array
 
 FEWEST, MOST = 3, 1000  # models on a page
@@ -38,13 +35,13 @@ def collection_page(
     *,
     names: list[str] | None = None,
     quantity: Literal["joint", "aligned", "observed"] = "joint",
-    beside: str = "report.json",
+    json_name: str = "report.json",
 ) -> Page:
     """One self-contained HTML page about all pairs of these models on a tree.
 
     After an interrupt the page covers the first models, those whose pairs are all computed, if they are enough for a
     page. Its JSON can be downloaded from the page; if the page would exceed a megabyte, the JSON goes into the file
-    `beside` it.
+    `json_name` next to it.
     """
     if not FEWEST <= len(models) <= MOST:
         refuse(HidivError, "models", f"a page about a collection has {FEWEST} to {MOST} models", len(models))
@@ -91,7 +88,7 @@ def collection_page(
             "result": _data(matrix, values, where, labels, groups, points, missing),
             "view": _view(labels, drawn.order, groups),
         },
-        beside,
+        json_name,
         {"matrix": short(values, DIGITS)} if len(labels) <= POINTED_AT else None,
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import platform
 from base64 import b64encode
 from functools import cache
 from gzip import compress
 from hashlib import sha256
+from importlib.metadata import version
 from importlib.resources import files
 from math import inf, isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,31 +18,32 @@ from hidiv.errors import MissingExtra, OutOfRange, counted, refuse
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+
 LARGEST = 1_000_000  # bytes of a page
 HOPELESS = 6 * LARGEST  # bytes of JSON; compressed it still would not fit
 
 
 class Page(NamedTuple):
-    """A page and its JSON, which is part of the page or, if it is too long for that, a file `beside` it."""
+    """A page and its JSON, which is part of the page or, if too long for that, the file `json_name` next to it."""
 
     html: str
     data: dict[str, Any]
-    beside: str | None = None
+    json_name: str | None = None
 
     def data_text(self) -> str:
         """The JSON as the text of a file."""
         return json.dumps(self.data, indent=1, allow_nan=False) + "\n"
 
 
-def render(template: str, context: dict[str, Any], beside: str, display: dict[str, Any] | None = None) -> Page:
-    """The page with `context["result"]` packed into it, or with a link to the file `beside` if that does not fit.
+def render(template: str, context: dict[str, Any], json_name: str, display: dict[str, Any] | None = None) -> Page:
+    """The page with `context["result"]` packed into it, or with a link to the file `json_name` if that does not fit.
 
     `display` is the part of the result that the script shows, in fewer digits: it is packed into a page with a link.
     """
-    for packable, link in ((context["result"], None), (display or {}, beside), ({}, beside)):
+    for packable, link in ((context["result"], None), (display or {}, json_name), ({}, json_name)):
         packed = pack(packable)
         if packed is not None:
-            html = _filled(template, context | {"packed": packed, "beside": link})
+            html = _filled(template, context | {"packed": packed, "json_name": link})
             if len(html.encode("utf-8")) <= LARGEST:
                 return Page(html, context["result"], link)
     size = f"{len(html.encode('utf-8'))} bytes"
@@ -112,3 +115,17 @@ def _text(name: str) -> str:
 def _hash(text: str) -> str:
     """The hash of a style or script, as a content policy names it."""
     return "sha256-" + b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def versions() -> dict[str, str]:
+    """The version of each library, and which kernels ran."""
+    from hidiv import __version__
+    from hidiv.recursions.kernels import description
+
+    return {
+        "hidiv": __version__,
+        "kernels": description(),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "Python": platform.python_version(),
+    }

@@ -11,7 +11,7 @@ import numpy as np
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.compare import INTERRUPTED, compare
 from hidiv.divergences.comparison import Comparison
-from hidiv.divergences.joint.local_terms import local_terms
+from hidiv.divergences.joint.local_terms import Local, local_terms
 from hidiv.divergences.pair import Pair, tree_in_words
 from hidiv.divergences.quantities import MEANINGS, in_words
 from hidiv.divergences.result import Divergence, plain
@@ -23,42 +23,43 @@ from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
 from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.heat_tables import HeatTable, heat_tables, share
-from hidiv.report.page import Page, render
-from hidiv.report.part_rows import part_rows
-from hidiv.report.provenance import versions
+from hidiv.report.page import Page, render, versions
 from hidiv.report.samples_needed import samples_needed
 
 STRONGEST = 10  # observations that are named
+MOST = 400  # rows; of more, the largest are shown
 
 
 def pair_page(
-    p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: int = 0, beside: str = "report.json",
+    p: Any, q: Any, tree: Any = None, *, evidence: Any = None, seed: int = 0, json_name: str = "report.json",
     stopped: Callable[[], bool] = lambda: False,
 ) -> Page:  # fmt: skip
     """One self-contained HTML page: how p and q differ, where, along which data, and how that was computed.
 
     After an interrupt the page has what is finished; `stopped` tells whether one came while a computation went on with
     what it had. The JSON can be downloaded from the page; if the page would exceed a megabyte, the JSON goes into the
-    file `beside` it.
+    file `json_name` next to it.
     """
     p, q = as_models(p, q)
-    found = compare(p, q, tree, evidence=evidence, seed=seed)
+    comparison = compare(p, q, tree, evidence=evidence, seed=seed)
     where = _tree(tree, evidence)
     tables, left_out = (
-        ([], "") if found.joint is None or found.joint.parts is None else heat_tables(p, q, found.joint.parts)
+        ([], "")
+        if comparison.joint is None or comparison.joint.parts is None
+        else heat_tables(p, q, comparison.joint.parts)
     )
-    missing = [in_words(name) for name, why in found.undefined.items() if why == INTERRUPTED]
+    missing = [in_words(name) for name, why in comparison.undefined.items() if why == INTERRUPTED]
     charts: dict[str, Any] = {"profile": None, "profiled": None, "influence": []}
     apart = None
     try:
-        _charts(charts, p, q, found, where, evidence)
+        _charts(charts, p, q, comparison, where, evidence)
         if stopped():
             raise KeyboardInterrupt
         with Progress("telling them apart") as progress:
-            apart = samples_needed(p, q, found, where, progress)
+            apart = samples_needed(p, q, comparison, where, progress)
     except KeyboardInterrupt:  # the page of what is finished
         missing += _unfinished(charts, evidence)
-    data = _data(p, q, found, where, charts, apart, missing)
+    data = _data(p, q, comparison, where, charts, apart, missing)
     names = _names(p, q)
     return render(
         "pair.html.j2",
@@ -66,48 +67,48 @@ def pair_page(
             "title": f"{names[0]} against {names[1]}",
             "names": names,
             "about": "" if where is None else tree_in_words(where),
-            "found": found,
-            "cards": cards(found),
-            "answer": answer(found),
+            "comparison": comparison,
+            "cards": cards(comparison),
+            "answer": answer(comparison),
             "rows": part_rows(
-                p, q, found.joint, Pair.models(p, q).once(local_terms) if found.joint is not None else None
+                p, q, comparison.joint, Pair.models(p, q).once(local_terms) if comparison.joint is not None else None
             ),
             "tables": tables,
             "tables_left_out": left_out,
             "charts": charts,
             "apart": apart,
             "missing": missing,
-            "alignment": alignment_rows(p, q, found),
-            "methods": methods(found),
+            "alignment": alignment_rows(p, q, comparison),
+            "methods": methods(comparison),
             "models": [_described(model, name) for model, name in zip((p, q), names, strict=True)],
             "versions": versions(),
             "has_data": evidence is not None,
             "result": data,
             "view": _view(names, tables, charts),
         },
-        beside,
+        json_name,
     )
 
 
-def cards(found: Comparison) -> list[dict[str, Any]]:
+def cards(comparison: Comparison) -> list[dict[str, Any]]:
     """The observed, the joint and the posterior divergence for the cards at the top, each with its status."""
-    third = "posterior" if found.posterior is not None else "expected_posterior"
+    third = "posterior" if comparison.posterior is not None else "expected_posterior"
     shown = []
     for name in ("observed", "joint", third):
-        result: Divergence | None = getattr(found, name)
+        result: Divergence | None = getattr(comparison, name)
         shown.append(
             {
                 "name": in_words(name), "meaning": MEANINGS[name], "result": result,
-                "why": found.undefined.get(name, "it is not defined here"),
+                "why": comparison.undefined.get(name, "it is not defined here"),
                 "per": None if result is None else result.per,
             }
         )  # fmt: skip
     return shown
 
 
-def answer(found: Comparison) -> dict[str, Any]:
+def answer(comparison: Comparison) -> dict[str, Any]:
     """The numbers in the sentences at the top: factor of evidence, share of the joint divergence, whether equal."""
-    joint, observed = found.joint, found.observed
+    joint, observed = comparison.joint, comparison.observed
     numbers: dict[str, Any] = {"decades": None, "share": None, "same": False}
     if observed is not None and not isinf(observed.value):
         numbers["decades"] = observed.value / log(10)
@@ -117,18 +118,18 @@ def answer(found: Comparison) -> dict[str, Any]:
     return numbers
 
 
-def alignment_rows(p: Model, q: Model, found: Comparison) -> list[tuple[str, str, bool]]:
+def alignment_rows(p: Model, q: Model, comparison: Comparison) -> list[tuple[str, str, bool]]:
     """Which state of q is paired with which of p, and whether the labels say otherwise."""
-    if found.alignment is None:
+    if comparison.alignment is None:
         return []
-    order = found.alignment.permutation
+    order = comparison.alignment.permutation
     return [(_state(p, s), _state(q, t), s != t) for s, t in enumerate(order)]
 
 
-def methods(found: Comparison) -> list[dict[str, Any]]:
+def methods(comparison: Comparison) -> list[dict[str, Any]]:
     """Every quantity and how it was computed."""
-    named = [(in_words(name), getattr(found, name)) for name in MEANINGS]
-    named += [(f"{in_words(name)} rate", found.rates[name]) for name in found.rates]
+    named = [(in_words(name), getattr(comparison, name)) for name in MEANINGS]
+    named += [(f"{in_words(name)} rate", comparison.rates[name]) for name in comparison.rates]
     return [
         {"name": name, "result": result, "how": [*result.notes, *_certificate(result)]}
         for name, result in named
@@ -164,11 +165,11 @@ def _unfinished(charts: dict[str, Any], evidence: Any) -> list[str]:
     return [*missing, "how many observations would tell them apart"]
 
 
-def _charts(charts: dict[str, Any], p: Model, q: Model, found: Comparison, tree: Any, evidence: Any) -> None:
+def _charts(charts: dict[str, Any], p: Model, q: Model, comparison: Comparison, tree: Any, evidence: Any) -> None:
     """Fill in the profile of the posterior divergence and the influences; without data, that of the joint one."""
     if not isinstance(tree, Tree):
         return
-    result = found.posterior if found.posterior is not None else found.joint
+    result = comparison.posterior if comparison.posterior is not None else comparison.joint
     if result is not None and result.by_node is not None and np.isfinite(result.by_node).all():
         charts |= {"profile": node_chart("profile", result.by_node, tree), "profiled": result}
     if evidence is not None:
@@ -185,14 +186,14 @@ def _charts(charts: dict[str, Any], p: Model, q: Model, found: Comparison, tree:
 
 
 def _data(
-    p: Model, q: Model, found: Comparison, tree: Any, charts: dict[str, Any], apart: Any, missing: list[str]
+    p: Model, q: Model, comparison: Comparison, tree: Any, charts: dict[str, Any], apart: Any, missing: list[str]
 ) -> dict[str, Any]:
     """The JSON for download, format "hidiv.report", version 1."""
     profile = None if charts["profiled"] is None else charts["profiled"].by_node
     return {
         "format": "hidiv.report", "version": 1, "unit": "nats", "versions": versions(),
         "missing": missing,
-        "comparison": found.to_dict(),
+        "comparison": comparison.to_dict(),
         "tree": listed_tree(tree),
         "models": [model.to_dict() for model in (p, q)],
         "profile": None if profile is None else {"quantity": charts["profiled"].quantity, "by_node": plain(profile)},
@@ -229,3 +230,26 @@ def _view(names: tuple[str, str], tables: list[HeatTable], charts: dict[str, Any
     if charts["profile"] is not None:
         drawings.append(charts["profile"])
     return {"names": list(names), "tables": [table.view() for table in tables], "charts": [c.view() for c in drawings]}
+
+
+def part_rows(p: Model, q: Model, joint: Divergence | None, local: Local | None) -> dict[str, Any]:
+    """The initial law, rows and states with their own divergence and what they add to the whole, the largest first."""
+    if joint is None or joint.parts is None or local is None:
+        return {"rows": [], "left_out": 0, "grouped": False}
+    rows: list[dict[str, Any]] = [_row("initial law", None, "", local.initial, joint.parts.initial, joint.value)]
+    for kind, own, adds in (
+        ("transition from", local.rows, np.atleast_2d(joint.parts.rows)),
+        ("emission in", local.states, np.atleast_2d(joint.parts.states)),
+    ):
+        for (g, s), value in np.ndenumerate(adds):
+            name = f"state {s}" if p.state_names is None else p.state_names[s]
+            group = int(g) if len(adds) > 1 else None
+            rows.append(_row(kind, group, name, float(own[min(g, len(own) - 1), s]), float(value), joint.value))
+    rows.sort(key=lambda row: -row["adds"])
+    grouped = any(row["group"] is not None for row in rows)
+    return {"rows": rows[:MOST], "left_out": max(0, len(rows) - MOST), "grouped": grouped}
+
+
+def _row(kind: str, group: int | None, state: str, own: float, adds: float, whole: float) -> dict[str, Any]:
+    """One row as the template reads it."""
+    return {"kind": kind, "group": group, "state": state, "own": own, "adds": adds, "share": share(adds, whole)}

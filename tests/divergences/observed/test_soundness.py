@@ -7,11 +7,11 @@ from math import inf
 import numpy as np
 import pytest
 
+from hidiv.divergences.observed.alphabets import FiniteChain
+from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
-from hidiv.divergences.observed.certified.block_entropy import block_entropy
 from hidiv.divergences.observed.certified.chains import observed_chain
-from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
-from hidiv.divergences.observed.certified.effort import Effort
+from hidiv.divergences.observed.certified.context_bounds import block_entropy, context_chain, context_chain_entropy
 from hidiv.divergences.observed.certified.rates import (
     closed_parts,
     cross_entropy_rate,
@@ -22,7 +22,7 @@ from hidiv.divergences.observed.certified.rates import (
     refiners_entropy,
 )
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
-from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable
+from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.recursions.kernels import description
 from tests.divergences.observed.pairs import contains, pair_with_zeros

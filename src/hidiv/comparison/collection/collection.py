@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection.npz_arrays import arrays_of, parameters_of_arrays
-from hidiv.comparison.collection.parameters import (
+from hidiv.comparison.collection.stacked_parameters import (
     CheckedParameters,
     Parameters,
     checked,
@@ -69,6 +69,7 @@ class Collection(Value):
     names: tuple[str | None, ...]  # M
     state_names: tuple[tuple[str, ...] | None, ...]  # M
     symbol_names: tuple[SymbolNames | None, ...]  # M, each one entry a column
+    column_names: tuple[tuple[str, ...] | None, ...]  # M
 
     def __init__(self, models: Iterable[Any]) -> None:
         given = _read(models)

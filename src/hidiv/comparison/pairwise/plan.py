@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
-from hidiv.comparison.pairwise.matrix_files import Status
+from hidiv.comparison.pairwise.matrix import Status
 from hidiv.types import Array, IntArray
 
 
@@ -25,7 +25,7 @@ class Pairs(Protocol):
         ...
 
     def fill(self, out: Array, alike: bool) -> int:
-        """Write D of every p from every q into out (m, m'); how many pairs the quick way could not do.
+        """Write D of every p from every q into out (m, m'); return how many pairs the quick way could not do.
 
         alike: p and q are the same models, so that the diagonal is 0 and need not be computed.
         """

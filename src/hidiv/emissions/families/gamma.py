@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.exponential import Exponential
 from hidiv.emissions.family import Family, add_columns, check_between, check_density
+from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between
@@ -128,8 +129,6 @@ class Gamma(Family):
         return {"shape": np.log(b * at / a) - slope(a), "rate": a / b - at}
 
     def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
-        from hidiv.emissions.gradients import location_slopes
-
         scale = 1.0 / wide(self.rate)
         return {"rate": -scale * scale * location_slopes(self, np.maximum(lower, 0.0), upper, np.zeros(()), scale)[1]}
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family, add_columns, check_between
-from hidiv.emissions.gradients import Gradients, Items
+from hidiv.emissions.full_gradients import full_gradients
+from hidiv.emissions.gradients import Gradients, Items, location_slopes
 from hidiv.emissions.numerics.scales import ScaleRatio, ratio_from_excess, scale_kl, scale_renyi, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
@@ -172,8 +173,6 @@ class Gaussian(Family):
         return {"mean": z / std, **self._spread_slopes((z * z - 1.0) / std)}
 
     def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
-        from hidiv.emissions.gradients import location_slopes
-
         mean, std = location_slopes(self, lower, upper, wide(self.mean), self.deviation)
         return {"mean": mean, **self._spread_slopes(std)}
 
@@ -184,9 +183,7 @@ class Gaussian(Family):
     def gradients(self, known: Weighted, items: Items) -> Gradients:
         if self.cov is None:
             return super().gradients(known, items)
-        from hidiv.emissions.numerics.covariances import gradients
-
-        return gradients(self, known, items)
+        return full_gradients(self, known, items)
 
     def statistics(self) -> Statistics:
         if self.cov is not None:

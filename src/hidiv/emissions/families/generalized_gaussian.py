@@ -13,6 +13,7 @@ from scipy.special import digamma, gammaln
 from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.families.laplace import Laplace, located, located_gaussian
 from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.climbing import climb
 from hidiv.emissions.numerics.exponential_power import Located, power_pair
 from hidiv.emissions.numerics.tails import gamma_tails, short_interval
@@ -137,8 +138,6 @@ class GeneralizedGaussian(Family):
         return {"scale": (shape * power - 1.0) / scale, "shape": digamma(1.0 + 1.0 / shape) / shape**2 - bend}
 
     def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
-        from hidiv.emissions.gradients import location_slopes
-
         return {"scale": location_slopes(self, lower, upper, np.zeros(()), wide(self.scale))[1]}
 
     def statistics(self) -> None:

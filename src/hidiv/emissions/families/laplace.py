@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.gradients import location_slopes
+from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.exponential_power import Located, power_pair
-from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.numerics.scales import compare_scales, scale_kl, scale_renyi
 from hidiv.emissions.parameters import positive, reading, same_shape, wide
 from hidiv.emissions.registry import FamilyPair, no_gaps, register
@@ -122,8 +123,6 @@ class Laplace(Family):
         return {"loc": np.sign(z) / scale, "scale": (np.abs(z) - 1.0) / scale}
 
     def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
-        from hidiv.emissions.gradients import location_slopes
-
         loc, scale = location_slopes(self, lower, upper, wide(self.loc), wide(self.scale))
         return {"loc": loc, "scale": scale}
 

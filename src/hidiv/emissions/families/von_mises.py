@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.gradients import location_slopes
+from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.bessel import bregman, growth, log_bessel, mean_cosine, mean_cosine_gap, scaled_growth
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
-from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.parameters import reading, require, same_shape, wide
 from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import ANGLE, SampleSpace
@@ -133,8 +134,6 @@ class VonMises(Family):
         }
 
     def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
-        from hidiv.emissions.gradients import location_slopes
-
         return {"mean": location_slopes(self, lower, upper, wide(self.mean), np.ones(()))[0]}
 
     def statistics(self) -> Statistics:

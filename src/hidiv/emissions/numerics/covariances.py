@@ -7,7 +7,7 @@ terms of one sign, sum_j [M_jj^2 - 1 - log M_jj^2] + sum_{i>j} M_ij^2, and near 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,31 @@ from hidiv.errors import InvalidEvidence, refuse
 from hidiv.recursions.terms import h
 from hidiv.types import Array, Flags
 
-if TYPE_CHECKING:
-    from hidiv.emissions.families.gaussian import Gaussian
-    from hidiv.emissions.gradients import Items
-    from hidiv.emissions.weighted import Weighted
-
-
 NEAR = 0.25  # largest entry of L^-1 (cov_p - cov_q) L^-T for which M is built from the difference
+
+
+class GaussianParameters(Protocol):
+    """What is read of a family of normal laws: means, and the spread as it was given."""
+
+    @property
+    def mean(self) -> Array: ...
+
+    @property
+    def std(self) -> Array | None: ...
+
+    @property
+    def var(self) -> Array | None: ...
+
+    @property
+    def cov(self) -> Array | None: ...
+
+    @property
+    def variance(self) -> Array: ...
+
+    @property
+    def n_states(self) -> int: ...
+
+    def parameters(self) -> dict[str, Any]: ...
 
 
 class NormalLaw(NamedTuple):
@@ -42,7 +60,7 @@ class NormalLaw(NamedTuple):
         return NormalLaw(self.mean[columns], self.cov[np.ix_(columns, columns)], self.low[columns])
 
 
-def normal_laws(family: Gaussian) -> list[NormalLaw]:
+def normal_laws(family: GaussianParameters) -> list[NormalLaw]:
     """One law a state, whatever way the spread was given."""
     mean = wide(family.mean)
     if family.cov is not None:
@@ -97,7 +115,7 @@ def _solve(lower: Array, right: Array) -> Array:
     return np.asarray(solve_triangular(lower, right, lower=True, check_finite=False))
 
 
-def kl_full(p: Gaussian, q: Gaussian) -> Array:
+def kl_full(p: GaussianParameters, q: GaussianParameters) -> Array:
     """(K,)."""
     return np.array([_kl(a, b) for a, b in zip(normal_laws(p), normal_laws(q), strict=True)])
 
@@ -108,7 +126,7 @@ def _kl(p: NormalLaw, q: NormalLaw) -> float:
         return float(0.5 * (scale_kl(w.diagonal).sum() + np.square(w.below).sum() + np.square(w.shift).sum()))
 
 
-def renyi_full(p: Gaussian, q: Gaussian, alpha: float) -> Array:
+def renyi_full(p: GaussianParameters, q: GaussianParameters, alpha: float) -> Array:
     """(K,): +inf where alpha cov_q + (1 - alpha) cov_p is not positive definite."""
     return np.array([_renyi(a, b, alpha) for a, b in zip(normal_laws(p), normal_laws(q), strict=True)])
 
@@ -140,10 +158,10 @@ def _renyi(p: NormalLaw, q: NormalLaw, alpha: float) -> float:
         return float(0.5 * (spread + alpha * np.square(apart).sum()))
 
 
-def log_ratio_full(p: Gaussian, q: Gaussian, x: Array) -> Array:
+def log_ratio_full(p: GaussianParameters, q: GaussianParameters, x: Array) -> Array:
     """(n, F) -> (n, K): log q(x)/p(x) on the columns that are seen."""
     value = np.zeros((x.shape[0], p.n_states))
-    for rows, (seen,) in _patterns(~np.isnan(x)):
+    for rows, (seen,) in patterns(~np.isnan(x)):
         if seen.any():
             for state, (a, b) in enumerate(zip(normal_laws(p), normal_laws(q), strict=True)):
                 value[rows, state] = _log_ratio(a.on(seen), b.on(seen), x[np.ix_(rows, seen)])
@@ -173,7 +191,7 @@ def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Ar
     if lower is not None and upper is not None:
         bounded = ~seen & ((lower > -np.inf) | (upper < np.inf))
     value = np.zeros((x.shape[0], mean.shape[0]))
-    for rows, (s, b) in _patterns(seen, bounded):
+    for rows, (s, b) in patterns(seen, bounded):
         for state in range(mean.shape[0]):
             factor = _factor(cov[state][np.ix_(s, s)]) if s.any() else np.zeros((0, 0))
             z = _solve(factor, (x[np.ix_(rows, s)] - mean[state][s]).T) if s.any() else np.zeros((0, rows.size))
@@ -191,7 +209,7 @@ def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Ar
     return value
 
 
-def _patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, ...]]]:
+def patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, ...]]]:
     """Rows that agree in every mask, with the masks' common row."""
     table = np.hstack(masks)
     if (table == table[:1]).all():  # one pattern, as a rule: no sorting
@@ -201,65 +219,6 @@ def _patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, .
     distinct, group = np.unique(table, axis=0, return_inverse=True)
     for index, both in enumerate(distinct):
         yield np.flatnonzero(group.reshape(-1) == index), tuple(np.split(both, len(masks)))
-
-
-def gradients(family: Gaussian, known: Weighted, items: Items) -> dict[str, Array]:
-    """Of mean (m, K, F) and cov (m, K, F, F): with r = S^-1 (x - mean) of the seen columns, r and (r r' - S^-1) / 2.
-
-    A row with an interval takes differences of its log-weight.
-    """
-    mean, cov = wide(family.mean), np.asarray(family.cov)
-    (n, f), k = known.x.shape, len(mean)
-    by_mean, by_cov = np.zeros((n, k, f)), np.zeros((n, k, f, f))
-    bounded = np.zeros((n, f), dtype=np.bool_) if known.bounded is None else known.bounded
-    for rows, (s, b) in _patterns(known.seen, bounded):
-        if b.any():
-            lower, upper = (np.asarray(end)[rows] for end in (known.lower, known.upper))
-            by_mean[rows], by_cov[rows] = _differences(family, known.x[rows], lower, upper)
-            continue
-        if not s.any():
-            continue
-        for state in range(k):
-            inverse = np.linalg.inv(cov[state][np.ix_(s, s)])
-            inverse = 0.5 * (inverse + inverse.T)
-            r = (known.x[np.ix_(rows, s)] - mean[state][s]) @ inverse
-            columns = np.flatnonzero(s)
-            by_mean[rows[:, None], state, columns] = r
-            at = (rows[:, None, None], state, columns[:, None], columns)
-            by_cov[at] = 0.5 * (r[:, :, None] * r[:, None, :] - inverse)
-    weight = known.weight[:, :, None]
-    return {
-        "mean": items.sum(np.where(weight > 0, weight * by_mean, 0.0)),
-        "cov": items.sum(np.where(weight[..., None] > 0, weight[..., None] * by_cov, 0.0)),
-    }
-
-
-def _differences(family: Gaussian, x: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-    """(n, K, F) and (n, K, F, F): derivatives of the log-weight in mean and cov by extrapolated differences."""
-    from hidiv.emissions.gradients import extrapolated
-
-    mean, cov = wide(family.mean), np.asarray(family.cov)
-    std = np.sqrt(np.diagonal(cov, axis1=1, axis2=2))
-    least = np.linalg.eigvalsh(cov / (std[:, :, None] * std[:, None, :]))[:, 0]  # of the correlations
-    n, (k, f) = len(x), mean.shape
-    by_mean, by_cov = np.zeros((n, k, f)), np.zeros((n, k, f, f))
-    for i in range(f):
-        at = np.eye(f)[i]
-
-        def by_location(h: Array, at: Array = at) -> Array:
-            return log_weight(mean + h[:, None] * at, cov, x, lower, upper)
-
-        by_mean[:, :, i] = extrapolated(by_location, 0.2 * std[:, i])
-        for j in range(i + 1):
-            both = np.zeros((f, f))
-            both[i, j] = both[j, i] = 1.0
-
-            def by_spread(h: Array, both: Array = both) -> Array:
-                return log_weight(mean, cov + h[:, None, None] * both, x, lower, upper)
-
-            slope = extrapolated(by_spread, 0.2 * least * std[:, i] * std[:, j])
-            by_cov[:, :, i, j] = by_cov[:, :, j, i] = slope if i == j else 0.5 * slope
-    return by_mean, by_cov
 
 
 def statistics(key: tuple[object, ...], mean: Array, cov: Array, factor: Array) -> Statistics:

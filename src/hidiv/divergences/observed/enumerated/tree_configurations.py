@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.alphabets import no_alphabet, tree_laws
+from hidiv.divergences.observed.alphabets import TreeLaw, no_alphabet, tree_laws
 from hidiv.divergences.observed.enumerated.chain_words import (
     Enumerated,
     check_words,
@@ -16,7 +16,6 @@ from hidiv.divergences.observed.enumerated.chain_words import (
     is_close,
     listed,
 )
-from hidiv.divergences.observed.interval import TreeLaw
 from hidiv.divergences.observed.support.symbols import Word
 from hidiv.divergences.pair import Pair
 from hidiv.errors import OutOfRange, refuse

@@ -10,6 +10,8 @@ from math import inf
 
 import numpy as np
 
+from hidiv.divergences.observed.alphabets import FiniteChain
+from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.beliefs import (
     Beliefs,
     ChanceBound,
@@ -18,9 +20,8 @@ from hidiv.divergences.observed.certified.belief_grid.beliefs import (
     swept,
 )
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import CELLS, FINER
-from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
-from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, outward
+from hidiv.divergences.observed.interval import UNIT, Interval, outward
 from hidiv.types import Array
 
 FLAT = 1e-3  # of the width a step, as it was on the last grid, may be lost by not sweeping to the end
