@@ -69,10 +69,10 @@ if TYPE_CHECKING:
     from hidiv.fitting.divergence_interval import divergence_interval as divergence_interval
     from hidiv.fitting.fit import fit as fit
     from hidiv.fitting.fit_result import FitResult as FitResult
+    from hidiv.fitting.parameter_errors import StandardErrors as StandardErrors
+    from hidiv.fitting.parameter_errors import standard_errors as standard_errors
     from hidiv.fitting.selection import Choice as Choice
     from hidiv.fitting.selection import choose as choose
-    from hidiv.fitting.standard_errors import StandardErrors as StandardErrors
-    from hidiv.fitting.standard_errors import standard_errors as standard_errors
     from hidiv.inference.decoding import viterbi as viterbi
     from hidiv.inference.influence import influence as influence
     from hidiv.inference.likelihood import log_likelihood as log_likelihood
@@ -128,7 +128,7 @@ _HOMES = {
     "Score": "inference.score",
     "Silent": "emissions.families.silent",
     "Smoothed": "inference.smoothing",
-    "StandardErrors": "fitting.standard_errors",
+    "StandardErrors": "fitting.parameter_errors",
     "Tree": "models.tree",
     "UNTIL_END": "models.until_end",
     "VonMises": "emissions.families.von_mises",
@@ -169,7 +169,7 @@ _HOMES = {
     "smooth": "inference.smoothing",
     "smoothed": "adapters.smoothed",
     "to_hmmlearn": "adapters.hmmlearn",
-    "standard_errors": "fitting.standard_errors",
+    "standard_errors": "fitting.parameter_errors",
     "viterbi": "inference.decoding",
     "wavelets": "wavelets",
 }

@@ -13,7 +13,7 @@ import hidiv as hd
 from hidiv.emissions.gradients import Items
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import HidivError, ImpossibleEvidence
-from hidiv.inference.coordinates import blocks_of, moved
+from hidiv.inference.parameter_vector import blocks_of, moved
 from hidiv.inference.score import Score, item_gradients
 from tests.oracle.score import derivative, places
 

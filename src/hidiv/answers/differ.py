@@ -12,7 +12,7 @@ from hidiv.adapters.as_model import as_model
 from hidiv.answers.difference import Difference, GroupPair
 from hidiv.answers.grouped_data import GroupedData, grouped_data
 from hidiv.answers.jobs import Executor
-from hidiv.answers.permutation import Whitened, holm, memory, p_value, reference, statistic, ways, whitened
+from hidiv.answers.permutation import WhiteScores, holm, memory, p_value, reference, statistic, ways, whitened
 from hidiv.arguments import Seed, generator, whole
 from hidiv.errors import HidivError, ImpossibleEvidence, InvalidModel, counted, refuse
 from hidiv.fitting.divergence_interval import DivergenceInterval, interval_of, observed_slopes
@@ -23,7 +23,7 @@ from hidiv.fitting.forest_scores import forest_scores
 from hidiv.fitting.information import covariance_of
 from hidiv.fitting.selection import choose
 from hidiv.fitting.shapes import PARTS, check_start, shape_of
-from hidiv.inference.coordinates import blocks_of
+from hidiv.inference.parameter_vector import blocks_of
 from hidiv.models.checks import frozen
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -127,7 +127,7 @@ def differ(
     >>> groups = {name: list(hd.sample(model, 50, size=12, seed=1)[1]) for name, model in (("old", p), ("new", q))}
     >>> found = hd.differ(groups, n_states=2, emission="poisson", n_init=2, seed=1)
     >>> print(found.sentence())
-    groups old and new differ (p = 0.0001); 0.06 nats a step [0.031, 0.098]; about 120 observations tell them apart
+    groups old and new differ (p = 0.002); 0.068 nats a step [0.027, 0.13]; about 110 observations tell them apart
     """
     permutations = whole("permutations", permutations, 1)
     data = grouped_data(groups, tree, strata, block)
@@ -252,7 +252,7 @@ def _effect(
     return found.per(tree.n_nodes)
 
 
-def _notes(data: GroupedData, pooled: Model, white: Whitened, permutations: int) -> list[str]:
+def _notes(data: GroupedData, pooled: Model, white: WhiteScores, permutations: int) -> list[str]:
     """What to know about the test."""
     notes = []
     number = ways(data.labels, data.strata)

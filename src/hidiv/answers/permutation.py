@@ -24,7 +24,7 @@ ROUNDING = 1e-10  # relative: statistics of one value, added up in another order
 
 
 @dataclass(frozen=True, eq=False)
-class Whitened:
+class WhiteScores:
     """Scores without correlation (m, r): centred within strata, `rank` r of P coordinates."""
 
     scores: Array
@@ -37,7 +37,7 @@ class Whitened:
         return int(self.scores.shape[1])
 
 
-def whitened(scores: Array, strata: IntArray) -> Whitened:
+def whitened(scores: Array, strata: IntArray) -> WhiteScores:
     """Scores (m, P) centred in every stratum and made uncorrelated by the inverse of their mean outer product.
 
     With few sequences the mean outer product is shrunk towards its diagonal, by P over P plus what is free after
@@ -52,16 +52,16 @@ def whitened(scores: Array, strata: IntArray) -> Whitened:
     used = size > 1e-12 * np.maximum(scale, 1e-300)
     unit = centred[:, used] / size[used]
     if not unit.shape[1]:
-        return Whitened(np.zeros((len(scores), 0)), strata, scores.shape[1])
+        return WhiteScores(np.zeros((len(scores), 0)), strata, scores.shape[1])
     values, vectors = np.linalg.eigh(unit.T @ unit / len(unit))
     kept = values > SINGULAR * values[-1]
     free = len(scores) - len(np.unique(strata))
     share = kept.sum() / (kept.sum() + free)
     spread = (1.0 - share) * values[kept] + share
-    return Whitened(unit @ (vectors[:, kept] / np.sqrt(spread)), strata, scores.shape[1])
+    return WhiteScores(unit @ (vectors[:, kept] / np.sqrt(spread)), strata, scores.shape[1])
 
 
-def statistic(white: Whitened, labels: IntArray, n_groups: int) -> float:
+def statistic(white: WhiteScores, labels: IntArray, n_groups: int) -> float:
     """The statistic of one way to deal the sequences: labels (m,) from 0."""
     return float(_statistics(white.scores, labels[None], n_groups)[0])
 
@@ -82,7 +82,7 @@ def _statistics(scores: Array, labels: NDArray[Any], n_groups: int) -> Array:
 
 
 def reference(
-    white: Whitened,
+    white: WhiteScores,
     labels: IntArray,
     n_groups: int,
     permutations: int,

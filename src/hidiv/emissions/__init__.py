@@ -16,6 +16,6 @@ composite/       families made of families: `product.py`, `mixture/`
 evidence/        two laws and what is known of an observation: values, intervals, sets of symbols
 numerics/        special functions, tails, integrals and climbing; nothing in there knows a family
 
-Imports point one way: parameters, sample_space, statistics, weighted, registry, numerics < gradients < family < evidence < families
-< composite.
+Imports point one way: parameters, sample_space, statistics, weighted, registry, numerics < gradients < family <
+evidence < families < composite.
 """

@@ -6,7 +6,7 @@ selection: `choose` and `Choice`.
 bootstrap: `bootstrap_divergence`, and the null hypothesis of its p-value.
 bootstrap_result: `BootstrapResult` and how it is computed from replicates.
 bootstrap_measures: the divergences that a bootstrap takes.
-standard_errors: `standard_errors`, errors and intervals of a fit's parameters.
+parameter_errors: `standard_errors`, errors and intervals of a fit's parameters.
 information: the covariance of a fit, by outer products or differences of scores.
 forest_scores: the scores of all trees of a forest.
 divergence_interval: `divergence_interval`, by the delta method or by bootstrap.

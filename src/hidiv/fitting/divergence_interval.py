@@ -18,9 +18,9 @@ from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.forest_scores import forest_gradients
 from hidiv.fitting.information import Covariance, covariance_of
 from hidiv.fitting.near_zero import corrected
+from hidiv.fitting.parameter_errors import data_of
 from hidiv.fitting.simulation import redrawn
-from hidiv.fitting.standard_errors import data_of
-from hidiv.inference.coordinates import moved
+from hidiv.inference.parameter_vector import moved
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree

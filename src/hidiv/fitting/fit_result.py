@@ -87,7 +87,7 @@ class FitResult:
     @cached_property
     def errors(self) -> Any:
         """The standard errors of the parameters, `hd.standard_errors` of this fit."""
-        from hidiv.fitting.standard_errors import standard_errors
+        from hidiv.fitting.parameter_errors import standard_errors
 
         return standard_errors(self)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.inference.coordinates import Block
+from hidiv.inference.parameter_vector import ParameterBlock
 from hidiv.inference.score import ItemGradients, item_gradients
 from hidiv.models.model import Model
 from hidiv.types import Array
@@ -15,6 +15,6 @@ def forest_gradients(model: Model, forest: EvidenceForest) -> ItemGradients:
     return item_gradients(model, forest.evidence, forest.start, forest.parent, group)
 
 
-def forest_scores(model: Model, forest: EvidenceForest, blocks: list[Block]) -> Array:
+def forest_scores(model: Model, forest: EvidenceForest, blocks: list[ParameterBlock]) -> Array:
     """(m, P): the score of every tree in the coordinates of the blocks."""
     return forest_gradients(model, forest).vectors(blocks)

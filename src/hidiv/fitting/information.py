@@ -10,7 +10,7 @@ from hidiv.emissions.weighted import spread
 from hidiv.errors import counted
 from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.forest_scores import forest_scores
-from hidiv.inference.coordinates import Block, blocks_of, moved
+from hidiv.inference.parameter_vector import ParameterBlock, blocks_of, moved
 from hidiv.models.model import Model
 from hidiv.types import Array
 
@@ -28,7 +28,7 @@ class Covariance:
     Directions of which the data say nothing have variance 0 and are told in the notes.
     """
 
-    blocks: list[Block]
+    blocks: list[ParameterBlock]
     matrix: Array
     method: str
     notes: tuple[str, ...]
@@ -42,8 +42,7 @@ def covariance_of(
     scores = forest_scores(model, forest, blocks)
     size = _sizes(blocks, forest)
     away = np.concatenate([_away_from_edges(block) for block in blocks])
-    free = away & (np.abs(scores).max(axis=0, initial=0.0) > 0)
-    rank = int(free.sum()) - sum(map(_rows, blocks))
+    rank = int(away.sum()) - sum(map(_rows, blocks))
     if method == "auto":
         method = "outer products" if len(scores) >= ENOUGH * max(rank, 1) else "differences"
     notes = []
@@ -51,26 +50,26 @@ def covariance_of(
         centred = scores - scores.mean(axis=0)
         information = centred.T @ centred
     else:
-        information = _observed(model, forest, blocks, size, free)
-    matrix, found, bent = _inverse(information, size, free)
+        information = _observed(model, forest, blocks, size, away)
+    matrix, found, bent = _inverse(information, size, away)
     if bent:
         notes.append("the log-likelihood is not at a maximum: fit with a smaller tol, or from more starts")
-    edges = int((~away).sum())
+    edges = sum(int(((block.value < EDGE) & block.free).sum()) for block in blocks if block.kind in ("rows", "unit"))
     if edges:
         verb = "probability is" if edges == 1 else "probabilities are"
-        notes.append(f"{edges} {verb} at 0 or 1 and held there: errors are those of the other parameters")
+        notes.append(f"{edges} {verb} next to 0 and held there: errors are those of the other parameters")
     elif found < rank:
         notes.append(f"the data say nothing about {counted(rank - found, 'direction')} of the parameters")
     return Covariance(blocks, matrix, method, tuple(notes))
 
 
-def _rows(block: Block) -> int:
+def _rows(block: ParameterBlock) -> int:
     """The number of rows that sum to one: of their coordinates, one is told by the others."""
     away = (block.value > EDGE) & (block.value < 1.0 - EDGE)
     return int(away.any(axis=-1).sum()) if block.kind == "rows" else 0
 
 
-def _sizes(blocks: list[Block], forest: EvidenceForest) -> Array:
+def _sizes(blocks: list[ParameterBlock], forest: EvidenceForest) -> Array:
     """(P,): what a step of each coordinate is measured by."""
     unit = float(spread(np.asarray(forest.evidence.x, dtype=np.float64)).max()) if forest.evidence.has_numbers else 1.0
     parts = []
@@ -93,7 +92,7 @@ def _sizes(blocks: list[Block], forest: EvidenceForest) -> Array:
     return np.concatenate(parts)
 
 
-def _away_from_edges(block: Block) -> Array:
+def _away_from_edges(block: ParameterBlock) -> Array:
     """(size,): which coordinates are not those of a probability next to 0 or 1."""
     if block.kind in ("rows", "unit"):
         inside = (block.value > EDGE) & (block.value < 1.0 - EDGE)
@@ -102,7 +101,7 @@ def _away_from_edges(block: Block) -> Array:
     return np.asarray(inside[block.free])
 
 
-def _observed(model: Model, forest: EvidenceForest, blocks: list[Block], size: Array, free: Array) -> Array:
+def _observed(model: Model, forest: EvidenceForest, blocks: list[ParameterBlock], size: Array, free: Array) -> Array:
     """(P, P): minus the second derivatives of the log-likelihood, by central differences of its score."""
     total = np.zeros((len(size), len(size)))
     for i in np.flatnonzero(free):
@@ -113,7 +112,7 @@ def _observed(model: Model, forest: EvidenceForest, blocks: list[Block], size: A
     return 0.5 * (total + total.T)
 
 
-def _score_at(model: Model, forest: EvidenceForest, blocks: list[Block]) -> Array:
+def _score_at(model: Model, forest: EvidenceForest, blocks: list[ParameterBlock]) -> Array:
     """(P,): the score of all trees together, in the coordinates of a model beside that of the blocks."""
     there = {block.path: block for block in blocks_of(model)}
     return np.asarray(forest_scores(model, forest, [there[block.path] for block in blocks]).sum(axis=0))

@@ -12,8 +12,8 @@ from hidiv.adapters.as_model import as_model
 from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.weighted import Weighted
 from hidiv.errors import HidivError, ImpossibleEvidence, counted, refuse, sentence
-from hidiv.inference.coordinates import Block, on_simplex, stacked_rows
 from hidiv.inference.likelihood import representable
+from hidiv.inference.parameter_vector import ParameterBlock, on_simplex, stacked_rows
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, log_weights, near, symbol_sets
 from hidiv.models.checks import frozen
@@ -180,7 +180,7 @@ def score(model: Any, evidence: Any, tree: Any = None, *, coordinates: str = "si
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 4.0]))
     >>> found = hd.score(two, [0, 1, 5, 4, 1])
     >>> found.emission["rate"].round(3).tolist()
-    [-1.136, 0.071]
+    [-0.531, -0.274]
     >>> abs(found.transition.sum(axis=1)).max() < 1e-12
     True
     """
@@ -233,7 +233,7 @@ class ItemGradients:
             *(_joined(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
         )
 
-    def at(self, block: Block) -> Array:
+    def at(self, block: ParameterBlock) -> Array:
         """(m, size): the derivatives in the coordinates of a block."""
         if block.path == ("initial",):
             return on_simplex(block.value, self.initial)[:, block.free]
@@ -244,7 +244,7 @@ class ItemGradients:
             found = found[step]
         return block.project(found)
 
-    def vectors(self, blocks: list[Block]) -> Array:
+    def vectors(self, blocks: list[ParameterBlock]) -> Array:
         """(m, P): the score of every item in the coordinates of the blocks."""
         return np.concatenate([self.at(block) for block in blocks], axis=1)
 

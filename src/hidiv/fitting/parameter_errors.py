@@ -12,9 +12,8 @@ from scipy.special import ndtri
 from hidiv.adapters.as_model import as_model
 from hidiv.errors import HidivError, refuse
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
-from hidiv.fitting.fit_result import FitResult
 from hidiv.fitting.information import EDGE, Covariance, covariance_of
-from hidiv.inference.coordinates import Block
+from hidiv.inference.parameter_vector import ParameterBlock
 from hidiv.models.checks import frozen
 from hidiv.models.model import Model
 from hidiv.types import Array
@@ -190,7 +189,7 @@ def standard_errors(
     >>> fit = hd.fit(hd.sample(p, 500, seed=1)[1], None, 2, "poisson", n_init=1, seed=0)
     >>> errors = hd.standard_errors(fit)
     >>> errors.method, sorted(errors.emission["rate"].round(2).tolist())
-    ('differences', [0.06, 0.25])
+    ('differences', [0.06, 0.24])
     """
     if method not in METHODS:
         refuse(HidivError, "method", f"must be one of {', '.join(METHODS)}", method)
@@ -203,10 +202,11 @@ def standard_errors(
 def data_of(
     fit: Any, evidence: Any, tree: Any, place: str = "evidence"
 ) -> tuple[Model, EvidenceForest, frozenset[str]]:
-    """The model of a fit, its data and what was fixed."""
-    known = fit.data if isinstance(fit, FitResult) else None
-    fixed = fit.fixed if isinstance(fit, FitResult) else frozenset()
-    model = as_model(fit.model if isinstance(fit, FitResult) else fit)
+    """The model of a fit (a FitResult or anything `as_model` takes), its data and what was fixed."""
+    known = getattr(fit, "data", None)
+    known = known if isinstance(known, EvidenceForest) else None
+    fixed: frozenset[str] = getattr(fit, "fixed", frozenset())
+    model = as_model(fit)
     if evidence is not None:
         known = forest_of(evidence, tree, None, None)
     if known is None:
@@ -236,7 +236,7 @@ def errors_of(model: Model, covariance: Covariance, level: float) -> StandardErr
     )  # fmt: skip
 
 
-def _interval(block: Block, error: Array, z: float) -> tuple[Array, Array]:
+def _interval(block: ParameterBlock, error: Array, z: float) -> tuple[Array, Array]:
     """Lower and upper ends, symmetric in the scale in which estimates are nearest to normal."""
     value = block.value
     with np.errstate(all="ignore"):
@@ -285,7 +285,7 @@ def _copied(part: Any, fill: float | None) -> Any:
     return None if part is None else type(part)(_copied(each, fill) for each in part)
 
 
-def _place(parts: dict[str, Any], block: Block, value: Array, model: Model) -> None:
+def _place(parts: dict[str, Any], block: ParameterBlock, value: Array, model: Model) -> None:
     """Write the numbers of a block to its place."""
     if block.path == ("initial",):
         parts["initial"][...] = value

@@ -22,7 +22,7 @@ Path = tuple[str | int, ...]  # ("initial",), ("transition",), ("emission", grou
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class ParameterBlock:
     """One parameter of a model: where it is, its value, and what it may be (`Family.ranges`)."""
 
     path: Path
@@ -88,13 +88,13 @@ def on_simplex(rows: Array, counts: Array) -> Array:
     return np.asarray(counts - rows * counts.sum(axis=-1, keepdims=True))
 
 
-def blocks_of(model: Model, fixed: frozenset[str] = frozenset()) -> list[Block]:
+def blocks_of(model: Model, fixed: frozenset[str] = frozenset()) -> list[ParameterBlock]:
     """All parameters of a model that are not fixed; ends are the last column of the transitions."""
     blocks = []
     if "initial" not in fixed:
-        blocks.append(Block(("initial",), model.initial, "rows"))
+        blocks.append(ParameterBlock(("initial",), model.initial, "rows"))
     if "transition" not in fixed:
-        blocks.append(Block(("transition",), stacked_rows(model), "rows"))
+        blocks.append(ParameterBlock(("transition",), stacked_rows(model), "rows"))
     if "emission" not in fixed:
         for g, family in enumerate(model.emissions):
             blocks += [block for block in _of_family(family, ("emission", g)) if block.path[-1] not in fixed]
@@ -108,17 +108,17 @@ def stacked_rows(model: Model) -> Array:
     return np.concatenate([model.transitions, model.end[None, :, None]], axis=2)
 
 
-def _of_family(family: Family, path: Path) -> Iterator[Block]:
+def _of_family(family: Family, path: Path) -> Iterator[ParameterBlock]:
     ranges = family.ranges()
     for name, value in family.parameters().items():
         if name == family.nested:
             for i, member in enumerate(value):
                 yield from _of_family(member, (*path, name, i))
         elif ranges.get(name, "positive") != "fixed":
-            yield Block((*path, name), np.asarray(value), ranges.get(name, "positive"))
+            yield ParameterBlock((*path, name), np.asarray(value), ranges.get(name, "positive"))
 
 
-def moved(model: Model, blocks: list[Block], step: Array) -> Model:
+def moved(model: Model, blocks: list[ParameterBlock], step: Array) -> Model:
     """The model after a step (P,) of the coordinates of its blocks."""
     initial, rows = model.initial, stacked_rows(model)
     emissions = list(model.emissions)
