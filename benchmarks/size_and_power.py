@@ -5,8 +5,8 @@
     python -m benchmarks.size_and_power coverage [REPLICATES]
     python -m benchmarks.size_and_power cost
 
-size: data sets without a difference for every design; the shares of p-values at most .05 and .01, beside the interval in
-which 95 % of such shares lie where the test is exact. power: the permutation test beside the likelihood ratio with a
+size: data sets without a difference for every design; the shares of p-values at most .05 and .01, beside the interval
+in which 95 % of such shares lie where the test is exact. power: the permutation test beside the likelihood ratio with a
 chi-square law and with a parametric bootstrap, on one ladder of differences. coverage: 95 % intervals of parameters and
 of divergences. cost: the time of the test beside that of one fit. Run by hand; the numbers stand in docs/differ.md.
 """
@@ -58,9 +58,7 @@ class Design:
         what = self.law.emissions[0].name
         low, high = self.lengths
         size = f"{self.tree.n_nodes}-node trees" if self.tree else (f"{low}" if low == high else f"{low} to {high}")
-        return (
-            f"{what}, {self.law.n_states} states, {self.fitted} fitted | {self.groups} x {self.sequences} | {size}"
-        )
+        return f"{what}, {self.law.n_states} states, {self.fitted} fitted | {self.groups} x {self.sequences} | {size}"
 
 
 DESIGNS = {
@@ -98,7 +96,9 @@ def start_of(design: Design) -> hd.Model:
     """A model to climb from: a fit to a large sample of the law."""
     if design.fitted == design.law.n_states:
         return design.law
-    forest, _ = drawn(Design(design.law, design.fitted, 100, design.lengths, design.tree), [design.law], np.random.default_rng(9))
+    forest, _ = drawn(
+        Design(design.law, design.fitted, 100, design.lengths, design.tree), [design.law], np.random.default_rng(9)
+    )
     return hd.fit(forest, None, design.fitted, design.law.emissions[0].name, n_init=2, seed=0, tol=1e-4).model
 
 
@@ -115,7 +115,10 @@ def size(replicates: int, names: list[str]) -> None:
     """Print a row of a table for every design."""
     print(f"{replicates} data sets a design, {PERMUTATIONS} permutations")
     bands = [binom.interval(0.95, replicates, level) for level in (0.05, 0.01)]
-    print("exact tests reject " + " and ".join(f"{low / replicates:.4f} to {high / replicates:.4f}" for low, high in bands))
+    print(
+        "exact tests reject "
+        + " and ".join(f"{low / replicates:.4f} to {high / replicates:.4f}" for low, high in bands)
+    )
     print("| design | groups | length | at .05 | at .01 | seconds |\n|---|---|---|---|---|---|")
     for name in names or DESIGNS:
         design = DESIGNS[name]
@@ -143,7 +146,9 @@ def power(replicates: int, bootstraps: int = 99) -> None:
 
     design = Design(POISSON2, 2, 10)
     print(f"{replicates} data sets of {design.words()}; the second group's rates are larger by a share")
-    print("| larger by | permutation of scores | likelihood ratio, chi-square | likelihood ratio, bootstrap | seconds |")
+    print(
+        "| larger by | permutation of scores | likelihood ratio, chi-square | likelihood ratio, bootstrap | seconds |"
+    )
     print("|---|---|---|---|---|")
     for more in (0.0, 0.05, 0.1, 0.15, 0.2):
         other = hd.Model(POISSON2.initial, TWO, hd.Poisson((1.0 + more) * POISSON2.emission.rate))
@@ -198,7 +203,9 @@ def coverage(replicates: int) -> None:
                 inside[part].append(float(np.mean((low <= true) & (true <= high))))
         shares = " | ".join(f"{np.mean(each):.3f}" if each else "none" for each in inside.values())
         print(f"| {name} | {method} | {shares} |", flush=True)
-    print(f"\n{replicates} pairs of data sets, 20 x 50 each, Poisson\n| rates larger by | true divergence | covered | below | above |")
+    print(
+        f"\n{replicates} pairs of data sets, 20 x 50 each, Poisson\n| rates larger by | true divergence | covered | below | above |"
+    )
     print("|---|---|---|---|---|")
     for more in (0.0, 0.1, 0.2, 0.4, 0.8):
         other = hd.Model(POISSON2.initial, TWO, hd.Poisson((1.0 + more) * POISSON2.emission.rate))
@@ -214,13 +221,16 @@ def coverage(replicates: int) -> None:
             below += found.upper < true
             above += found.lower > true
         share = 1.0 - (below + above) / replicates
-        print(f"| {more:.0%} | {true:.4f} | {share:.3f} | {below / replicates:.3f} | {above / replicates:.3f} |", flush=True)
+        print(
+            f"| {more:.0%} | {true:.4f} | {share:.3f} | {below / replicates:.3f} | {above / replicates:.3f} |",
+            flush=True,
+        )
 
 
 def cost() -> None:
     """Print the time of the test on 2 x 20 sequences of 500, three states, beside that of one fit."""
     rng = np.random.default_rng(0)
-    forest, labels = drawn(Design(GAUSSIAN3, 3, 20, (500, 500)), [GAUSSIAN3, GAUSSIAN3], rng)
+    forest, _ = drawn(Design(GAUSSIAN3, 3, 20, (500, 500)), [GAUSSIAN3, GAUSSIAN3], rng)
     items = [forest.evidence.x[a:b] for a, b in zip(forest.start[:-1], forest.start[1:], strict=True)]
     began = perf_counter()
     hd.fit(items, None, 3, "gaussian", seed=1)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hidiv.answers.differ import differ as differ
     from hidiv.answers.difference import Difference as Difference
     from hidiv.answers.difference import GroupPair as GroupPair
+    from hidiv.answers.fit_many import FittedCollection as FittedCollection
+    from hidiv.answers.fit_many import fit_many as fit_many
     from hidiv.comparison.clustering.cluster import Clusters as Clusters
     from hidiv.comparison.clustering.cluster import cluster as cluster
     from hidiv.comparison.clustering.embed import embed as embed
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.families.silent import Silent as Silent
     from hidiv.emissions.families.von_mises import VonMises as VonMises
     from hidiv.errors import HidivError as HidivError
+    from hidiv.files.conllu import read_conllu as read_conllu
     from hidiv.files.loading import load as load
     from hidiv.files.saving import save as save
     from hidiv.fitting.bootstrap import BootstrapResult as BootstrapResult
@@ -108,6 +111,7 @@ _HOMES = {
     "Evidence": "models.evidence",
     "Exponential": "emissions.families.exponential",
     "FitResult": "fitting.fit_result",
+    "FittedCollection": "answers.fit_many",
     "Gamma": "emissions.families.gamma",
     "Gaussian": "emissions.families.gaussian",
     "GeneralizedGaussian": "emissions.families.generalized_gaussian",
@@ -146,6 +150,7 @@ _HOMES = {
     "errors": "errors",
     "faiss_index": "comparison.neighbours.faiss_index",
     "fit": "fitting.fit",
+    "fit_many": "answers.fit_many",
     "influence": "inference.influence",
     "inward": "divergences.joint.inward_quantities",
     "joint_kl": "divergences.joint.kl",
@@ -161,6 +166,7 @@ _HOMES = {
     "plots": "plots",
     "posterior_kl": "divergences.posterior.kl",
     "posterior_kl_batch": "divergences.posterior.batch",
+    "read_conllu": "files.conllu",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
     "score": "inference.score",

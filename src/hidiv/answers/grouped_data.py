@@ -152,8 +152,15 @@ def _is_list(value: Any) -> bool:
 def _by_length(sizes: IntArray, n_groups: int) -> IntArray:
     """Strata of similar length, of about equal numbers of sequences; equal lengths are never apart."""
     count = int(np.clip(len(sizes) // (LEAST * n_groups), 1, STRATA))
-    cuts = np.quantile(sizes, np.arange(1, count) / count)
-    return np.searchsorted(np.unique(cuts), sizes, side="left").astype(np.int64)
+    least = 0.5 * len(sizes) / count
+    lengths, numbers = np.unique(sizes, return_counts=True)
+    stratum, held, of_length = 0, 0, {}
+    for i, (length, number) in enumerate(zip(lengths.tolist(), numbers.tolist(), strict=True)):
+        of_length[length] = stratum
+        held += number
+        if held >= least and numbers[i + 1 :].sum() >= least:
+            stratum, held = stratum + 1, 0
+    return np.array([of_length[size] for size in sizes.tolist()], dtype=np.int64)
 
 
 def _cut(forest: EvidenceForest, block: int) -> tuple[EvidenceForest, IntArray]:

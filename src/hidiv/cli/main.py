@@ -23,6 +23,7 @@ COMMANDS = {
     "pairwise": ("hidiv.cli.pairwise:pairwise", "How different are all pairs of many models?"),
     "nearest": ("hidiv.cli.nearest:nearest", "Which models are nearest to one?"),
     "cluster": ("hidiv.cli.cluster:cluster", "Which models belong together?"),
+    "differ": ("hidiv.cli.differ:differ", "Do groups of sequences or trees differ?"),
     "fit": ("hidiv.cli.fit:fit", "Fit a model to data."),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
     "paper": ("hidiv.cli.paper:paper", "The paper's table and figures, each number with a verdict."),

@@ -253,12 +253,9 @@ def interval_of(
         )
     v_p, v_q = cov_p.matrix, cov_q.matrix
     first_order = float(slopes.by_p @ v_p @ slopes.by_p + slopes.by_q @ v_q @ slopes.by_q)
-    if v_p.shape == v_q.shape:
-        spread = slopes.bend_p @ (v_p + v_q)
-        traces = [float(np.trace(spread)), float(np.trace(spread @ spread))]
-    else:
-        each = [slopes.bend_p @ v_p, slopes.bend_q @ v_q]
-        traces = [sum(float(np.trace(m)) for m in each), sum(float(np.trace(m @ m)) for m in each)]
+    each = [slopes.bend_p @ v_p, slopes.bend_q @ v_q]
+    together = [each[0] + each[1]] if v_p.shape == v_q.shape else each  # errors along the same directions add up
+    traces = [sum(float(np.trace(part)) for part in together), sum(float(np.trace(part @ part)) for part in together)]
     bias = max(0.0, 0.5 * traces[0])
     variance = first_order + 0.5 * max(0.0, traces[1]) + slopes.error**2
     return DivergenceInterval(

@@ -138,7 +138,7 @@ def moved(model: Model, blocks: list[ParameterBlock], step: Array) -> Model:
     end = None if model.end is None else rows[0, :, k]
     return Model(
         initial, transitions, emissions, name=model.name, state_names=model.state_names, end=end,
-        symbol_names=model.symbol_names,
+        symbol_names=model.symbol_names, column_names=model.column_names,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 parts_plot: `parts`, a joint divergence by row and state.
 differences_plot: `differences`, the parameters of two models as a heat map.
+difference_plot: `difference`, what `differ` found about groups of sequences.
 profile_plot: `profile`, the share of every node, along a chain or on a drawn tree.
 influence_plot: `influence`, how much each observation changes what is known of the states.
 over_length_plot: `over_length`, divergences over the length of a chain, and their rate.
@@ -14,6 +15,7 @@ tree_drawing: where to draw the nodes of a tree.
 from __future__ import annotations
 
 from hidiv.plots.convergence_plot import convergence as convergence
+from hidiv.plots.difference_plot import difference as difference
 from hidiv.plots.differences_plot import differences as differences
 from hidiv.plots.influence_plot import influence as influence
 from hidiv.plots.over_length_plot import over_length as over_length
@@ -21,4 +23,4 @@ from hidiv.plots.pairwise_plot import pairwise as pairwise
 from hidiv.plots.parts_plot import parts as parts
 from hidiv.plots.profile_plot import profile as profile
 
-__all__ = ["convergence", "differences", "influence", "over_length", "pairwise", "parts", "profile"]
+__all__ = ["convergence", "difference", "differences", "influence", "over_length", "pairwise", "parts", "profile"]
