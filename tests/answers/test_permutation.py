@@ -7,10 +7,17 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hidiv.answers.permutation import holm, memory, p_value, reference, statistic, ways, whitened
+from hidiv.answers import permutation
+from hidiv.answers.permutation import holm, memory, p_value, reference, statistic, ways
 
 RNG = np.random.default_rng(1)
 ONE = np.zeros(8, dtype=np.int64)
+
+
+def whitened(scores, strata):
+    """With scores of other draws as the information."""
+    like = np.random.default_rng(2).normal(size=(200, scores.shape[1]))
+    return permutation.whitened(scores, strata, like)
 
 
 def test_the_reference_is_all_ways_to_deal():
@@ -42,7 +49,9 @@ def test_labels_and_units_do_not_matter():
     scores = RNG.normal(size=(8, 3))
     labels = np.repeat([0, 1], 4)
     value = statistic(whitened(scores, ONE), labels, 2)
-    assert statistic(whitened(scores * [1e-6, 1.0, 1e6], ONE), labels, 2) == pytest.approx(value, rel=1e-9)
+    like, units = np.random.default_rng(2).normal(size=(200, 3)), [1e-6, 1.0, 1e6]
+    scaled = permutation.whitened(scores * units, ONE, like * units)
+    assert statistic(scaled, labels, 2) == pytest.approx(value, rel=1e-9)
     assert statistic(whitened(scores, ONE), 1 - labels, 2) == pytest.approx(value, rel=1e-12)
 
 

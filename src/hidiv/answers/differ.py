@@ -23,14 +23,17 @@ from hidiv.fitting.forest_scores import forest_scores
 from hidiv.fitting.information import covariance_of
 from hidiv.fitting.selection import choose
 from hidiv.fitting.shapes import PARTS, check_start, shape_of
+from hidiv.fitting.simulation import redrawn
 from hidiv.inference.parameter_vector import blocks_of
 from hidiv.models.checks import frozen
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.progress import Wanted, reported
+from hidiv.types import Array
 
 STATES = (1, 2, 3, 4)  # tried by BIC
 LONGEST = 100  # steps of the chain that a divergence a step is taken on
+DRAWN, DRAWN_NODES = 400, 200_000  # sequences drawn for the information, and their nodes, at most
 UNEVEN = 1.5  # ratio of the longest sequence to the shortest that deserves a note
 
 
@@ -108,8 +111,10 @@ def differ(
 
     Notes
     -----
-    The statistic is the sum over groups of n_g m_g' I^- m_g, m_g the mean score of the group and I the mean outer
-    product of all scores, shrunk towards its diagonal where sequences are few. Scores are centred within strata. For
+    The statistic is the sum over groups of n_g m_g' I^- m_g, m_g the mean score of the group and I the information of
+    the pooled model: the mean outer product of the scores of sequences drawn from it in the shapes of the data. (Any I
+    that does not depend on the groups makes an exact test; that of the data's own scores has less power where sequences
+    are few, as it holds the difference itself.) Scores are centred within strata. For
     more than two groups the pairs follow, with Holm's correction. A divergence is the observed one of the two groups'
     models, fitted from the pooled one, on a chain of up to 100 steps (or a tree of the middle size) over its number of
     nodes; what noise in the fits adds is taken off, and the interval is that of the delta method, or of a noncentral
@@ -134,11 +139,13 @@ def differ(
     rng = generator(seed)
     fitting, dealing, drawing = rng.spawn(3)
     pooled, notes = _pooled(data, n_states, emission, model, fitting, settings)
-    scores = forest_scores(pooled, data.forest, blocks_of(pooled))
-    white = whitened(scores, data.strata)
+    blocks = blocks_of(pooled)
+    scores = forest_scores(pooled, data.forest, blocks)
+    like = forest_scores(pooled, drawn_like(pooled, data.forest, scores.shape[1], drawing), blocks)
+    white = whitened(scores, data.strata, like)
     observed = statistic(white, data.labels, len(data.names))
     drawn = reference(white, data.labels, len(data.names), permutations, dealing, executor)
-    told = _pairs(data, scores, permutations, dealing, executor, (observed, p_value(observed, drawn)))
+    told = _pairs(data, scores, like, permutations, dealing, executor, (observed, p_value(observed, drawn)))
     models, more = _group_models(data, pooled)
     adjusted = holm([p for _, _, _, p in told])
     on = _typical(data.forest)
@@ -194,9 +201,16 @@ def _check_size(forest: EvidenceForest, n_states: int, emission: Any) -> None:
         refuse(InvalidModel, "n_states", rule, remedy="take fewer states")
 
 
+def drawn_like(model: Model, forest: EvidenceForest, n_coordinates: int, rng: np.random.Generator) -> EvidenceForest:
+    """Sequences drawn from a model in the shapes of those of a forest, enough for an information matrix."""
+    most = int(np.clip(DRAWN_NODES * forest.n_trees // max(forest.n_nodes, 1), 3 * n_coordinates, DRAWN))
+    return redrawn(model, forest.take(np.resize(rng.permutation(forest.n_trees), most)), rng)
+
+
 def _pairs(
     data: GroupedData,
-    scores: Any,
+    scores: Array,
+    like: Array,
     permutations: int,
     rng: np.random.Generator,
     executor: Executor,
@@ -209,7 +223,7 @@ def _pairs(
     told = []
     for one, two in pairs:
         mine = np.flatnonzero(np.isin(data.labels, (one, two)))
-        white = whitened(scores[mine], data.strata[mine])
+        white = whitened(scores[mine], data.strata[mine], like)
         labels = (data.labels[mine] == two).astype(np.int64)
         value = statistic(white, labels, 2)
         title = f"permutations of {data.names[one]} and {data.names[two]}"

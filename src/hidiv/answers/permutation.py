@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from hidiv.answers.jobs import Executor, all_done
 from hidiv.types import Array, IntArray
 
-SINGULAR = 1e-9  # share of the largest eigenvalue of the correlations of scores: below it there is none
+SINGULAR = 1e-9  # share of the size of scores: below it they do not vary
+DIAGONAL = 0.1  # share of the diagonal in the information
 AT_ONCE = 2_000_000  # labels dealt in one piece of work
 ROUNDING = 1e-10  # relative: statistics of one value, added up in another order
 
@@ -37,27 +38,27 @@ class WhiteScores:
         return int(self.scores.shape[1])
 
 
-def whitened(scores: Array, strata: IntArray) -> WhiteScores:
-    """Scores (m, P) centred in every stratum and made uncorrelated by the inverse of their mean outer product.
+def whitened(scores: Array, strata: IntArray, like: Array) -> WhiteScores:
+    """Scores (m, P) centred in every stratum and made uncorrelated, by the inverse of the information.
 
-    With few sequences the mean outer product is shrunk towards its diagonal, by P over P plus what is free after
-    centring: with as many directions as sequences every way of dealing them would have the same statistic otherwise.
+    The information is the mean outer product of the scores `like` (N, P) of draws from the model. That of the data's
+    own scores holds the difference between the groups, too, which hides it where sequences are few, and with as many
+    directions as sequences all ways to deal them have one statistic. DIAGONAL of it is that of its diagonal alone.
     """
     centred = np.array(scores, dtype=np.float64)
     for stratum in np.unique(strata):
         mine = strata == stratum
         centred[mine] -= centred[mine].mean(axis=0)
-    size = np.sqrt(np.mean(centred * centred, axis=0))
-    scale = np.abs(scores).max(axis=0, initial=0.0)
-    used = size > 1e-12 * np.maximum(scale, 1e-300)
-    unit = centred[:, used] / size[used]
+    own, drawn = (np.sqrt(np.mean(part * part, axis=0)) for part in (centred, like))
+    used = own > SINGULAR * np.maximum(np.abs(scores).max(axis=0, initial=0.0), 1e-300)
+    size = np.where(drawn > SINGULAR * own, drawn, own)[used]
+    unit, draws = centred[:, used] / size, like[:, used] / size
     if not unit.shape[1]:
         return WhiteScores(np.zeros((len(scores), 0)), strata, scores.shape[1])
-    values, vectors = np.linalg.eigh(unit.T @ unit / len(unit))
-    kept = values > SINGULAR * values[-1]
-    free = len(scores) - len(np.unique(strata))
-    share = kept.sum() / (kept.sum() + free)
-    spread = (1.0 - share) * values[kept] + share
+    values, vectors = np.linalg.eigh(draws.T @ draws / len(draws))
+    varied = np.einsum("ij,ij->j", unit @ vectors, unit @ vectors)
+    kept = varied > SINGULAR * varied.max()
+    spread = (1.0 - DIAGONAL) * np.maximum(values[kept], 0.0) + DIAGONAL
     return WhiteScores(unit @ (vectors[:, kept] / np.sqrt(spread)), strata, scores.shape[1])
 
 
