@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from hidiv.answers.matching import match as match
     from hidiv.answers.reduction import Reduction as Reduction
     from hidiv.answers.reduction import reduce as reduce
+    from hidiv.answers.differ import differ as differ
+    from hidiv.answers.difference import Difference as Difference
+    from hidiv.answers.difference import GroupPair as GroupPair
+    from hidiv.answers.fit_many import FittedCollection as FittedCollection
+    from hidiv.answers.fit_many import fit_many as fit_many
     from hidiv.comparison.clustering.cluster import Clusters as Clusters
     from hidiv.comparison.clustering.cluster import cluster as cluster
     from hidiv.comparison.clustering.embed import embed as embed
@@ -80,12 +85,17 @@ if TYPE_CHECKING:
     from hidiv.emissions.families.silent import Silent as Silent
     from hidiv.emissions.families.von_mises import VonMises as VonMises
     from hidiv.errors import HidivError as HidivError
+    from hidiv.files.conllu import read_conllu as read_conllu
     from hidiv.files.loading import load as load
     from hidiv.files.saving import save as save
     from hidiv.fitting.bootstrap import BootstrapResult as BootstrapResult
     from hidiv.fitting.bootstrap import bootstrap_divergence as bootstrap_divergence
+    from hidiv.fitting.divergence_interval import DivergenceInterval as DivergenceInterval
+    from hidiv.fitting.divergence_interval import divergence_interval as divergence_interval
     from hidiv.fitting.fit import fit as fit
     from hidiv.fitting.fit_result import FitResult as FitResult
+    from hidiv.fitting.parameter_errors import StandardErrors as StandardErrors
+    from hidiv.fitting.parameter_errors import standard_errors as standard_errors
     from hidiv.fitting.selection import Choice as Choice
     from hidiv.fitting.selection import choose as choose
     from hidiv.inference.decoding import viterbi as viterbi
@@ -93,6 +103,8 @@ if TYPE_CHECKING:
     from hidiv.inference.likelihood import log_likelihood as log_likelihood
     from hidiv.inference.sampling import sample as sample
     from hidiv.inference.sampling import sample_posterior as sample_posterior
+    from hidiv.inference.score import Score as Score
+    from hidiv.inference.score import score as score
     from hidiv.inference.smoothing import Smoothed as Smoothed
     from hidiv.inference.smoothing import entropy_profile as entropy_profile
     from hidiv.inference.smoothing import smooth as smooth
@@ -116,15 +128,19 @@ _HOMES = {
     "Choice": "fitting.selection",
     "Collection": "comparison.collection.collection",
     "Comparison": "divergences.comparison",
+    "Difference": "answers.difference",
     "Divergence": "divergences.result",
     "Equivalence": "divergences.equivalence.equivalent",
+    "DivergenceInterval": "fitting.divergence_interval",
     "Evidence": "models.evidence",
     "Exponential": "emissions.families.exponential",
     "FitResult": "fitting.fit_result",
+    "FittedCollection": "answers.fit_many",
     "Gamma": "emissions.families.gamma",
     "Gaussian": "emissions.families.gaussian",
     "GeneralizedGaussian": "emissions.families.generalized_gaussian",
     "Geometric": "emissions.families.geometric",
+    "GroupPair": "answers.difference",
     "HidivError": "errors",
     "Laplace": "emissions.families.laplace",
     "LogNormal": "emissions.families.log_normal",
@@ -140,8 +156,10 @@ _HOMES = {
     "Product": "emissions.composite.product",
     "Reduction": "answers.reduction",
     "SamplesNeeded": "divergences.telling_apart.tell_apart",
+    "Score": "inference.score",
     "Silent": "emissions.families.silent",
     "Smoothed": "inference.smoothing",
+    "StandardErrors": "fitting.parameter_errors",
     "Tree": "models.tree",
     "UNTIL_END": "models.until_end",
     "VonMises": "emissions.families.von_mises",
@@ -162,6 +180,8 @@ _HOMES = {
     "compare": "divergences.compare",
     "bootstrap_divergence": "fitting.bootstrap",
     "choose": "fitting.selection",
+    "differ": "answers.differ",
+    "divergence_interval": "fitting.divergence_interval",
     "do_bound": "divergences.joint.do_bound",
     "embed": "comparison.clustering.embed",
     "entropy_profile": "inference.smoothing",
@@ -169,6 +189,7 @@ _HOMES = {
     "errors": "errors",
     "faiss_index": "comparison.neighbours.faiss_index",
     "fit": "fitting.fit",
+    "fit_many": "answers.fit_many",
     "influence": "inference.influence",
     "inward": "divergences.joint.inward_quantities",
     "joint_kl": "divergences.joint.kl",
@@ -189,13 +210,16 @@ _HOMES = {
     "posterior_kl": "divergences.posterior.kl",
     "posterior_kl_batch": "divergences.posterior.batch",
     "reduce": "answers.reduction",
+    "read_conllu": "files.conllu",
     "sample": "inference.sampling",
     "sample_posterior": "inference.sampling",
+    "score": "inference.score",
     "samples_to_tell_apart": "divergences.telling_apart.tell_apart",
     "save": "files.saving",
     "smooth": "inference.smoothing",
     "smoothed": "adapters.smoothed",
     "to_hmmlearn": "adapters.hmmlearn",
+    "standard_errors": "fitting.parameter_errors",
     "viterbi": "inference.decoding",
     "wavelets": "wavelets",
 }

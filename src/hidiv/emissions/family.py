@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.gradients import Gradients, Items, by_column
 from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
 from hidiv.emissions.sample_space import Kind, SampleSpace
@@ -246,6 +247,24 @@ class Family(Protocol):
         from hidiv.emissions.numerics.climbing import climb_family
 
         return cast(Self, climb_family(self, known, fixed))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        """(n, F) -> (n, K, F) by parameter: derivatives of `log_density`; 0 where a climb never leaves the value.
+
+        Parameters that are left out are taken by differences.
+        """
+        return {}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        """(n, F), (n, F) -> (n, K, F): derivatives of `log_mass`, of the parameters for which they are closed."""
+        return {}
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """By parameter (m, *its shape): the sums over every item's rows of weight[u, s] times d log w_u(s).
+
+        Derivatives are those in each entry, all others held, rows that sum to one and symmetric matrices included.
+        """
+        return by_column(self, known, items)
 
     @property
     def density_adds_up(self) -> bool:

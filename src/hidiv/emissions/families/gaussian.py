@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family, add_columns, check_between
+from hidiv.emissions.full_gradients import full_gradients
+from hidiv.emissions.gradients import Gradients, Items, location_slopes
 from hidiv.emissions.numerics.scales import ScaleRatio, ratio_from_excess, scale_kl, scale_renyi, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
@@ -165,6 +167,24 @@ class Gaussian(Family):
         if known.bounded is None:
             return type(self)(**estimate_diagonal(self, known, fixed))
         return super().maximise(known, fixed)
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        mean, std = wide(self.mean), self.deviation
+        z = (x[:, None, :] - mean) / std
+        return {"mean": z / std, **self._spread_slopes((z * z - 1.0) / std)}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        mean, std = location_slopes(self, lower, upper, wide(self.mean), self.deviation)
+        return {"mean": mean, **self._spread_slopes(std)}
+
+    def _spread_slopes(self, by_std: Array) -> dict[str, Array]:
+        """The derivatives in the standard deviation or in the variance, from those in the standard deviation."""
+        return {"std": by_std} if self.std is not None else {"var": 0.5 * by_std / self.deviation}
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        if self.cov is None:
+            return super().gradients(known, items)
+        return full_gradients(self, known, items)
 
     def statistics(self) -> Statistics:
         if self.cov is not None:

@@ -89,6 +89,9 @@ class Geometric(Family):
     def estimate(self, known: Weighted) -> Self:
         return type(self)(kept(1.0 / (1.0 + known.mean()), self.prob, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        return {"prob": bits.slope_of_bits(np.ones(()), x[:, None, :], wide(self.prob))}
+
     def statistics(self) -> Statistics:
         p = bits.bits(wide(self.prob))
         one, zero = bits.log_bits(p)
