@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from hidiv.adapters.smoothed import smoothed as smoothed
     from hidiv.answers.agreement import Agreement as Agreement
     from hidiv.answers.agreement import agreement as agreement
-    from hidiv.answers.matching import Matching as Matching
-    from hidiv.answers.matching import match as match
-    from hidiv.answers.reduction import Reduction as Reduction
-    from hidiv.answers.reduction import reduce as reduce
     from hidiv.answers.differ import differ as differ
     from hidiv.answers.difference import Difference as Difference
     from hidiv.answers.difference import GroupPair as GroupPair
     from hidiv.answers.fit_many import FittedCollection as FittedCollection
     from hidiv.answers.fit_many import fit_many as fit_many
+    from hidiv.answers.matching import Matching as Matching
+    from hidiv.answers.matching import match as match
+    from hidiv.answers.reduction import Reduction as Reduction
+    from hidiv.answers.reduction import reduce as reduce
     from hidiv.comparison.clustering.cluster import Clusters as Clusters
     from hidiv.comparison.clustering.cluster import cluster as cluster
     from hidiv.comparison.clustering.embed import embed as embed

@@ -33,6 +33,6 @@ from hidiv.plots.profile_plot import profile as profile
 from hidiv.plots.reduction_plot import reduction as reduction
 
 __all__ = [
-    "agreement", "choice", "convergence", "difference", "differences", "equivalence", "influence", "matching", "minimal",
-    "over_length", "pairwise", "parts", "profile", "reduction",
+    "agreement", "choice", "convergence", "difference", "differences", "equivalence", "influence", "matching",
+    "minimal", "over_length", "pairwise", "parts", "profile", "reduction",
 ]  # fmt: skip
