@@ -7,6 +7,8 @@ influence_plot: `influence`, how much each observation changes what is known of 
 over_length_plot: `over_length`, divergences over the length of a chain, and their rate.
 convergence_plot: `convergence`, Monte Carlo estimates over the number of draws.
 pairwise_plot: `pairwise`, all pairs of many models as a matrix, with a dendrogram.
+diagram_layout: where to draw states and the arrows between them.
+emission_curves: the laws of two models as curves, bars or ellipses.
 style: colours, markers, frames and labels that all plots share.
 tree_drawing: where to draw the nodes of a tree.
 """
