@@ -8,6 +8,8 @@ influence_plot: `influence`, how much each observation changes what is known of 
 over_length_plot: `over_length`, divergences over the length of a chain, and their rate.
 convergence_plot: `convergence`, Monte Carlo estimates over the number of draws.
 pairwise_plot: `pairwise`, all pairs of many models as a matrix, with a dendrogram.
+diagram_layout: where to draw states and the arrows between them.
+emission_curves: the laws of two models as curves, bars or ellipses.
 reduction_plot: `reduction`, what smaller models lose; choice_plot: `choice`, fits with different numbers of states.
 equivalence_plot: `equivalence` and `minimal`, a word that tells two models apart and which states are one.
 agreement_plot: `agreement` and `matching`, which models show the same and how sure their states are matched.
