@@ -9,7 +9,7 @@ bin := .venv/bin
 sources := $(shell find src \( -name __pycache__ -o -name '.?*' \) -prune -o -print) pyproject.toml CMakeLists.txt LICENSE
 kernel_files := $(wildcard src/hidiv/kernels/*/*.[ch]pp) tests/sanitize/fuzz.cpp
 
-.PHONY: help demo test bench docs lint format install test-install test-sanitize test-peers test-adapters fuzz clean
+.PHONY: help demo test bench docs lint format install test-install test-lowest wheel test-sanitize test-peers test-adapters fuzz clean
 .DELETE_ON_ERROR:
 .PRECIOUS: .venv-%/.installed
 
@@ -20,6 +20,8 @@ help:
 	@echo "make docs          the documentation, in docs/_build/html"
 	@echo "make lint          ruff, mypy, import-linter, clang-format; make format tidies up"
 	@echo "make test-install  the install itself: with a compiler, without one, with a C++ error"
+	@echo "make test-lowest   the tests on the oldest numpy, scipy and click that pyproject.toml allows"
+	@echo "make wheel         the source archive and a wheel in dist, each tried in an empty environment"
 	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
 	@echo "make test-adapters models of pomegranate, Pyro (torch), dynamax and TFP (jax), each in an environment of its own"
 	@echo "make test-sanitize the kernels on random inputs, under AddressSanitizer and UBSan; ROUNDS=100 for a short look"
@@ -58,6 +60,13 @@ install: .venv/.installed
 test-install:
 	@PYTHON="$(PYTHON)" bash tests/install/run
 
+wheel: install .venv/.with-release
+	@sh tools/wheel
+
+# Files that pytest collects in the checkout, run on what .venv-lowest holds.
+test-lowest: install .venv-lowest/.installed
+	@.venv-lowest/bin/python -m pytest -n auto --dist worksteal $(or $(ARGS),tests/recursions tests/emissions tests/models tests/inference tests/divergences tests/test_reference.py)
+
 test-peers: install .venv-peers/.installed
 	@.venv-peers/bin/python -m tests.peers.dynamax_smoother
 
@@ -85,7 +94,7 @@ test-sanitize: install
 	  $(bin)/python tests/sanitize/fuzz.py --kernels build/asan --rounds $(or $(ROUNDS),500)
 
 clean:
-	rm -rf .venv .venv-peers .venv-with-torch .venv-with-jax build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures
+	rm -rf .venv .venv-lowest .venv-peers .venv-with-torch .venv-with-jax build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures
 
 .venv/.created:
 	@PYTHON="$(PYTHON)" sh tools/venv

@@ -15,10 +15,10 @@ from time import process_time
 import numpy as np
 
 import hidiv as hd
+from hidiv.fitting.bootstrap import fitted_apart, fitted_apart_by_chance, pooled_model
 from hidiv.fitting.bootstrap_measures import measures
 from hidiv.fitting.evidence_forest import forest_of
 from hidiv.fitting.fit import read_options
-from hidiv.fitting.null_model import fitted_apart, fitted_apart_by_chance, pooled_model
 
 REPLICATES = 19
 LEVEL = 0.05

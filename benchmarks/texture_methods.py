@@ -15,7 +15,7 @@ from hidiv.fitting.evidence_forest import forest_of
 from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.wavelets import WaveletModel, coefficient_trees, discrete, dual_tree, fit_bands
 from hidiv.wavelets.bands import Bands
-from hidiv.wavelets.coefficient_laws import observed
+from hidiv.wavelets.wavelet_model import observed
 
 Array = NDArray[np.float64]
 

@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from hidiv.models.tree import Tree as Tree
     from hidiv.models.until_end import UNTIL_END as UNTIL_END
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 # Public name -> module, imported at first use (PEP 562), so that `import hidiv` takes almost no time.
 _HOMES = {

@@ -199,3 +199,16 @@ def weighted_squares(
 def weighted_products(
     x: NDArray[np.float64], weight: NDArray[np.float64], mean: NDArray[np.float64], threads: int = 0
 ) -> NDArray[np.float64]: ...
+def normal_table(
+    x: NDArray[np.float64],
+    p: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], bool]: ...
+def normal_tables(
+    x: NDArray[np.float64],
+    p: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    between: tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    with_q: bool,
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64], bool]: ...

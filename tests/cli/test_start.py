@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import hidiv as hd
 from hidiv.cli.main import COMMANDS
 from tests.cli.running import hidiv
 
@@ -42,7 +43,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 
 def test_version_names_the_kernels() -> None:
     said = hidiv("--version", env={"HIDIV_KERNELS": "python"}).stdout
-    assert said.splitlines() == ["hidiv 0.1.0", "kernels: python (asked for by HIDIV_KERNELS)"]
+    assert said.splitlines() == [f"hidiv {hd.__version__}", "kernels: python (asked for by HIDIV_KERNELS)"]
 
 
 def test_unknown_kernels_are_refused() -> None:

@@ -12,7 +12,7 @@ import pytest
 import zarr
 
 import hidiv as hd
-from hidiv.comparison.pairwise.blas import one_blas_thread
+from hidiv.comparison.pairwise.executors import one_blas_thread
 from hidiv.errors import HidivError, InvalidFile
 from tests.comparison.driver import matrix, models
 from tests.comparison.many import model, stacked

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.comparison.pairwise import stacked_likelihoods as module
-from hidiv.comparison.pairwise.stacked_likelihoods import stacked_likelihoods
-from hidiv.inference.many_likelihoods import log_likelihoods
+from hidiv.comparison.pairwise import observed_draws as module
+from hidiv.comparison.pairwise.observed_draws import stacked_likelihoods
+from hidiv.inference.likelihood import log_likelihoods
 from tests.comparison.many import FAMILIES, model
 
 TREES = (hd.Tree.chain(7), hd.Tree([-1, 0, 0, 1, 1, 2]))

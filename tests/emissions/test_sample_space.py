@@ -7,7 +7,7 @@ import pytest
 
 import hidiv as hd
 from hidiv.emissions import registry
-from hidiv.emissions.evidence.count_points import support
+from hidiv.emissions.evidence.interval_points import support
 from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.emissions.family import Family
 

@@ -9,7 +9,7 @@ import pytest
 
 import hidiv as hd
 from hidiv.cli.demo import packaged_model
-from hidiv.inference.many_likelihoods import log_likelihoods
+from hidiv.inference.likelihood import log_likelihoods
 
 TREES = [
     hd.Tree.chain(40), hd.Tree.regular(2, 3), hd.Tree([-1, 0, 0, 1, 1, 1, 2, 4]), hd.Tree([-1] + [0] * 400),

@@ -13,7 +13,7 @@ import hidiv as hd
 from hidiv.comparison.pairwise.plan import Plan
 from hidiv.errors import HidivError
 from hidiv.report.collection_page import collection_page
-from hidiv.report.dendrograms import dendrogram
+from hidiv.report.collection_pictures import dendrogram
 from tests.report.reading import numbers, opened
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"

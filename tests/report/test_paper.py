@@ -15,8 +15,7 @@ from PIL import Image
 from hidiv.cli.demo import packaged_model
 from hidiv.report.paper import printed
 from hidiv.report.paper.experiments import Experiments, run, table_1
-from hidiv.report.paper.statements import statements
-from hidiv.report.paper.verdicts import verdicts
+from hidiv.report.paper.verdicts import statements, verdicts
 from tests.cli.running import hidiv, refusal
 
 

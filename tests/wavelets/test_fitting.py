@@ -8,7 +8,7 @@ import pytest
 import hidiv as hd
 from hidiv.errors import InvalidModel
 from hidiv.wavelets import coefficient_trees, discrete, dual_tree, fit_bands
-from hidiv.wavelets.coefficient_laws import observed
+from hidiv.wavelets.wavelet_model import observed
 from tests.wavelets.made import drawn, truth
 
 

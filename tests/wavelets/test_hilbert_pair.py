@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.wavelets.hilbert_pair import hilbert_pair
+from hidiv.wavelets.dual_tree import hilbert_pair
 
 SIZES = [(1, 1), (2, 2), (3, 3), (4, 2), (4, 4)]
 

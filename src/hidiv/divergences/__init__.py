@@ -3,8 +3,7 @@
 Everything goes through a `Pair`, the two models on a tree, checked once; what several quantities need is a function of
 the pair, whose result `pair.once` keeps.
 
-    pair.py             Pair: models adapted and checked against the tree; what is computed once
-    comparable.py       checks that two models can be compared at all
+    pair.py             Pair: models adapted, checked against each other and the tree; what is computed once
     quantities.py       names, meanings, statuses, units and JSON version of the quantities
     result.py           Divergence and its Parts; numeric.py lets it be used as a number, saved.py checks its files
     infinite.py         the one place that builds an infinite divergence, with reasons and remedy

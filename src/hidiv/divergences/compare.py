@@ -9,7 +9,6 @@ from typing import Any
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, number
 from hidiv.divergences.alignment.align import alignment
-from hidiv.divergences.comparable import closed
 from hidiv.divergences.comparison import Comparison, Rates
 from hidiv.divergences.forest import Forest, as_forest, is_forest, over_forest
 from hidiv.divergences.joint.do_bound import bound
@@ -17,7 +16,7 @@ from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
 from hidiv.divergences.observed.rate import rate_of_pair
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, closed
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_of
 from hidiv.divergences.result import Divergence

@@ -15,8 +15,7 @@ from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_
 from hidiv.divergences.quantities import Quantity
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, refuse
-from hidiv.inference.likelihood import log_likelihood
-from hidiv.inference.many_likelihoods import log_likelihoods
+from hidiv.inference.likelihood import log_likelihood, log_likelihoods
 from hidiv.inference.sampling import BLOCK, check_size, draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree

@@ -1,7 +1,7 @@
 """Laws of an observation given the hidden state.
 
 family.py        the protocol `Family`: what a family writes, and what it is given
-registry.py      one line a family; how two families compare (`Pair`), and the search for the pair of two objects
+registry.py      one line a family; how two families compare (`FamilyPair`), and the search for the pair of two objects
 sample_space.py  what a column holds: symbols, counts, numbers, angles
 parameters.py    parameters read and checked once
 statistics.py    mean statistics and natural parameters, for many pairs at once

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hidiv.emissions.guarded import quiet, without_nan
 from hidiv.errors import IncompatibleModels, counted, refuse, sentence
 from hidiv.types import Array
-
-if TYPE_CHECKING:
-    from hidiv.emissions.family import Family
-
 
 # Name in files -> module and class, one line a family. A module is imported when its family is first asked for.
 FAMILIES = {
@@ -42,6 +38,21 @@ def family_class(name: str) -> Any:
     """The class of a family by its name in files; KeyError for an unknown one."""
     module, cls = FAMILIES[name].split(":")
     return getattr(import_module(f"hidiv.emissions.{module}"), cls)
+
+
+class Comparable(Protocol):
+    """What a comparison reads of each side: a family, or a mixture together with its component."""
+
+    @property
+    def n_states(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+    @property
+    def kl_is_integral(self) -> bool: ...
+
+    def embed(self, other: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -80,17 +91,17 @@ def registered() -> list[tuple[type, type]]:
     return list(_PAIRS)
 
 
-def comparable(p: Family, q: Family) -> bool:
+def comparable(p: Comparable, q: Comparable) -> bool:
     """Whether the two families can be compared."""
     return _how(p, q) is not None
 
 
-def has_kl(p: Family, q: Family) -> bool:
+def has_kl(p: Comparable, q: Comparable) -> bool:
     """Whether `p.kl(q)` has a number for an answer; laws of several columns that take an integral are only bounded."""
     return comparable(p, q) and not (p.n_features > 1 and (p.kl_is_integral or q.kl_is_integral))
 
 
-def kl_bounds(p: Family, q: Family) -> tuple[Array, Array]:
+def kl_bounds(p: Comparable, q: Comparable) -> tuple[Array, Array]:
     """(K,) twice: bounds on the KL of two families; equal where it has a closed form."""
     how = pair(p, q)
     if how.bounds is not None:
@@ -99,7 +110,7 @@ def kl_bounds(p: Family, q: Family) -> tuple[Array, Array]:
     return exact, exact
 
 
-def _how(p: Family, q: Family) -> FamilyPair | None:
+def _how(p: Comparable, q: Comparable) -> FamilyPair | None:
     """The registered pair; else that of the more general family of the two, if it takes the other in."""
     registered_pair = _PAIRS.get((type(p), type(q)))
     if registered_pair is None and p.embed(q) is not None:
@@ -109,7 +120,7 @@ def _how(p: Family, q: Family) -> FamilyPair | None:
     return registered_pair
 
 
-def pair(p: Family, q: Family) -> FamilyPair:
+def pair(p: Comparable, q: Comparable) -> FamilyPair:
     """How p and q compare; refuses pairs that are not registered and different numbers of states or features."""
     how = _how(p, q)
     if how is None:
@@ -138,7 +149,7 @@ def pair(p: Family, q: Family) -> FamilyPair:
     return how
 
 
-def no_gaps(p: Family, q: Family) -> list[str | None]:
+def no_gaps(p: Comparable, q: Comparable) -> list[str | None]:
     """For families whose laws all share one support."""
     return [None] * p.n_states
 

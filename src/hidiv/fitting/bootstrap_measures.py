@@ -11,7 +11,7 @@ import numpy as np
 from hidiv.divergences.alignment.align import align
 from hidiv.divergences.joint.kl import joint_kl
 from hidiv.divergences.observed.kl import observed_kl
-from hidiv.divergences.observed.support.families import forbidden
+from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.errors import HidivError, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.evidence_forest import EvidenceForest

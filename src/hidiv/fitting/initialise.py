@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.emissions.composite.mixture.estimation import maximised
 from hidiv.emissions.composite.mixture.mixture import Mixture
 from hidiv.emissions.family import Family
 from hidiv.emissions.sample_space import Kind
@@ -51,7 +50,7 @@ def _estimated(
     known = sample.weighing(weight)
     found = family
     if isinstance(family, Mixture) and len(sample.x):
-        found = maximised(family, known, _components(family, known, fixed, rng), fixed)
+        found = family.maximised(known, _components(family, known, fixed, rng), fixed)
     for _ in range(3):
         found = found.maximise(known, fixed)
     return found

@@ -1,4 +1,4 @@
-"""The form of the model to be fitted (states, groups, families, ends), and checks of a start."""
+"""The form of the model to be fitted (states, groups, families, ends), its free parameters, and checks of a start."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from hidiv.arguments import whole
-from hidiv.emissions.family import Family
+from hidiv.emissions.family import Family, free_entries
+from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.fitting.prototypes import prototype
+from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.models.symbol_names import alphabet_sizes, listed
 
@@ -135,3 +136,55 @@ def _listed(names: Iterable[str]) -> str:
 def _names(family: Any) -> set[str]:
     """The parameters of a family and of those it is made of."""
     return (set(family.parameters()) - {family.nested}).union(*(_names(member) for member in family.members()))
+
+
+def prototype(emission: Any, n_states: int, evidence: Evidence) -> Family:
+    """A family of K states: a template's own shape and settings, or plain parameters for a name or a class.
+
+    Of a template with K states the parameters are kept (they matter for those that stay fixed), of any other the first
+    state's are repeated.
+    """
+    if hasattr(emission, "n_states") and not isinstance(emission, type):
+        template: Family = emission
+        return template if template.n_states == n_states else template.take(np.zeros(n_states, dtype=np.int64))
+    name = emission if isinstance(emission, str) else getattr(emission, "name", None)
+    if name not in FAMILIES:
+        refuse(
+            InvalidModel,
+            "emission",
+            "must be a family, its class or its name",
+            emission,
+            "known are " + ", ".join(FAMILIES),
+        )
+    x = np.asarray(evidence.x, dtype=np.float64) if evidence.has_numbers else None
+    built: Family = family_class(name).begin(n_states, x, _n_symbols(evidence))
+    return built
+
+
+def _n_symbols(evidence: Evidence) -> int:
+    """How many symbols the evidence names; 0 for none."""
+    x = np.asarray(evidence.x, dtype=np.float64)
+    seen = x[~np.isnan(x)]
+    sizes = [int(seen.max()) + 1] if seen.size and np.isfinite(seen).all() else []
+    if evidence.symbols is not None:
+        sizes.append(evidence.symbols.shape[1])
+    sizes += [max(members, default=0) + 1 for members in evidence.symbol_sets.values()]
+    sizes += [len(names) for names in evidence.symbol_names or () if names is not None]
+    return max(1, *sizes) if sizes else 0
+
+
+def count_parameters(model: Model, fixed: frozenset[str] = frozenset(), zeros_stay: bool = False) -> int:
+    """Free parameters of a model of this form: the root's law, every row of every transition with its end, emissions.
+
+    zeros_stay: probabilities that are 0 in the start of a climb stay 0 (a transition left out, a symbol a state never
+    shows) and are not counted.
+    """
+    count = 0 if "initial" in fixed else free_entries(model.initial[None], zeros_stay)
+    if "transition" not in fixed:
+        rows = model.transitions[model.has_transition]
+        if model.end is not None:
+            rows = np.concatenate([rows, model.end[None, :, None]], axis=2)
+        count += free_entries(rows, zeros_stay)
+    if "emission" not in fixed:
+        count += sum(family.n_free(fixed, zeros_stay) for family in model.emissions)
+    return count

@@ -1,13 +1,11 @@
 """One model and evidence: likelihood, hidden states, influence of observations, and draws.
 
-likelihood: `log_likelihood`.
+likelihood: `log_likelihood`, and the likelihoods of many draws of one tree at once.
 smoothing: `smooth`, `Smoothed` and `entropy_profile`.
 decoding: `viterbi`.
 influence: `influence`.
 sampling: `sample` and `sample_posterior`.
-many_likelihoods: the likelihoods of many draws of one tree at once.
 rows: evidence as rows of distinct knowledge (`EvidenceRows`), and the row of each node.
-weights: from rows to weights of the hidden states.
-far_rows: weights of evidence far in the tails.
+weights: from rows to weights of the hidden states, also of evidence far in the tails.
 model_tables: all of these together, as the tables that a recursion reads.
 """

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.inference.far_rows import FAR, near
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
-from hidiv.inference.weights import check_end, layout_of, log_weights
-from hidiv.models.groups import check_groups
-from hidiv.models.model import Model
+from hidiv.inference.weights import FAR, check_end, layout_of, log_weights, near
+from hidiv.models.model import Model, check_groups
 from hidiv.recursions.layout import Layout
 from hidiv.recursions.tables import Tables
 

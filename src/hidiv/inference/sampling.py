@@ -11,8 +11,7 @@ from hidiv.arguments import Seed, generator, whole
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.model_tables import tables_of
-from hidiv.models.groups import check_groups
-from hidiv.models.model import Model
+from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.layout import Layout

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.emissions.family import Family
-from hidiv.errors import InvalidModel, counted, refuse
+from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
 from hidiv.models.symbol_names import SymbolNames, read_symbol_names
 from hidiv.recursions.gth import cesaro_law
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import Value
+
+if TYPE_CHECKING:
+    from hidiv.models.tree import Tree
+
 
 Transition = ArrayLike | Sequence[ArrayLike | None]
 
@@ -324,3 +328,54 @@ class Model(Value):
         return f"{self.title.capitalize()}: {counted(self.n_states, 'state')}, {kinds} emission{groups}" + (
             ", with end" if self.end is not None else ""
         )
+
+
+def check_groups(model: Model, tree: Tree, who: str) -> None:
+    """Refuse a tree whose groups the grouped parts of a model do not have (definitions, section 1)."""
+    for part, count in (("transition", len(model.has_transition)), ("emission", len(model.emissions))):
+        if count == 1:
+            continue
+        if tree.kind == "regular":
+            if count != tree.depth:
+                refuse(
+                    IncompatibleModels,
+                    f"{who}.{part}",
+                    f"has {count} groups, a regular tree of {counted(tree.depth, 'level')} needs one a level",
+                    remedy="group by level or use one group",
+                )
+            continue
+        group = tree.group
+        if group is None:
+            refuse(
+                IncompatibleModels,
+                f"{who}.{part}",
+                f"has {count} groups but the tree has none",
+                remedy="give the tree a group for each node",
+            )
+        if int(group.max()) >= count:
+            node = int(np.argmax(group >= count))
+            refuse(
+                IncompatibleModels,
+                f"{who}.{part}",
+                f"has {count} groups, node {node} of the tree is in group {int(group[node])}",
+                remedy=f"groups count from 0 to {count - 1}",
+            )
+    if not model.has_transition.all() and tree.depth > 1:
+        _check_none(model, tree, who)
+
+
+def _check_none(model: Model, tree: Tree, who: str) -> None:
+    """Refuse a group without a transition that holds nodes other than the root."""
+    if tree.kind == "regular":
+        used = np.arange(1, tree.depth)
+    else:
+        assert tree.group is not None
+        used = np.unique(tree.group[1:])
+    for g in used:
+        if not model.has_transition[g]:
+            refuse(
+                IncompatibleModels,
+                f"{who}.transition[{int(g)}]",
+                "is null but nodes other than the root are in this group",
+                remedy="give it a matrix",
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,18 +15,19 @@ from numpy.typing import ArrayLike
 from hidiv.errors import InvalidTree, counted, refuse
 from hidiv.models.newick import read_newick
 from hidiv.models.tree_checks import (
+    SIZE_LIMIT,
     checked_group,
     checked_labels,
     checked_node,
     checked_parent,
     described_form,
     group_by_label,
+    in_words,
     shown_label,
-    size,
 )
-from hidiv.models.tree_reading import Ordered, read_edges, read_graph, read_words
+from hidiv.models.tree_reading import Ordered, read_edges, read_graph
 from hidiv.models.until_end import UNTIL_END
-from hidiv.models.words import listed_word, path_word, ranks, regular_word, words_of_labels
+from hidiv.models.words import listed_word, path_word, ranks, read_words, regular_word, words_of_labels
 from hidiv.recursions.levels import levels
 from hidiv.types import IntArray
 from hidiv.values import Value
@@ -140,7 +142,7 @@ class Tree(Value):
         >>> hd.Tree.chain(10**12).depth
         1000000000000
         """
-        count = size("n", n, "the number of nodes")
+        count = _size("n", n, "the number of nodes")
         tree = cls.__new__(cls)
         tree._set("chain", count, None, None, None if group is None else checked_group(group, count), None)
         return tree
@@ -173,8 +175,8 @@ class Tree(Value):
         >>> hd.Tree.regular(2, 3).parent.tolist()
         [-1, 0, 0, 1, 1, 2, 2]
         """
-        n_children = size("children", children, "the number of children")
-        n_levels = size("depth", depth, "the number of levels")
+        n_children = _size("children", children, "the number of children")
+        n_levels = _size("depth", depth, "the number of levels")
         tree = cls.__new__(cls)
         tree._set("regular", n_levels, n_children, None, None, None)
         return tree
@@ -561,10 +563,25 @@ def as_tree(tree: object, n: int | None = None) -> Tree:
         return Tree.chain(n)
     if isinstance(tree, bool | np.bool_) or not hasattr(tree, "__index__"):
         refuse(InvalidTree, "tree", "must be a Tree, or an integer for the chain of that length", shown_label(tree))
-    return Tree.chain(size("tree", tree, "the length of a chain"))
+    return Tree.chain(_size("tree", tree, "the length of a chain"))
 
 
 def _read_only(array: IntArray) -> IntArray:
     """The array itself, made read-only."""
     array.flags.writeable = False
     return array
+
+
+def _size(place: str, value: object, what: str) -> int:
+    """A count of at least one, exact: an integer, no float and no bool."""
+    if isinstance(value, bool | np.bool_):
+        refuse(InvalidTree, place, f"{what} must be an integer", bool(value))
+    try:
+        count = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        refuse(InvalidTree, place, f"{what} must be an integer", shown_label(value))
+    if count < 1:
+        refuse(InvalidTree, place, f"{what} must be at least 1", in_words(count))
+    if count > SIZE_LIMIT:
+        refuse(InvalidTree, place, f"{what} must be below 2**63", in_words(count))
+    return count

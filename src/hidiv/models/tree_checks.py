@@ -1,4 +1,4 @@
-"""Checks of the parents, groups, labels and sizes of a tree as a caller gives them; messages name the place."""
+"""Checks of the parents, groups and labels of a tree as a caller gives them; messages name the place."""
 
 from __future__ import annotations
 
@@ -15,21 +15,6 @@ from hidiv.types import IntArray
 
 SIZE_LIMIT = 2**63 - 1  # levels and nodes are counted in 64-bit integers wherever arrays hold them
 ANY_ORDER = "Tree.from_edges takes nodes in any order"
-
-
-def size(place: str, value: object, what: str) -> int:
-    """A count of at least one, exact: an integer, no float and no bool."""
-    if isinstance(value, bool | np.bool_):
-        refuse(InvalidTree, place, f"{what} must be an integer", bool(value))
-    try:
-        count = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        refuse(InvalidTree, place, f"{what} must be an integer", shown_label(value))
-    if count < 1:
-        refuse(InvalidTree, place, f"{what} must be at least 1", in_words(count))
-    if count > SIZE_LIMIT:
-        refuse(InvalidTree, place, f"{what} must be below 2**63", in_words(count))
-    return count
 
 
 def checked_node(u: object, n: int) -> int:

@@ -1,4 +1,4 @@
-"""Trees from edges, graphs or the paper's words, with their nodes renumbered breadth first, parents before children."""
+"""Trees from edges or graphs, with their nodes renumbered breadth first, parents before children."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hidiv.errors import InvalidTree, counted, refuse
+from hidiv.errors import InvalidTree, refuse
 from hidiv.models.tree_checks import cycle, group_by_label, shown_label
-
-DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"  # the paper's child numbers, one character each
 
 
 class Ordered(NamedTuple):
@@ -65,46 +63,6 @@ def read_graph(graph: Any, root: Hashable | None, group: str | Mapping[Any, Any]
     else:
         _direct(graph, root, nodes)
     return nodes.ordered("graph", root, _attributes(graph, group) if isinstance(group, str) else group)
-
-
-def read_words(words: Iterable[str], group: Mapping[str, Any] | Sequence[Any] | None) -> Ordered:
-    """The tree of the paper's indices, "" for the root and "01" for child 1 of child 0, shorter words first."""
-    if isinstance(words, str | bytes) or not isinstance(words, Iterable):
-        refuse(InvalidTree, "words", 'must be a list of words such as ["", "0", "01"]', words)
-    given = list(words)
-    if not given:
-        refuse(InvalidTree, "words", 'an empty tree, at least the root "" is needed')
-    known: set[str] = set()
-    for i, word in enumerate(given):
-        if not isinstance(word, str) or not all(c in DIGITS for c in word):
-            refuse(
-                InvalidTree,
-                f"words[{i}]",
-                "a word is made of child numbers, the characters 0-9 then a-z",
-                shown_label(word),
-            )
-        if word in known:
-            refuse(InvalidTree, f"words[{i}]", "words must differ, this one is there twice", shown_label(word))
-        known.add(word)
-    order = sorted(range(len(given)), key=lambda i: (len(given[i]), given[i]))
-    place = {given[i]: u for u, i in enumerate(order)}
-    parent = []
-    for i in order:
-        word = given[i]
-        if word and word[:-1] not in place:
-            refuse(
-                InvalidTree,
-                f"words[{i}]",
-                f"a missing parent, {shown_label(word)} is there and {shown_label(word[:-1])} is not",
-            )
-        parent.append(place[word[:-1]] if word else -1)
-    labels = [given[i] for i in order]
-    if group is None or isinstance(group, Mapping):
-        return Ordered(parent, labels, None if group is None else group_by_label(group, labels))
-    groups = list(group)
-    if len(groups) != len(given):
-        refuse(InvalidTree, "group", f"needs one group for each of the {counted(len(given), 'word')}", f"{len(groups)}")
-    return Ordered(parent, labels, [groups[i] for i in order])
 
 
 class _Nodes:

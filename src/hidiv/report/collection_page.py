@@ -16,12 +16,9 @@ from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
-from hidiv.report.dendrograms import dendrogram
-from hidiv.report.matrix_picture import cells, picture
-from hidiv.report.model_map import placed
-from hidiv.report.page import Page, render, short
+from hidiv.report.collection_pictures import cells, dendrogram, picture, placed
+from hidiv.report.page import Page, render, short, versions
 from hidiv.report.pair_page import listed_tree
-from hidiv.report.provenance import versions
 from hidiv.types import Array
 
 FEWEST, MOST = 3, 1000  # models on a page

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import platform
 from base64 import b64encode
 from functools import cache
 from gzip import compress
 from hashlib import sha256
+from importlib.metadata import version
 from importlib.resources import files
 from math import inf, isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +17,7 @@ from hidiv.errors import MissingExtra, OutOfRange, counted, refuse
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
 
 LARGEST = 1_000_000  # bytes of a page
 HOPELESS = 6 * LARGEST  # bytes of JSON; compressed it still would not fit
@@ -112,3 +115,17 @@ def _text(name: str) -> str:
 def _hash(text: str) -> str:
     """The hash of a style or script, as a content policy names it."""
     return "sha256-" + b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def versions() -> dict[str, str]:
+    """The version of each library, and which kernels ran."""
+    from hidiv import __version__
+    from hidiv.recursions.kernels import description
+
+    return {
+        "hidiv": __version__,
+        "kernels": description(),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "Python": platform.python_version(),
+    }

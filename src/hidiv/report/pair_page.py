@@ -11,7 +11,7 @@ import numpy as np
 from hidiv.adapters.as_model import as_models
 from hidiv.divergences.compare import INTERRUPTED, compare
 from hidiv.divergences.comparison import Comparison
-from hidiv.divergences.joint.local_terms import local_terms
+from hidiv.divergences.joint.local_terms import Local, local_terms
 from hidiv.divergences.pair import Pair, tree_in_words
 from hidiv.divergences.quantities import MEANINGS, in_words
 from hidiv.divergences.result import Divergence, plain
@@ -23,12 +23,11 @@ from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
 from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.heat_tables import HeatTable, heat_tables, share
-from hidiv.report.page import Page, render
-from hidiv.report.part_rows import part_rows
-from hidiv.report.provenance import versions
+from hidiv.report.page import Page, render, versions
 from hidiv.report.samples_needed import samples_needed
 
 STRONGEST = 10  # observations that are named
+MOST = 400  # rows; of more, the largest are shown
 
 
 def pair_page(
@@ -229,3 +228,26 @@ def _view(names: tuple[str, str], tables: list[HeatTable], charts: dict[str, Any
     if charts["profile"] is not None:
         drawings.append(charts["profile"])
     return {"names": list(names), "tables": [table.view() for table in tables], "charts": [c.view() for c in drawings]}
+
+
+def part_rows(p: Model, q: Model, joint: Divergence | None, local: Local | None) -> dict[str, Any]:
+    """The initial law, rows and states with their own divergence and what they add to the whole, the largest first."""
+    if joint is None or joint.parts is None or local is None:
+        return {"rows": [], "left_out": 0, "grouped": False}
+    rows: list[dict[str, Any]] = [_row("initial law", None, "", local.initial, joint.parts.initial, joint.value)]
+    for kind, own, adds in (
+        ("transition from", local.rows, np.atleast_2d(joint.parts.rows)),
+        ("emission in", local.states, np.atleast_2d(joint.parts.states)),
+    ):
+        for (g, s), value in np.ndenumerate(adds):
+            name = f"state {s}" if p.state_names is None else p.state_names[s]
+            group = int(g) if len(adds) > 1 else None
+            rows.append(_row(kind, group, name, float(own[min(g, len(own) - 1), s]), float(value), joint.value))
+    rows.sort(key=lambda row: -row["adds"])
+    grouped = any(row["group"] is not None for row in rows)
+    return {"rows": rows[:MOST], "left_out": max(0, len(rows) - MOST), "grouped": grouped}
+
+
+def _row(kind: str, group: int | None, state: str, own: float, adds: float, whole: float) -> dict[str, Any]:
+    """One row as the template reads it."""
+    return {"kind": kind, "group": group, "state": state, "own": own, "adds": adds, "share": share(adds, whole)}

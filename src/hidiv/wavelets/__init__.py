@@ -5,11 +5,9 @@ compares many of them, and `average_retrieval` says how well a matrix of diverge
 
 bands: `Bands`, the coefficients by scale and orientation; reading, extending and cropping of values.
 discrete: `discrete`, the real wavelet transform of PyWavelets.
-dual_tree: `dual_tree`, a complex wavelet transform made of two real ones.
-hilbert_pair: the two filters half a sample apart that `dual_tree` needs.
+dual_tree: `dual_tree`, a complex wavelet transform made of two real ones with filters half a sample apart.
 coefficient_trees: `coefficient_trees`, the coefficients as the nodes of trees.
-coefficient_laws: the emission families of a coefficient, and where their fit starts.
-wavelet_model: `WaveletModel` and `fit_bands`.
+wavelet_model: `WaveletModel` and `fit_bands`; the emission families of a coefficient, and where their fit starts.
 wavelet_pairs: `pairwise`, divergences of all pairs of models.
 retrieval_rate: `average_retrieval`.
 """

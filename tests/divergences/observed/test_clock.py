@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.certified import effort as counting
-from hidiv.divergences.observed.certified.effort import Effort
+from hidiv.divergences.observed import budget as counting
+from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.sampled import rate_estimate, stopping
 
 

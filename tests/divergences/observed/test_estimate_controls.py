@@ -7,9 +7,10 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
-from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, SHARE, controlled_mean, cross_fitted, plain_mean
+from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, SHARE, controlled_mean, cross_fitted
 from hidiv.divergences.observed.sampled.draws import joined
-from hidiv.divergences.observed.sampled.tree_draws import TreePair
+from hidiv.divergences.observed.sampled.standard_errors import plain_mean
+from hidiv.divergences.observed.sampled.tree_estimate import TreePair
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
 

@@ -12,10 +12,9 @@ import pytest
 import hidiv as hd
 from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.sampled import stopping
-from hidiv.divergences.observed.sampled.draws import Draws
+from hidiv.divergences.observed.sampled.draws import Draws, in_order
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
 from hidiv.divergences.observed.sampled.tree_estimate import draws_on_tree
-from hidiv.divergences.observed.sampled.workers import in_order
 from hidiv.divergences.pair import Pair
 from hidiv.errors import HidivError, IncompatibleModels
 from hidiv.progress import Progress

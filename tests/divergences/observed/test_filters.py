@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.sampled.weighing import weigh
+from hidiv.divergences.observed.sampled.draws import weigh
 from hidiv.recursions.filters import Weights, run_backward, run_both, run_filters
 from tests.divergences.observed.models import models
 

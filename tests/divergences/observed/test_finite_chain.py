@@ -7,10 +7,10 @@ from math import inf
 import numpy as np
 import pytest
 
+from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain
 from hidiv.divergences.observed.certified.chains import collocated_chain, cross_entropy_chain, observed_chain
-from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
-from hidiv.divergences.observed.certified.effort import Effort
+from hidiv.divergences.observed.certified.context_bounds import context_chain, context_chain_entropy
 from hidiv.divergences.observed.certified.rates import observed_rate, reached
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.interval import FiniteChain, NotApplicable

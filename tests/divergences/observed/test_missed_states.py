@@ -10,10 +10,9 @@ from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
 from hidiv.divergences.observed.sampled.draws import Draws
-from hidiv.divergences.observed.sampled.missed_states import drawn_counts, missed, visit_costs
+from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, missed, visit_costs
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
-from hidiv.divergences.observed.sampled.tree_draws import TreePair
-from hidiv.divergences.observed.sampled.tree_estimate import draws_on_tree
+from hidiv.divergences.observed.sampled.tree_estimate import TreePair, draws_on_tree
 from hidiv.divergences.pair import Pair
 from tests.divergences.observed.models import P, Q
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.sampled.cross_fitting import Mean, unseen, widened
+from hidiv.divergences.observed.sampled.standard_errors import Mean, unseen, widened
 from tests.divergences.observed.models import P, Q, models_with_zeros
 
 

@@ -7,11 +7,10 @@ from math import inf
 import numpy as np
 import pytest
 
+from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
-from hidiv.divergences.observed.certified.block_entropy import block_entropy
 from hidiv.divergences.observed.certified.chains import observed_chain
-from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
-from hidiv.divergences.observed.certified.effort import Effort
+from hidiv.divergences.observed.certified.context_bounds import block_entropy, context_chain, context_chain_entropy
 from hidiv.divergences.observed.certified.rates import (
     closed_parts,
     cross_entropy_rate,

@@ -7,8 +7,8 @@ from math import inf
 import numpy as np
 import pytest
 
+from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.chains import observed_chain
-from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.trees.regular_trees import cross_entropy_regular, observed_regular
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.sampled.end_draws import EndPair
+from hidiv.divergences.observed.sampled.until_end_estimate import EndPair
 from hidiv.errors import IncompatibleModels, InvalidModel, OutOfRange
 
 

@@ -1,6 +1,5 @@
 """Clusters and maps of models from a matrix of divergences.
 
 cluster.py   cluster: linkage or k-medoids, and silhouettes
-medoids.py   k-medoids
 embed.py     embed: classical scaling
 """

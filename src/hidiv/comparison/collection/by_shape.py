@@ -9,10 +9,9 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection.collection import Collection, title
-from hidiv.comparison.collection.parameters import checked, parameters_of_models, shape_of
+from hidiv.comparison.collection.stacked_parameters import checked, parameters_of_models, shape_of
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
-from hidiv.models.groups import check_groups
-from hidiv.models.model import Model
+from hidiv.models.model import Model, check_groups
 from hidiv.models.symbol_names import Alphabet, listed
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection.npz_arrays import arrays_of, parameters_of_arrays
-from hidiv.comparison.collection.parameters import (
+from hidiv.comparison.collection.stacked_parameters import (
     CheckedParameters,
     Parameters,
     checked,

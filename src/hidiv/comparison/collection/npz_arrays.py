@@ -16,8 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.comparison.collection.parameters import AllSymbolNames, Names, Parameters, StateNames
-from hidiv.comparison.collection.stacked_families import FamilyParameters, leaves
+from hidiv.comparison.collection.stacked_parameters import (
+    AllSymbolNames,
+    FamilyParameters,
+    Names,
+    Parameters,
+    StateNames,
+    leaves,
+)
 from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import InvalidFile, InvalidModel, refuse, shown
 

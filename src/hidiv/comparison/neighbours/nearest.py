@@ -12,16 +12,14 @@ import numpy as np
 from hidiv.arguments import whole
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, check_states, checked_tree
 from hidiv.comparison.neighbours.faiss_index import FaissIndex, build_index, candidates
-from hidiv.comparison.pairwise.blas import one_blas_thread
 from hidiv.comparison.pairwise.direct import direct_joint
-from hidiv.comparison.pairwise.executors import processors
+from hidiv.comparison.pairwise.executors import one_blas_thread, processors
 from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
 from hidiv.comparison.pairwise.kl import pairwise_kl
 from hidiv.comparison.pairwise.label_note import note_on_labels
-from hidiv.comparison.pairwise.matrix import PairwiseMatrix
-from hidiv.comparison.pairwise.matrix_files import Quantity, Status
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
+from hidiv.comparison.pairwise.matrix_product import factors_of
 from hidiv.comparison.pairwise.operands import Operand
-from hidiv.comparison.pairwise.product import factors_of
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 from hidiv.progress import Progress, Wanted, reported

@@ -1,28 +1,27 @@
 """Divergences of all pairs of two lists of models.
 
 kl.py                     pairwise_kl: checks its arguments, makes a plan, fills the matrix
-matrix.py                 PairwiseMatrix, the result; matrix_files.py is its form in files
+matrix.py                 PairwiseMatrix, the result, and its form in files
 
 How the matrix is computed:
 plan.py                   the matrix cut into blocks, and the protocol `Pairs` that each quantity implements
-executors.py              blocks computed in threads, processes or on a Dask cluster; blas.py limits BLAS meanwhile
-storage.py                blocks kept in memory or in a zarr store; fingerprint.py tells stores of other inputs apart
+executors.py              blocks computed in threads, processes or on a Dask cluster, with one BLAS thread
+storage.py                blocks kept in memory or in a zarr store; a fingerprint tells stores of other inputs apart
 
 Joint and aligned divergences:
 joint_pairs.py            all joint divergences: the product, and close pairs directly
-operands.py               models of one shape as p or q of a block; expected_visits.py are p's visits on the tree
-product.py                the matrix product; second_order.py the one for models near each other
-direct.py                 listed pairs one by one, accurate however close
-aligned_pairs.py          the best order of q's states for every pair; assigned_orders.py a good one quickly
+operands.py               models of one shape as p or q of a block, and p's expected visits on the tree
+matrix_product.py         the matrix product; second_order.py the one for models near each other
+direct.py                 listed pairs one by one, accurate however close; q's states as labelled or as emissions match
+aligned_pairs.py          the best order of q's states for every pair
 label_note.py             a note where labels do not seem to be common
 
 Posterior divergences:
 posterior_pairs.py        the product given evidence
 
 Observed divergences:
-observed_choice.py        variational or Monte Carlo, as asked for or as a check decides
-observed_variational.py   the variational recursion; state_tables.py the divergences of states it needs
+observed_choice.py        variational or Monte Carlo, as asked for or as a check decides; upper bounds by joint ones
+observed_variational.py   the variational recursion, and the divergences of states it needs
 observed_check.py         the approximation compared with draws for some pairs
-observed_bounds.py        upper bounds by joint divergences
-observed_draws.py         Monte Carlo; stacked_likelihoods.py scores draws under all models of one shape
+observed_draws.py         Monte Carlo: draws scored under all models of one shape together
 """

@@ -9,9 +9,9 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
+from hidiv.comparison.pairwise.matrix_product import factors_of
 from hidiv.comparison.pairwise.operands import Operand
 from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
-from hidiv.comparison.pairwise.product import factors_of
 from hidiv.divergences.alignment.align import EXHAUSTIVE, align
 from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model

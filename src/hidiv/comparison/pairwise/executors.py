@@ -1,4 +1,7 @@
-"""Where blocks are computed: in threads of this process, in other processes, or on a Dask cluster."""
+"""Where blocks are computed: in threads of this process, in other processes, or on a Dask cluster.
+
+Blocks run in parallel, so BLAS is limited to one thread meanwhile, and the same block always gives the same bits.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ import signal
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from hidiv.comparison.pairwise.blas import one_blas_thread
 from hidiv.comparison.pairwise.storage import AnyBlock, AnyPlan, MatrixStorage
 from hidiv.errors import HidivError, refuse
 from hidiv.progress import Progress, Wanted, reporting
@@ -157,3 +161,35 @@ def _any_done_on_dask(futures: list[Any]) -> Any:
 def processors() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_lock = Lock()
+_inside = 0
+_limit: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS from the first thread of this process that enters until the last one leaves.
+
+    Without threadpoolctl, which the extra dask brings, BLAS keeps its threads: the last bits may then differ.
+    """
+    global _inside, _limit
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        yield
+        return
+
+    with _lock:
+        if _inside == 0:
+            _limit = threadpool_limits(1, user_api="blas")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limit.restore_original_limits()
+                _limit = None

@@ -8,10 +8,9 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.pairwise.direct import direct_joint
-from hidiv.comparison.pairwise.expected_visits import expected_of
-from hidiv.comparison.pairwise.operands import Operand, operand_of
+from hidiv.comparison.pairwise.matrix_product import RELATIVE_ERROR, Factors, factors_of, multiply
+from hidiv.comparison.pairwise.operands import Operand, expected_of, operand_of
 from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
-from hidiv.comparison.pairwise.product import RELATIVE_ERROR, Factors, factors_of, multiply
 from hidiv.comparison.pairwise.second_order import second_order
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd

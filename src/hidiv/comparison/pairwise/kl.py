@@ -13,11 +13,9 @@ from hidiv.arguments import seed_number
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, check_states, checked_tree
 from hidiv.comparison.pairwise.aligned_pairs import aligned_pairs
 from hidiv.comparison.pairwise.executors import Executor, fill
-from hidiv.comparison.pairwise.fingerprint import digest_of_tree, fingerprint
 from hidiv.comparison.pairwise.joint_pairs import joint_pairs
 from hidiv.comparison.pairwise.label_note import note_on_labels
-from hidiv.comparison.pairwise.matrix import PairwiseMatrix
-from hidiv.comparison.pairwise.matrix_files import Quantity
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity
 from hidiv.comparison.pairwise.observed_choice import (
     Method,
     ObservedOptions,
@@ -28,7 +26,7 @@ from hidiv.comparison.pairwise.observed_choice import (
 from hidiv.comparison.pairwise.observed_draws import MonteCarloPlan
 from hidiv.comparison.pairwise.plan import DirectedPairs, Plan
 from hidiv.comparison.pairwise.posterior_pairs import posterior_pairs
-from hidiv.comparison.pairwise.storage import in_memory, in_store
+from hidiv.comparison.pairwise.storage import digest_of_tree, fingerprint, in_memory, in_store
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checked_tree
-from hidiv.comparison.pairwise.assigned_orders import assigned_joint
-from hidiv.comparison.pairwise.direct import direct_joint
+from hidiv.comparison.pairwise.direct import assigned_joint, direct_joint
 from hidiv.comparison.pairwise.joint_pairs import joint_operands
 from hidiv.errors import HidivError
 from hidiv.types import IntArray

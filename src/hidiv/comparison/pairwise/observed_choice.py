@@ -1,4 +1,7 @@
-"""How all observed divergences are computed: the variational approximation where it holds, else Monte Carlo."""
+"""How all observed divergences are computed: the variational approximation where it holds, else Monte Carlo.
+
+Neither may exceed the joint divergences of the same pairs, with q's states in a good order (definitions (5.1)).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hidiv.arguments import number
-from hidiv.comparison.collection.by_shape import ModelsByShape
+from hidiv.comparison.collection.by_shape import ModelsByShape, check_states
+from hidiv.comparison.pairwise.aligned_pairs import BY_PRODUCT, aligned_pairs
+from hidiv.comparison.pairwise.direct import assigned_joint
 from hidiv.comparison.pairwise.executors import Executor, fill
-from hidiv.comparison.pairwise.matrix_files import Status
-from hidiv.comparison.pairwise.observed_bounds import joint_bounds
+from hidiv.comparison.pairwise.joint_pairs import joint_operands, joint_pairs
+from hidiv.comparison.pairwise.matrix import Status
 from hidiv.comparison.pairwise.observed_check import check_variational
 from hidiv.comparison.pairwise.observed_draws import MonteCarloPlan, monte_carlo_plan
 from hidiv.comparison.pairwise.observed_variational import variational_pairs_by_shape
@@ -26,6 +31,7 @@ Method = Literal["auto", "variational", "montecarlo"]
 DRAWS = 64  # from each p
 RTOL = 0.1  # standard error of an entry, as a share of it
 VARIATIONAL = "variational recursion: deterministic, no bound"
+CHEAP = 20_000  # most pairs for which states are matched pair by pair
 
 
 class ObservedOptions(NamedTuple):
@@ -195,3 +201,31 @@ def _variational(problem: ObservedProblem, change: Any, level_weights: Array | N
     elif symmetric:
         reverse = change(variational_pairs_by_shape(right, left, tree, level_weights), right, left, True)
     return Plan(left, right, pairs, reverse, edge, right is left)
+
+
+def joint_bounds(
+    left: ModelsByShape, right: ModelsByShape, tree: Tree, edge: int, executor: Executor = None
+) -> Array | None:
+    """(M, M'): no observed divergence is above them; None where the models' states or families cannot be paired."""
+    try:
+        check_states(left, right, "joint")
+        few = left.groups[0].models.n_states <= BY_PRODUCT
+        pairs = (aligned_pairs if few else joint_pairs)(left, right, tree).pairs
+        plan = Plan(left, right, pairs, None, edge, right is left)
+        storage = in_memory(plan)
+        fill(storage, plan, executor, label="upper bounds")
+        if not few and storage.values.size <= CHEAP:
+            _lower(storage.values, left, right, tree)
+    except HidivError:
+        return None
+    return np.asarray(storage.values)
+
+
+def _lower(bounds: Array, left: ModelsByShape, right: ModelsByShape, tree: Tree) -> None:
+    """Lower the bounds of models with many states, in place: one more order of states for each pair."""
+    ps, qs = joint_operands(left, right, tree)
+    for (_, rows), p in zip(left.groups, ps, strict=True):
+        for (_, columns), q in zip(right.groups, qs, strict=True):
+            first, second = (grid.ravel() for grid in np.indices((len(rows), len(columns))))
+            places = rows[first], columns[second]
+            bounds[places] = np.minimum(bounds[places], assigned_joint(p, q, first, second))

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
-from hidiv.comparison.pairwise.matrix_files import Status
+from hidiv.comparison.pairwise.matrix import Status
 from hidiv.types import Array, IntArray
 
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape, check_on_tree, check_symbols
 from hidiv.comparison.collection.collection import title
+from hidiv.comparison.pairwise.matrix_product import EPS, Factors, balance, multiply, norms
 from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
-from hidiv.comparison.pairwise.product import EPS, Factors, balance, multiply, norms
 from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.posterior.kl import pair_tables
 from hidiv.inference.likelihood import refuse_impossible

@@ -13,9 +13,9 @@ from math import sqrt
 
 import numpy as np
 
-from hidiv.comparison.collection.stacked_families import family_of, mapped, parameters_of_family
+from hidiv.comparison.collection.stacked_parameters import family_of, mapped, parameters_of_family
+from hidiv.comparison.pairwise.matrix_product import EPS, Factors, balance, common_statistics, norms
 from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
-from hidiv.comparison.pairwise.product import EPS, Factors, balance, common_statistics, norms
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.recursions.terms import log_ratio, row_divergence

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.joint.local_terms import with_end
-from hidiv.divergences.joint.places import NEVER, first_places
+from hidiv.divergences.joint.local_terms import NEVER, first_places, with_end
 from hidiv.divergences.joint.visits import by_group, visits_of
 from hidiv.divergences.pair import Pair, of_models
 from hidiv.types import Array, Flags, IntArray

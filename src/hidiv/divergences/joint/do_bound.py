@@ -12,8 +12,7 @@ import numpy as np
 
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.kl import too_large
-from hidiv.divergences.joint.local_terms import Local
-from hidiv.divergences.joint.places import reached_terms
+from hidiv.divergences.joint.local_terms import Local, reached_terms
 from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence

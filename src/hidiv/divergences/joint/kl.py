@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf, isinf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
 from hidiv.divergences.infinite import infinite
-from hidiv.divergences.joint.components import component_notes
-from hidiv.divergences.joint.local_terms import Local
-from hidiv.divergences.joint.places import reached_terms
+from hidiv.divergences.joint.local_terms import Local, reached_terms
 from hidiv.divergences.joint.visits import Visits, by_group, expected_visits, tree_size, visits_of
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Detail, Divergence, Parts
+from hidiv.emissions.registry import kl_bounds
 from hidiv.errors import OutOfRange, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -24,6 +23,9 @@ from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.inward import inward
 from hidiv.recursions.state_laws import downward
 from hidiv.types import Array
+
+if TYPE_CHECKING:
+    from hidiv.divergences.pair import Pair
 
 BY_NODE_LIMIT = 10**6  # nodes of a chain or regular tree that are listed for a profile
 
@@ -136,9 +138,10 @@ def joint_per_node(pair: Pair) -> Divergence:
 def _joint(pair: Pair, per_node: bool) -> Divergence:
     """With its parts and profile, computed when they are asked for."""
     local, reasons = pair.once(reached_terms)
+    subject, unit = pair.subject_and_unit()
     fields: dict[str, Any] = {
-        "per": "step" if pair.tree is None else "node" if per_node else None,
-        "subject": f"{pair.subject} rate" if pair.tree is None else pair.subject,
+        "per": "node" if per_node else unit,
+        "subject": subject,
         "detail": Detail(
             partial(_parts, pair.p, pair.tree, local, per_node), partial(_by_node, pair.p, pair.tree, local, per_node)
         ),
@@ -233,3 +236,30 @@ def _expected(laws: Array, terms: Array) -> Array:
     """sum_s law(s) term(s) for each node, where an infinite term counts only if the state has mass."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(laws == 0, 0.0, laws * terms).sum(axis=1))
+
+
+def component_notes(pair: Pair, per_node: bool) -> list[str]:
+    """Notes of a finite joint divergence: what is compared, and bounds without components; none without mixtures."""
+    if not any(family.complete() is not family for model in (pair.p, pair.q) for family in model.emissions):
+        return []
+    lower, upper = _without_components(pair, per_node)
+    return [
+        "divergence of states, components and observations: the component of a mixture is part of the hidden state, "
+        "paired by place",
+        f"of states and observations alone it is between {lower:.12g} and {upper:.12g} nats, certified",
+    ]
+
+
+def _without_components(pair: Pair, per_node: bool) -> tuple[float, float]:
+    """Bounds on the divergence of states and observations alone, that of the mixtures themselves."""
+    local, visits = pair.once(reached_terms).local, pair.once(visits_of)
+    lower, upper = np.zeros((2, *local.states.shape))
+    for g, (a, b) in enumerate(pair.families()):
+        lower[g], upper[g] = kl_bounds(a, b)
+    rest = visits.root * local.initial + float((visits.rows * local.rows).sum())
+    scale = 1.0 if per_node else visits.n_nodes
+    with np.errstate(invalid="ignore"):
+        below, above = (
+            scale * (rest + float(np.where(visits.states > 0, visits.states * e, 0.0).sum())) for e in (lower, upper)
+        )
+    return below, above

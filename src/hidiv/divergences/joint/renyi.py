@@ -10,8 +10,7 @@ import numpy as np
 
 from hidiv.divergences.infinite import infinite, smoothing_helps
 from hidiv.divergences.joint.kl import too_large
-from hidiv.divergences.joint.local_terms import Local, by_family, used_rows
-from hidiv.divergences.joint.places import Reached, reached
+from hidiv.divergences.joint.local_terms import Local, Reached, by_family, reached, used_rows
 from hidiv.divergences.joint.visits import by_group, tree_size
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence

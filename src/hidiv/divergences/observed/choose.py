@@ -8,12 +8,12 @@ method and the place of a pair the first that answers counts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from hidiv.divergences.observed import variational
 from hidiv.divergences.observed.alphabets import by_formula, symbol_probabilities
 from hidiv.divergences.observed.budget import Budget
-from hidiv.divergences.observed.certified import chains, cheap_bounds, rates, relabelled, until_end_bounds
+from hidiv.divergences.observed.certified import chains, cheap_bounds, joint_bound, rates, until_end_bounds
 from hidiv.divergences.observed.certified.trees import listed_trees, regular_trees
 from hidiv.divergences.observed.enumerated import chain_words, tree_configurations
 from hidiv.divergences.observed.interval import Interval, NotApplicable
@@ -21,7 +21,10 @@ from hidiv.divergences.observed.quadrature import two_state_chains
 from hidiv.divergences.observed.sampled import rate_estimate, tree_estimate, until_end_estimate
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
+from hidiv.emissions.families.gaussian import Gaussian
+from hidiv.emissions.families.log_normal import LogNormal
 from hidiv.errors import OutOfRange
+from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 
@@ -61,7 +64,7 @@ class Route(NamedTuple):
 ROUTES = (
     Route("exact", (CHAIN,), "any", "symbols", chain_words),
     Route("exact", (GROUPED, REGULAR, LISTED), "any", "symbols", tree_configurations),
-    Route("certified", (*TREES, ENDLESS), "as many in both", "any", relabelled),
+    Route("certified", (*TREES, ENDLESS), "as many in both", "any", joint_bound),
     Route("certified", (CHAIN,), "any", "symbols", chains),
     Route("certified", (GROUPED, REGULAR), "at most 2", "symbols", regular_trees),
     Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),
@@ -160,3 +163,24 @@ def _few_words(pair: Pair) -> bool:
     tree, symbols = pair.tree, symbol_probabilities(pair.p).shape[-1]
     assert isinstance(tree, Tree)
     return tree.depth < 64 and (symbols == 1 or symbols ** min(tree.n_nodes, 64) <= QUICK)
+
+
+def in_logarithms(pair: Pair) -> Pair:
+    """A pair of models of log x where all emissions are log-normal; the pair itself elsewhere."""
+    if not all(isinstance(family, LogNormal) for model in (pair.p, pair.q) for family in model.emissions):
+        return pair
+    return Pair(_logarithms(pair.p), _logarithms(pair.q), pair.tree)
+
+
+def _logarithms(model: Model) -> Model:
+    """The law of log x: Gaussian with the same parameters."""
+    emissions = [Gaussian(**family.parameters()) for family in model.emissions]
+    moves: Any = [move if known else None for move, known in zip(model.transitions, model.has_transition, strict=True)]
+    return Model(
+        model.initial,
+        moves if len(moves) > 1 else moves[0],
+        emissions if len(emissions) > 1 else emissions[0],
+        name=model.name,
+        state_names=model.state_names,
+        end=model.end,
+    )

@@ -6,14 +6,12 @@ from typing import Any, Literal, NoReturn
 
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator
-from hidiv.divergences.comparable import check_observations
 from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
 from hidiv.divergences.infinite import advised
 from hidiv.divergences.observed.budget import Budget
-from hidiv.divergences.observed.choose import automatic, by_name, rows
+from hidiv.divergences.observed.choose import automatic, by_name, in_logarithms, rows
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.observed.log_normals import in_logarithms
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, check_observations
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.tree import Tree

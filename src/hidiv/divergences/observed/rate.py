@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from hidiv.arguments import Seed, number
-from hidiv.divergences.comparable import check_observations
 from hidiv.divergences.infinite import advised
 from hidiv.divergences.observed.budget import Budget
-from hidiv.divergences.observed.choose import automatic, by_name
+from hidiv.divergences.observed.choose import automatic, by_name, in_logarithms
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.kl import not_applicable
-from hidiv.divergences.observed.log_normals import in_logarithms
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, check_observations
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.progress import Wanted, reported

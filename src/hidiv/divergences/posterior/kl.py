@@ -8,20 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from hidiv.divergences.comparable import check_same_states
 from hidiv.divergences.infinite import infinite
-from hidiv.divergences.joint.places import state_in_words
+from hidiv.divergences.joint.local_terms import state_in_words
 from hidiv.divergences.joint.visits import by_group
-from hidiv.divergences.pair import Pair, families, subject
+from hidiv.divergences.pair import Pair, check_same_states, families, subject
 from hidiv.divergences.result import Detail, Divergence
 from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.errors import HidivError, IncompatibleModels, refuse
-from hidiv.inference.far_rows import far_rows, moved, relative
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
-from hidiv.inference.weights import check_end, layout_of, log_weights, symbol_sets
-from hidiv.models.groups import check_groups
-from hidiv.models.model import Model
+from hidiv.inference.weights import check_end, far_rows, layout_of, log_weights, moved, relative, symbol_sets
+from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions.infinite_profile import infinite_profile
 from hidiv.recursions.layout import Layout

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.arguments import Seed, generator
-from hidiv.inference.many_likelihoods import log_likelihoods
+from hidiv.inference.likelihood import log_likelihoods
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree

@@ -2,9 +2,8 @@
 
 log_ratios.py            the entrance: `weight_ratio` and `residual`, and the rule for independent columns
 intervals.py             both for an interval, as means over weighted points
-interval_points.py       a law given an interval as weighted points
+interval_points.py       a law given an interval as weighted points; ranges of counts, few one by one, many by rules
 coordinates.py           coordinates in which continuous laws are smooth between the ends of an interval
-count_points.py          ranges of counts, few one by one, many by rules for sums
 symbol_sets.py           sets of symbols
 partly_seen_gaussian.py  normal laws with full covariances
 """

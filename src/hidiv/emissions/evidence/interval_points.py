@@ -1,14 +1,18 @@
-"""A law given an interval as weighted points: what stretches of a continuous law and ranges of counts both become."""
+"""A law given an interval as weighted points; of counts, few of them one by one and many by rules for sums."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from hidiv.emissions.numerics.quadrature import FARTHEST, count_rule
+from hidiv.emissions.registry import pair
 from hidiv.types import Array
 
 DEEP = 64.0  # e^-64 of the peak: p is cut there
+EVERY = 32  # counts next to the peak that are taken one by one
 
 
 class IntervalPoints(NamedTuple):
@@ -18,3 +22,94 @@ class IntervalPoints(NamedTuple):
     base: Array  # (U,) log q/p at the peak
     step: Array  # (U, m)
     log_outside: Array | float = -np.inf  # (U,) log of q's mass in the interval beyond p's support, over p's mass
+
+
+def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) -> IntervalPoints:
+    """IntervalPoints of p on [lower, upper] (U,), laws of one state and one column; log_mass (U,) is p's."""
+    how = pair(p, q)
+
+    def log_p(k: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(p.log_density(k.reshape(-1, 1)).reshape(k.shape))
+
+    def ratio(k: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(how.log_ratio(p, q, k.reshape(-1, 1)).reshape(k.shape))
+
+    least, most = support(p)
+    low, high = np.maximum(np.ceil(lower), least), np.minimum(np.floor(upper), most)
+    start = np.clip(p.modes()[0, 0], low, high)
+    left = np.minimum(start - low, fall(log_p, start, -1.0))
+    right = np.minimum(high - start, fall(log_p, start, 1.0))
+    offsets, sizes = _padded([_both_sides(int(a), int(b)) for a, b in zip(left, right, strict=True)])
+    at = start[:, None] + offsets
+    base = ratio(start[:, None])
+    base = np.where(np.isfinite(base), base, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_weight = np.where(sizes > 0, log_p(at) - log_p(start[:, None]) + np.log(sizes), -np.inf)
+        step = np.where(log_weight > -np.inf, ratio(at) - base, 0.0)
+    return IntervalPoints(log_weight, base[:, 0], step, _beyond(q, lower, upper, low, high, log_mass))
+
+
+def _beyond(q: Any, lower: Array, upper: Array, low: Array, high: Array, log_mass: Array) -> Array:
+    """(U,): log of q's mass in the interval outside p's support [low, high], over p's."""
+    total = np.full_like(lower, -np.inf)
+    for first, last in ((np.maximum(np.ceil(lower), 0.0), low - 1.0), (high + 1.0, np.floor(upper))):
+        some = np.flatnonzero(last >= first)
+        if some.size:
+            with np.errstate(all="ignore"):
+                mass = q.log_mass(first[some, None], last[some, None])[:, 0, 0] - log_mass[some]
+                total[some] = np.logaddexp(total[some], mass)
+    return total
+
+
+def support(p: Any) -> tuple[float, float]:
+    """First and last count of positive probability; between them there is no gap."""
+    mode = float(p.modes()[0, 0])
+    before, after = (np.array([[-np.inf, mode + 1.0]]), np.array([[mode - 1.0, np.inf]]))
+    with np.errstate(all="ignore"):
+        below, above = p.log_mass(before.T, after.T)[:, 0, 0] > -np.inf
+    return (0.0 if below else mode), (float(p.space.most) if above else mode)
+
+
+def fall(log_p: Any, start: Array, sign: float) -> Array:
+    """(U,): a power of two, how far from the start p has fallen by e^-DEEP."""
+    top = log_p(start[:, None])[:, 0]
+    low, high = np.zeros(start.shape), np.full(start.shape, np.log2(FARTHEST))
+    for _ in range(6):
+        middle = np.floor(0.5 * (low + high))
+        at = np.maximum(start + sign * np.exp2(middle), 0.0)
+        fallen = ~(top - log_p(at[:, None])[:, 0] < DEEP)
+        low, high = np.where(fallen, low, middle), np.where(fallen, middle, high)
+    return np.asarray(np.exp2(high))
+
+
+@cache
+def _side(n: int) -> tuple[Array, Array]:
+    """IntervalPoints and weights for the sum over 1..n: one by one, then half octaves by a rule of 16 points."""
+    offsets, sizes = [np.arange(1.0, min(n, EVERY) + 1.0)], [np.ones(min(n, EVERY))]
+    first, block = EVERY + 1, EVERY // 2
+    while first <= n:
+        for _ in range(2):
+            size = min(block, n - first + 1)
+            if size > 0:
+                nodes, weights = count_rule(size)
+                offsets.append(first + nodes)
+                sizes.append(weights)
+                first += size
+        block *= 2
+    return np.concatenate(offsets), np.concatenate(sizes)
+
+
+def _both_sides(left: int, right: int) -> tuple[Array, Array]:
+    (a, v), (b, w) = _side(left), _side(right)
+    return np.concatenate([-a[::-1], [0.0], b]), np.concatenate([v[::-1], [1.0], w])
+
+
+def _padded(rows: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Rows of different lengths as two arrays, filled with points of no weight."""
+    longest = max(offsets.size for offsets, _ in rows)
+    offsets, sizes = np.zeros((len(rows), longest)), np.zeros((len(rows), longest))
+    for i, (at, weight) in enumerate(rows):
+        offsets[i, : at.size], sizes[i, : at.size] = at, weight
+    return offsets, sizes

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.evidence.coordinates import Function, Stretch, stretches
-from hidiv.emissions.evidence.count_points import count_points
-from hidiv.emissions.evidence.interval_points import DEEP, IntervalPoints
+from hidiv.emissions.evidence.interval_points import DEEP, IntervalPoints, count_points
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.sample_space import Kind
 from hidiv.recursions.terms import phi

@@ -12,7 +12,7 @@ standard_normal.py          density and masses of the normal law
 covariances.py              normal laws with full covariances
 gaussian_moments.py         weighted estimates of normal laws, with missing and censored values
 exponential_family.py       divergences from a log-normaliser
-exponential_power.py        laws exp(-|x/scale|^shape) about one centre; exponential_power_line.py about two
+exponential_power.py        laws exp(-|x/scale|^shape), about one centre in closed form, about two by integrals
 binomial_trials.py          binomial laws of unlike numbers of trials
 negative_binomial_sizes.py  negative binomial laws of unlike sizes
 """

@@ -12,7 +12,6 @@ from hidiv.errors import HidivError, refuse
 from hidiv.types import Array
 
 if TYPE_CHECKING:
-    from hidiv.emissions.family import Family
     from hidiv.emissions.weighted import Weighted
 
 
@@ -108,13 +107,12 @@ def climb_family(family: Any, known: Weighted, fixed: frozenset[str]) -> Any:
     unit = np.maximum(known.smallest / 1e-4, 1e-300)
     scalar = family.is_scalar
 
-    def built(z: Array) -> Family:
+    def built(z: Array) -> Any:
         moved = dict(parameters)
         for name, row in zip(free, z, strict=True):
             parameter = _outward(row, ranges[name], unit)
             moved[name] = parameter[:, 0] if scalar else parameter
-        made: Family = type(family)(**moved)
-        return made
+        return type(family)(**moved)
 
     def value(z: Array) -> Array:
         law = built(z)

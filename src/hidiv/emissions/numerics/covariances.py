@@ -7,7 +7,7 @@ terms of one sign, sum_j [M_jj^2 - 1 - log M_jj^2] + sum_{i>j} M_ij^2, and near 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,31 @@ from hidiv.errors import InvalidEvidence, refuse
 from hidiv.recursions.terms import h
 from hidiv.types import Array, Flags
 
-if TYPE_CHECKING:
-    from hidiv.emissions.families.gaussian import Gaussian
-
-
 NEAR = 0.25  # largest entry of L^-1 (cov_p - cov_q) L^-T for which M is built from the difference
+
+
+class GaussianParameters(Protocol):
+    """What is read of a family of normal laws: means, and the spread as it was given."""
+
+    @property
+    def mean(self) -> Array: ...
+
+    @property
+    def std(self) -> Array | None: ...
+
+    @property
+    def var(self) -> Array | None: ...
+
+    @property
+    def cov(self) -> Array | None: ...
+
+    @property
+    def variance(self) -> Array: ...
+
+    @property
+    def n_states(self) -> int: ...
+
+    def parameters(self) -> dict[str, Any]: ...
 
 
 class NormalLaw(NamedTuple):
@@ -40,7 +60,7 @@ class NormalLaw(NamedTuple):
         return NormalLaw(self.mean[columns], self.cov[np.ix_(columns, columns)], self.low[columns])
 
 
-def normal_laws(family: Gaussian) -> list[NormalLaw]:
+def normal_laws(family: GaussianParameters) -> list[NormalLaw]:
     """One law a state, whatever way the spread was given."""
     mean = wide(family.mean)
     if family.cov is not None:
@@ -95,7 +115,7 @@ def _solve(lower: Array, right: Array) -> Array:
     return np.asarray(solve_triangular(lower, right, lower=True, check_finite=False))
 
 
-def kl_full(p: Gaussian, q: Gaussian) -> Array:
+def kl_full(p: GaussianParameters, q: GaussianParameters) -> Array:
     """(K,)."""
     return np.array([_kl(a, b) for a, b in zip(normal_laws(p), normal_laws(q), strict=True)])
 
@@ -106,7 +126,7 @@ def _kl(p: NormalLaw, q: NormalLaw) -> float:
         return float(0.5 * (scale_kl(w.diagonal).sum() + np.square(w.below).sum() + np.square(w.shift).sum()))
 
 
-def renyi_full(p: Gaussian, q: Gaussian, alpha: float) -> Array:
+def renyi_full(p: GaussianParameters, q: GaussianParameters, alpha: float) -> Array:
     """(K,): +inf where alpha cov_q + (1 - alpha) cov_p is not positive definite."""
     return np.array([_renyi(a, b, alpha) for a, b in zip(normal_laws(p), normal_laws(q), strict=True)])
 
@@ -138,7 +158,7 @@ def _renyi(p: NormalLaw, q: NormalLaw, alpha: float) -> float:
         return float(0.5 * (spread + alpha * np.square(apart).sum()))
 
 
-def log_ratio_full(p: Gaussian, q: Gaussian, x: Array) -> Array:
+def log_ratio_full(p: GaussianParameters, q: GaussianParameters, x: Array) -> Array:
     """(n, F) -> (n, K): log q(x)/p(x) on the columns that are seen."""
     value = np.zeros((x.shape[0], p.n_states))
     for rows, (seen,) in _patterns(~np.isnan(x)):

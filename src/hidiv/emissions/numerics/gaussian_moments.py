@@ -13,14 +13,14 @@ from hidiv.emissions.weighted import kept
 from hidiv.types import Array, Flags
 
 if TYPE_CHECKING:
-    from hidiv.emissions.families.gaussian import Gaussian
+    from hidiv.emissions.numerics.covariances import GaussianParameters
     from hidiv.emissions.weighted import Weighted
 
 
 SINGULAR = 1e-14  # of the largest eigenvalue of a covariance: less is none
 
 
-def estimate_diagonal(family: Gaussian, known: Weighted, fixed: frozenset[str]) -> dict[str, Array]:
+def estimate_diagonal(family: GaussianParameters, known: Weighted, fixed: frozenset[str]) -> dict[str, Array]:
     """Mean and spread of each column; the spread does not fall below a small part of that of all values."""
     old = wide(family.mean)
     mean = old if "mean" in fixed else kept(known.mean(), old, known.mass)
@@ -36,7 +36,7 @@ def estimate_diagonal(family: Gaussian, known: Weighted, fixed: frozenset[str]) 
     return shaped
 
 
-def estimate_full(family: Gaussian, known: Weighted, fixed: frozenset[str]) -> dict[str, Array]:
+def estimate_full(family: GaussianParameters, known: Weighted, fixed: frozenset[str]) -> dict[str, Array]:
     """Mean and covariance; missing columns and one bounded column by their moments given what is seen (an EM step)."""
     assert family.cov is not None
     mean, cov = np.array(family.mean), np.array(family.cov)
@@ -66,13 +66,13 @@ def _complete_moments(known: Weighted) -> Iterator[Moments | None]:
         yield Moments(mean[s], cov[s]) if mass > 0 else None
 
 
-def _partial_moments(family: Gaussian, known: Weighted) -> Iterator[Moments | None]:
+def _partial_moments(family: GaussianParameters, known: Weighted) -> Iterator[Moments | None]:
     """The same where columns are missing or bounded."""
     for s in range(family.n_states):
         yield _moments(family, known, s) if known.weight[:, s].any() else None
 
 
-def _moments(family: Gaussian, known: Weighted, s: int) -> Moments | None:
+def _moments(family: GaussianParameters, known: Weighted, s: int) -> Moments | None:
     """Weighted mean and covariance of the columns, in expectation given what is known; None where nothing is."""
     assert family.cov is not None
     bounded = np.zeros_like(known.seen) if known.bounded is None else known.bounded
@@ -98,7 +98,7 @@ def _moments(family: Gaussian, known: Weighted, s: int) -> Moments | None:
     return Moments(mean, ((weight[:, None] * apart).T @ apart + extra) / total)
 
 
-def _complete(family: Gaussian, known: Weighted, s: int, rows: Any, seen: Flags, between: Flags) -> Moments:
+def _complete(family: GaussianParameters, known: Weighted, s: int, rows: Any, seen: Flags, between: Flags) -> Moments:
     """(r, F), (r, F, F): what is not seen given what is: normal, and cut to its interval where bounded."""
     assert family.cov is not None
     cov, middle = family.cov[s], family.mean[s]

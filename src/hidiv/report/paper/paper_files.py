@@ -15,9 +15,8 @@ from hidiv.errors import InvalidFile, refuse, shown
 from hidiv.files.disk import replace_file, write_text
 from hidiv.report.paper.experiments import Experiments
 from hidiv.report.paper.figures import figures
-from hidiv.report.paper.statements import statements
 from hidiv.report.paper.summary import markdown
-from hidiv.report.paper.verdicts import Verdict
+from hidiv.report.paper.verdicts import Verdict, statements
 
 
 def make(folder: Path) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from hidiv.report.paper.experiments import Experiments, Figure2, Figure3, Table1
-from hidiv.report.paper.statements import statements
-from hidiv.report.paper.verdicts import MEANING, Verdict
+from hidiv.report.paper.verdicts import MEANING, Verdict, statements
 
 
 def counted(verdicts: list[Verdict]) -> str:

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
+from hidiv.divergences.observed.budget import SECONDS, Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
-from hidiv.divergences.observed.certified.block_entropy import block_entropy
-from hidiv.divergences.observed.certified.bounded import bounded
-from hidiv.divergences.observed.certified.cheap_bounds import joint_above
-from hidiv.divergences.observed.certified.contexts.context_chains import context_chain, context_chain_entropy
-from hidiv.divergences.observed.certified.effort import SECONDS, Effort
+from hidiv.divergences.observed.certified.context_bounds import block_entropy, context_chain, context_chain_entropy
+from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.certified.log_odds.chebyshev import coefficients, values, zeros
 from hidiv.divergences.observed.certified.log_odds.filter import LARGEST, Domain, domain
 from hidiv.divergences.observed.certified.log_odds.operator import Operator
 from hidiv.divergences.observed.certified.rates import WIDTH, reached
-from hidiv.divergences.observed.certified.refining import Part, narrowed
+from hidiv.divergences.observed.certified.refining import Part, bounded, narrowed
 from hidiv.divergences.observed.certified.trees.regular_trees import cross_entropy_regular
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, outward
 from hidiv.divergences.observed.support.symbols import forbidden_word

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.divergences.alignment.align import alignment
-from hidiv.divergences.comparable import closed
 from hidiv.divergences.observed.alphabets import finite_chain, symbol_probabilities, tree_law
-from hidiv.divergences.observed.certified.bounded import bounded
+from hidiv.divergences.observed.certified.joint_bound import ROOM, joint_above, room_above
+from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.variational import emission_pairs, mixed
+from hidiv.divergences.pair import closed
 from hidiv.errors import HidivError
 from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from hidiv.models.model import Model
 
 
-ROOM = 1e-12  # relative: the joint divergence and the recursion below are right to far fewer units
 WORDS = 1 << 14  # of a block
-MOST = 64  # states of models whose relabellings are searched
 _LEVELS = 4096  # of a recursion that is not flat by then
 
 
@@ -51,19 +49,6 @@ def run(pair: Pair, budget: Budget) -> Divergence:
     return bounded(Interval(below, ends[best], how), pair, budget)
 
 
-def joint_above(pair: Pair) -> float:
-    """The smallest joint divergence over relabellings of q, moved up by its rounding; +inf where there is none.
-
-    For an endless chain the joint rate, q's states relabelled as matches p best on a long chain.
-    """
-    if not pair.same_states or pair.p.n_states > MOST:
-        return inf
-    try:
-        return _room(pair.once(alignment).value)
-    except HidivError:
-        return inf
-
-
 def variational_above(p: Model, q: Model, tree: Tree) -> float:
     """V(a, b) = KL(e_p(a) || e_q(b)) + sum_c M_c(a, b), M(a, b) = -sum_a' T_p(a, a') log sum_b' T_q(b, b') exp(-V).
 
@@ -75,7 +60,7 @@ def variational_above(p: Model, q: Model, tree: Tree) -> float:
         value = _listed_above(p, q, tree, pairs)
     else:
         value = _level_above(p, q, tree, pairs)
-    return _room(value, tree.depth)
+    return room_above(value, min(tree.depth, _LEVELS))
 
 
 def block_below(p: Model, q: Model, tree: Tree) -> float:
@@ -90,11 +75,6 @@ def block_below(p: Model, q: Model, tree: Tree) -> float:
     except (NotApplicable, HidivError):
         return 0.0
     return max(listed.value * (1.0 - ROOM) - 1e-14, 0.0)
-
-
-def _room(value: float, levels: int = 1) -> float:
-    """A bound moved up by the rounding of its levels."""
-    return value * (1.0 + ROOM * min(levels, _LEVELS)) if value > 0 else 0.0
 
 
 def _listable(symbols: int, nodes: int) -> int:

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
+from hidiv.divergences.observed.budget import SECONDS, Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import grid_cross, grid_entropy
-from hidiv.divergences.observed.certified.bounded import bounded
-from hidiv.divergences.observed.certified.cheap_bounds import joint_above
-from hidiv.divergences.observed.certified.contexts.context_rates import context_cross, context_entropy
-from hidiv.divergences.observed.certified.effort import SECONDS, Effort
+from hidiv.divergences.observed.certified.context_bounds import context_cross, context_entropy
+from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.certified.log_odds.collocation import collocated_rate
-from hidiv.divergences.observed.certified.refining import Part, Refiner, narrowed
+from hidiv.divergences.observed.certified.refining import Part, Refiner, bounded, narrowed
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.errors import counted

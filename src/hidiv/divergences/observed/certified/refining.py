@@ -1,19 +1,26 @@
-"""Intervals narrowed step by step, each time by the method expected to gain most, until that is enough."""
+"""Intervals narrowed step by step, each time by the method expected to gain most; and what callers get of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, isfinite, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hidiv.divergences.observed.certified.effort import Effort
+from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
+from hidiv.divergences.observed.support.any_family import word_reason
+from hidiv.divergences.result import Divergence
 from hidiv.progress import Progress
+
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
 
 Step = Callable[[Effort], Interval | None]  # a narrower interval, or None where there is nothing more to gain
 _AHEAD = 8  # steps of one method looked ahead
 TELLING = 2e7  # operations of a step from which on it shows how fast they grow
+CLOCK = "the clock ended the search for bounds, which would go on with a larger max_seconds"
 
 
 @dataclass(eq=False)
@@ -164,3 +171,27 @@ def _choice(parts: list[Part], effort: Effort) -> tuple[Part, Refiner] | None:
                     best = score, part, each
     best = best or other
     return None if best is None else (best[1], best[2])
+
+
+def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
+    """The middle of the interval with its ends and certificate; the notes say where it is wide or the clock ended it.
+
+    NotApplicable where nothing bounds it from above.
+    """
+    subject, per = pair.subject_and_unit()
+    if interval.lower == inf:
+        word = interval.how.get("word")
+        reason = "p emits a configuration that q cannot" if word is None else word_reason(tuple(word), symbols=True)
+        return Divergence(
+            inf, "observed", "certified", inf, inf, per=per, infinite=[reason], certificate=interval.how,
+            subject=subject,
+        )  # fmt: skip
+    if interval.upper == inf:
+        raise NotApplicable(f"nothing bounds it from above; it is at least {interval.lower:.6g}")
+    notes = [] if budget.narrow(interval) else [budget.wide()]
+    if interval.how.get("stopped") == "the time":
+        notes.append(CLOCK)
+    return Divergence(
+        0.5 * (interval.lower + interval.upper), "observed", "certified", interval.lower, interval.upper, per=per,
+        certificate=interval.how, notes=notes, subject=subject,
+    )  # fmt: skip

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from hidiv.divergences.observed.alphabets import has_symbols
 from hidiv.divergences.observed.certified.chains import observed_chain
-from hidiv.divergences.observed.certified.cheap_bounds import joint_above
+from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.interval import Interval, NotApplicable
-from hidiv.divergences.observed.sampled.end_draws import ending
+from hidiv.divergences.observed.sampled.until_end_estimate import ending
 from hidiv.divergences.result import Divergence
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
 from hidiv.divergences.observed.interval import FiniteChain
-from hidiv.divergences.observed.support.families import word_reason
+from hidiv.divergences.observed.support.any_family import word_reason
 from hidiv.divergences.observed.support.symbols import Word, forbidden_word
 from hidiv.divergences.result import Divergence
 from hidiv.errors import OutOfRange, refuse

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.divergences.comparable import columns
 from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.observed.log_weights import log_weights
 from hidiv.divergences.observed.quadrature.panels import COVERED, FINE, Fineness, panel_rule, tail_points
+from hidiv.divergences.observed.support.any_family import log_weights
+from hidiv.divergences.pair import columns
 from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import comparable

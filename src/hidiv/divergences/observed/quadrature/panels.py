@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.log_weights import log_weights
+from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
 from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.sample_space import Kind

@@ -16,7 +16,6 @@ from hidiv.divergences.observed.certified.log_odds.chebyshev import values, zero
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import FINE, Fineness
-from hidiv.divergences.observed.quantity import subject_and_unit
 from hidiv.divergences.result import Divergence
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -59,7 +58,7 @@ def run(pair: Pair, budget: Budget) -> Divergence:
 
 def approximated(refined: Refined, pair: Pair) -> Divergence:
     """The value with what refining changes: an approximation, since that is no bound."""
-    subject, per = subject_and_unit(pair)
+    subject, per = pair.subject_and_unit()
     note = (
         f"quadrature with {refined.points} points and {refined.nodes} nodes, no draws; refining changes it by "
         f"{refined.error:.1g}, which is not a bound"

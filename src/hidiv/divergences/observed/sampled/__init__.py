@@ -1,15 +1,17 @@
 """Estimates by Monte Carlo, with control variates of known mean and standard errors that allow for rare events.
 
-- tree_estimate.py: chains and trees of known size
-- rate_estimate.py: endless chains, along paths of long_paths.py
-- until_end_estimate.py: chains that end by themselves
-- stopping.py: draws until the standard error is as small as asked
-- joint_cap.py: no estimate above the joint divergence
-- draws.py: what can be drawn and what drawing yields
-- chain_draws.py, tree_draws.py, end_draws.py: draws of p with their log-ratios and controls
-- chain_counts.py, tree_counts.py: posterior counts of p, less their means, as controls
-- cross_fitting.py: means with controls whose coefficients come from other draws
-- missed_states.py: what rare states may add that were drawn too seldom
-- weighing.py: weights of drawn observations
-- workers.py: portions of draws side by side, results in order
+Three files answer for the three places where models are compared; the others are the storeys they share, from a draw to
+the result:
+
+| storey | file |
+|---|---|
+| chains and trees of known size | tree_estimate.py, which draws trees itself and chains by chain_draws.py |
+| endless chains | rate_estimate.py, along paths of long_paths.py |
+| chains that end by themselves | until_end_estimate.py |
+| drawing | draws.py: what is drawn, weights of observations, portions side by side; chain_draws.py, long_paths.py |
+| controls | controls.py: posterior counts of p, less their means; cross_fitting.py: means with controls |
+| error allowance | standard_errors.py: means, their errors, and what rare events may add to them |
+| stopping | stopping.py: draws until the standard error is as small as asked |
+
+No estimate exceeds the joint divergence: certified/joint_bound.py sees to that.
 """

@@ -11,11 +11,9 @@ from hidiv.divergences.observed.alphabets import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.sampled.chain_counts import ChainCounts, counts_of
-from hidiv.divergences.observed.sampled.draws import Drawn
-from hidiv.divergences.observed.sampled.missed_states import drawn_counts, event_costs
-from hidiv.divergences.observed.sampled.tree_counts import ROUNDING
-from hidiv.divergences.observed.sampled.weighing import weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of
+from hidiv.divergences.observed.sampled.draws import Drawn, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.sampled.standard_errors import (
+    FAIR,
+    HUGE,
+    SETTLED,
+    Mean,
+    kurtosis,
+    plain_mean,
+    unit_of,
+    widened,
+)
 from hidiv.types import Array, Flags
 
 FOLDS = 5
@@ -17,58 +26,9 @@ FEWEST = 30  # draws from which on coefficients are fitted at all
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
 BLURRED = 1e-6  # the same where only products of controls are known
 MANY = 10**8  # multiplications from which on a factorisation of all draws takes too long
-FAIR = 5.0  # standard errors that the sample mean of a control may be off
-SETTLED = 20.0  # draws for each unit of kurtosis
 CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
 EXACT = 1e-13  # relative spread that rounding explains
-SURE = 1e-12  # counts that deviate from their means by less than this are constants
-NEGLIGIBLE = 1e-3  # share of a standard error
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
-Z95 = 1.959963984540054  # two-sided 95 % of a normal law
-HUGE = 1e50  # draws and controls above are taken in their own unit: their fourth powers overflow
-
-
-class Mean(NamedTuple):
-    """Estimate, standard error, number of controls used, and the draws with their controls taken out."""
-
-    value: float
-    std_error: float
-    controls: int
-    draws: Array
-    settled: bool = True  # the standard error can be trusted: no rare event seems to be missing among the draws
-    full: bool = True  # more draws would bring no more controls
-
-    def half_width(self) -> float:
-        """Of the 95 % interval, by Student's law to second order."""
-        return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1, 1)))
-
-    def scaled(self, unit: float) -> Mean:
-        """The same of draws that are `unit` times as large."""
-        return self._replace(value=unit * self.value, std_error=unit * self.std_error, draws=unit * self.draws)
-
-
-def unit_of(draws: Array) -> float:
-    """The size of numbers whose powers would overflow; 1 for all others."""
-    largest = float(np.abs(draws).max(initial=0.0))
-    return largest if HUGE < largest < np.inf else 1.0
-
-
-def plain_mean(draws: Array, full: bool = True) -> Mean:
-    """Without controls; where rare events are missing the spread is taken to be at least the value."""
-    unit = unit_of(draws)
-    if unit > 1.0:
-        return plain_mean(draws / unit, full).scaled(unit)
-    spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.inf
-    value = float(draws.mean())
-    fair = len(draws) >= SETTLED * kurtosis(draws)
-    return Mean(value, (spread if fair else max(spread, abs(value))) / sqrt(len(draws)), 0, draws, fair, full)
-
-
-def kurtosis(draws: Array) -> float:
-    """Fourth moment over the square of the second; 3 for a normal law."""
-    square = np.square(draws - draws.mean())
-    second = float(square.mean())
-    return float(square @ square) / len(draws) / second**2 if second**2 > 0 else 3.0
 
 
 def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
@@ -132,29 +92,6 @@ def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
     basis, offset, _ = _orthonormal(controls[:, : 4 * most], most)
     mean = _Folds(draws, basis, offset).fitted(basis.shape[1]) if basis.shape[1] else None
     return plain_mean(draws) if mean is None else mean
-
-
-def unseen(controls: Array) -> float:
-    """The largest expected number, in one draw, of an event whose count is a control and that no draw has shown.
-
-    Such a control is the same in all draws, less its mean.
-    """
-    if not controls.size:
-        return 0.0
-    first = controls[0]
-    missing = np.where((controls == first).all(axis=0), np.abs(first), 0.0)
-    return float(missing.max())
-
-
-def widened(mean: Mean, chance: float, reach: float, least: bool = True) -> Mean:
-    """The mean with an error that allows for an event of this chance, never drawn, which changes a draw by `reach`.
-
-    least: where that is less than the value, by the value.
-    """
-    reach = max(reach, abs(mean.value)) if least else reach
-    if chance * reach <= NEGLIGIBLE * mean.std_error:
-        return mean
-    return mean._replace(std_error=float(np.hypot(mean.std_error, chance * reach)))
 
 
 class _Folds:

@@ -10,10 +10,9 @@ import numpy as np
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.sampled.draws import Drawn, joined
-from hidiv.divergences.observed.sampled.missed_states import event_costs
-from hidiv.divergences.observed.sampled.tree_counts import ROUNDING, emission_means
-from hidiv.divergences.observed.sampled.weighing import weigh
+from hidiv.divergences.observed.sampled.controls import ROUNDING, emission_means
+from hidiv.divergences.observed.sampled.draws import Drawn, joined, weigh
+from hidiv.divergences.observed.sampled.standard_errors import event_costs
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree

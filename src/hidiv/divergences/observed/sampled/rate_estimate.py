@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.divergences.observed.quantity import subject_and_unit
-from hidiv.divergences.observed.sampled.cross_fitting import (
-    SURE,
-    Mean,
-    controlled_mean,
-    plain_mean,
-    unit_of,
-    unseen,
-    widened,
-)
-from hidiv.divergences.observed.sampled.draws import Drawn
-from hidiv.divergences.observed.sampled.joint_cap import capped_by_joint
+from hidiv.divergences.observed.certified.joint_bound import capped_by_joint
+from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
+from hidiv.divergences.observed.sampled.draws import Drawn, Streams
 from hidiv.divergences.observed.sampled.long_paths import BATCH, Path, classes_of, paths_of
-from hidiv.divergences.observed.sampled.missed_states import missed
-from hidiv.divergences.observed.sampled.workers import Streams
-from hidiv.divergences.observed.support.families import forbidden
+from hidiv.divergences.observed.sampled.standard_errors import SURE, Mean, missed, plain_mean, unit_of, unseen, widened
+from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.result import Divergence
 from hidiv.errors import counted
 from hidiv.models.model import Model
@@ -57,7 +47,7 @@ def run(pair: Pair, budget: Budget) -> Divergence:
     `max_samples` counts the steps of all paths; FEWEST batches are taken unless the time is up before.
     """
     reason = forbidden(pair.p, pair.q, None)
-    subject, per = subject_and_unit(pair)
+    subject, per = pair.subject_and_unit()
     if reason is not None:
         return Divergence(
             inf, "observed", per=per, infinite=[reason], notes=["decided by what q can emit, nothing drawn"],

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.sampled.cross_fitting import SURE, Mean, controlled_mean, plain_mean, unseen, widened
-from hidiv.divergences.observed.sampled.draws import Drawn, Draws, joined
-from hidiv.divergences.observed.sampled.missed_states import missed
-from hidiv.divergences.observed.sampled.workers import Streams, available, in_order
+from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
+from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
+from hidiv.divergences.observed.sampled.standard_errors import SURE, Mean, missed, plain_mean, unseen, widened
 from hidiv.divergences.result import Divergence
 from hidiv.errors import OutOfRange, counted, refuse
 from hidiv.progress import Progress

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.comparable import closed
 from hidiv.divergences.observed.alphabets import by_formula, family_symbols, has_symbols
+from hidiv.divergences.observed.certified.joint_bound import capped_by_joint
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
-from hidiv.divergences.observed.sampled.draws import Draws, impossible, portion
-from hidiv.divergences.observed.sampled.joint_cap import capped_by_joint
+from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on
+from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
-from hidiv.divergences.observed.sampled.tree_draws import TreePair
-from hidiv.divergences.observed.support.families import forbidden
+from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.observed.variational import emission_pairs
+from hidiv.divergences.pair import closed
+from hidiv.emissions.registry import has_kl
+from hidiv.inference.sampling import draw_observations, draw_states
+from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.levels import by_level
+from hidiv.recursions.terms import h
+from hidiv.types import Array, IntArray
 
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
@@ -25,6 +34,8 @@ if TYPE_CHECKING:
     from hidiv.models.model import Model
 
 DEAR = 3.0  # work of posterior counts on a tree, over that of a likelihood
+CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
+SMALL = 1e-3  # of the divergence of two emissions
 
 
 def applies(pair: Pair) -> str | None:
@@ -68,3 +79,131 @@ def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
         return True, 0.0
     worst = emission_pairs(p, q).min(axis=2)
     return True, tree.n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
+
+
+class Messages(NamedTuple):
+    """own (n, N, K): w_u b_u, messages rescaled to a largest of one; logs (n,): log P(x)."""
+
+    own: Array
+    logs: Array
+
+
+@dataclass(frozen=True, eq=False)
+class TreePair:
+    """p and q on a tree."""
+
+    p: Model
+    q: Model
+    tree: Tree
+
+    @cached_property
+    def moves(self) -> tuple[Array, Array]:
+        """(N, K, K): transitions of p and q by node."""
+        return _by_node(self.p, self.tree), _by_node(self.q, self.tree)
+
+    @cached_property
+    def levels(self) -> list[IntArray]:
+        """Nodes by level, siblings together."""
+        return by_level(self.tree.level, self.tree.parent)
+
+    @cached_property
+    def counts(self) -> TreeCounts:
+        """Posterior counts and observed pairs, with their means."""
+        return counts_on(self.p, self.q, self.tree, self.moves[0], self.levels)
+
+    @cached_property
+    def close(self) -> bool:
+        """Whether q is near p, state by state."""
+        p, q = self.p, self.q
+        if p.n_states != q.n_states or np.abs(q.initial - p.initial).max() > CLOSE:
+            return False
+        if np.abs(self.moves[1] - self.moves[0]).max() > CLOSE:
+            return False
+        for g in range(max(len(p.emissions), len(q.emissions))):
+            one, two = (m.emissions[min(g, len(m.emissions) - 1)] for m in (p, q))
+            if has_symbols(one) and has_symbols(two):
+                if np.abs(family_symbols(one) - family_symbols(two)).max() > CLOSE:
+                    return False
+            elif one.n_features and not (has_kl(one, two) and (one.kl(two) < SMALL).all()):
+                return False
+        return True
+
+    @cached_property
+    def expected(self) -> tuple[Array, Array]:
+        """Means of the states at the root and transitions that are drawn, and what one more of each may add."""
+        laws = self.counts.laws
+        pairs = np.einsum("ur,urs->rs", laws[self.tree.parent[1:]], self.moves[0][1:])
+        return np.concatenate([laws[0], pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+
+    @property
+    def base(self) -> str:
+        """In words, what is averaged."""
+        return "q(x)/p(x) - 1 - log q(x)/p(x)" if self.close else "log p(x)/q(x)"
+
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Drawn:
+        """`size` trees of p: log-ratios, what is averaged, controls; lean: without controls.
+
+        For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small.
+        """
+        states = draw_states(self.p, self.tree, size, rng)
+        x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+        one = self._upward(self.p, self.moves[0], x)
+        two = self._upward(self.q, self.moves[1], x)
+        plain = one.logs - two.logs
+        base = plain
+        if self.close:
+            excess = self._excess(x)
+            plain, base = -np.log1p(excess), h(excess)
+        controls = np.zeros((size, 0)) if lean else self.counts.along(one.own, x)
+        return Drawn(plain, base, controls, drawn_counts(states, self.tree.parent, self.p.n_states))
+
+    def _upward(self, model: Model, moves: Array, x: Array) -> Messages:
+        """Messages from the leaves to the root, and the log-likelihoods."""
+        weights = weigh(model, self.tree, x)
+        own = np.ascontiguousarray(weights.value.transpose(2, 0, 1))
+        logs = np.zeros(len(x)) if weights.scale is None else weights.scale.sum(axis=0)
+        for nodes in reversed(self.levels[1:]):
+            below = np.einsum("nus,urs->nur", own[:, nodes], moves[nodes])
+            top = below.max(axis=2)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                below = below / np.where(top > 0, top, 1.0)[:, :, None]
+                logs += np.log(top).sum(axis=1)
+            parents, first = np.unique(self.tree.parent[nodes], return_index=True)
+            own[:, parents] *= np.multiply.reduceat(below, first, axis=1)
+        with np.errstate(divide="ignore"):
+            logs = logs + np.log(own[:, 0] @ model.initial)
+        return Messages(own, logs)
+
+    def _excess(self, x: Array) -> Array:
+        """(n,): q(x)/p(x) - 1, from differences carried upward with the messages of p, all on p's scale."""
+        p, q = self.moves
+        weights = weigh(self.p, self.tree, x).value.transpose(2, 0, 1)
+        at_p = np.ascontiguousarray(weights)
+        apart = at_p * np.expm1(weigh_ratio(self.p, self.q, self.tree, x)).transpose(2, 0, 1)
+        for nodes in reversed(self.levels[1:]):
+            below = np.einsum("nus,urs->nur", at_p[:, nodes], p[nodes])
+            change = np.einsum("nus,urs->nur", apart[:, nodes], q[nodes])
+            change += np.einsum("nus,urs->nur", at_p[:, nodes], (q - p)[nodes])
+            top = below.max(axis=2, keepdims=True)
+            below, change = below / top, change / top
+            parent = self.tree.parent[nodes]
+            for turn in range(int(np.bincount(parent).max())):  # a child of each parent at a time
+                mine = np.flatnonzero(_turns(parent) == turn)
+                at = parent[mine]
+                apart[:, at] = apart[:, at] * (below[:, mine] + change[:, mine]) + at_p[:, at] * change[:, mine]
+                at_p[:, at] *= below[:, mine]
+        start = self.q.initial - self.p.initial
+        return np.asarray((apart[:, 0] @ self.q.initial + at_p[:, 0] @ start) / (at_p[:, 0] @ self.p.initial))
+
+
+def _turns(parent: IntArray) -> IntArray:
+    """Whether a node is the first, second, ... of its siblings, which stand together."""
+    first = np.flatnonzero(np.r_[True, parent[1:] != parent[:-1]])
+    return np.arange(len(parent)) - np.repeat(first, np.diff(np.r_[first, len(parent)]))
+
+
+def _by_node(model: Model, tree: Tree) -> Array:
+    """(N, K, K)."""
+    if len(model.transitions) == 1:
+        return np.broadcast_to(model.transitions, (tree.n_nodes, model.n_states, model.n_states))
+    return np.asarray(model.transitions[tree.group])

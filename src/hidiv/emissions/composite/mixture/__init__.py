@@ -1,10 +1,11 @@
 """Mixtures of families.
 
-mixture.py       the family
+law.py           what a mixture is: weights, components, densities, draws
+mixture.py       the family `Mixture`: how it is fitted, and how two of them compare
 marked.py        the mixture together with its component: what joint divergences compare, in closed form
-ratios.py        log-ratios from those of paired components
+ratios.py        log-ratios of values seen and of what is partly known, from those of paired components
 integrals.py     KL and Renyi divergences of one column, by sums and integrals
 bounds.py        certified bounds on the KL of any number of columns, and a Monte Carlo estimate
-partly_known.py  missing values, intervals and sets of symbols
-estimation.py    weights and components from weighted observations
+
+Imports point one way: law < marked < ratios < integrals < bounds < mixture.
 """

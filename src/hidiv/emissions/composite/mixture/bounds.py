@@ -12,7 +12,7 @@ from hidiv.emissions.sample_space import Kind
 from hidiv.types import Array
 
 if TYPE_CHECKING:
-    from hidiv.emissions.composite.mixture.mixture import Mixture
+    from hidiv.emissions.composite.mixture.law import MixtureLaw
 
 
 ORDERS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # powers tried for the lower bound; any is valid
@@ -29,7 +29,7 @@ class Bounds:
     upper: Array
 
 
-def bounds(p: Mixture, q: Mixture) -> Bounds:
+def bounds(p: MixtureLaw, q: MixtureLaw) -> Bounds:
     """Bounds that hold for any number of columns and components.
 
     Above: mass of p's components sent to q's in the best way (log-sum inequality). Below: Jensen's inequality on pairs
@@ -47,7 +47,7 @@ def bounds(p: Mixture, q: Mixture) -> Bounds:
     return Bounds(lower, upper)
 
 
-def estimate(p: Mixture, q: Mixture, samples: int, seed: Any) -> tuple[Array, Array]:
+def estimate(p: MixtureLaw, q: MixtureLaw, samples: int, seed: Any) -> tuple[Array, Array]:
     """(K,) twice: the mean of log p/q over draws from each state of p, and its standard error."""
     rng = np.random.default_rng(seed)
     states = np.repeat(np.arange(p.n_states), samples)
@@ -57,7 +57,7 @@ def estimate(p: Mixture, q: Mixture, samples: int, seed: Any) -> tuple[Array, Ar
         return -ratio.mean(axis=1), ratio.std(axis=1, ddof=1) / np.sqrt(samples)
 
 
-def _pairs(p: Mixture, q: Mixture, compare: Any) -> Array:
+def _pairs(p: MixtureLaw, q: MixtureLaw, compare: Any) -> Array:
     """(K, C_p, C_q): every component of p with every one of q."""
     return np.stack([np.stack([compare(a, b) for b in q.components], axis=1) for a in p.components], axis=1)
 
@@ -80,7 +80,7 @@ def _above(first: Array, second: Array, across: Array) -> Array:
     return np.where(lost.any(axis=1), np.inf, value)
 
 
-def _below(p: Mixture, q: Mixture) -> Array:
+def _below(p: MixtureLaw, q: MixtureLaw) -> Array:
     """sum_a w_a [log sum_a' w_a' e^-KL(a, a') - (1/t) log sum_b v_b^t Z_t(a, b)], the best power t for each a.
 
     Z_t is the integral of p_a^(1-t) q_b^t: the log of a sum is at most that of the sum of its powers, over t.
@@ -96,7 +96,7 @@ def _below(p: Mixture, q: Mixture) -> Array:
         return np.asarray(np.where(p.weights > 0, p.weights * (own + best), 0.0).sum(axis=1))
 
 
-def _binned(p: Mixture, q: Mixture) -> Array:
+def _binned(p: MixtureLaw, q: MixtureLaw) -> Array:
     """(K,): KL of the probabilities of bins, which no KL is below; 0 for angles, whose bins have no order."""
     from hidiv.emissions.composite.mixture.integrals import uncovered, where_it_lies
 

@@ -17,7 +17,7 @@ from hidiv.errors import IncompatibleModels, refuse
 from hidiv.types import Array
 
 if TYPE_CHECKING:
-    from hidiv.emissions.composite.mixture.mixture import Mixture
+    from hidiv.emissions.composite.mixture.law import MixtureLaw
 
 
 # log-masses of the tails between which panels lie: the median, the flanks, and where a law has all but vanished.
@@ -27,7 +27,7 @@ FAR_TAILS = (-100.0, -300.0, -690.0)  # for orders above one, whose weight may l
 RELATIVE = 2**46  # doubles between two that differ by a hundredth
 
 
-def divergences(p: Mixture, q: Mixture) -> Array:
+def divergences(p: MixtureLaw, q: MixtureLaw) -> Array:
     """(K,): KL of the mixtures, accurate to about 1e-12 (1e-8 for laws crowded at the end of a segment).
 
     +inf where p has mass and q none.
@@ -40,7 +40,7 @@ def divergences(p: Mixture, q: Mixture) -> Array:
     return value
 
 
-def renyi_divergences(p: Mixture, q: Mixture, alpha: float) -> Array:
+def renyi_divergences(p: MixtureLaw, q: MixtureLaw, alpha: float) -> Array:
     """(K,): the same of order alpha; above 1 infinite where some component of p is so from every one of q."""
     tails = TAILS + (FAR_TAILS if alpha > 1 else ())
     places = places_of(p, tails), places_of(q, tails)
@@ -55,14 +55,14 @@ def renyi_divergences(p: Mixture, q: Mixture, alpha: float) -> Array:
     return value
 
 
-def uncovered(p: Mixture, q: Mixture) -> list[str | None]:
+def uncovered(p: MixtureLaw, q: MixtureLaw) -> list[str | None]:
     """(K,): a value p shows and q never does, in words; supports are half-lines, segments or symbols."""
     if p.n_features > 1:
         return _by_components(p, q)
     return _uncovered(p, q, places_of(p, FLANKS))
 
 
-def _by_components(p: Mixture, q: Mixture) -> list[str | None]:
+def _by_components(p: MixtureLaw, q: MixtureLaw) -> list[str | None]:
     """The same for several columns: what a component of p shows and no component of q does."""
     gaps: list[str | None] = [None] * p.n_states
     for c, member in enumerate(p.components):
@@ -74,7 +74,7 @@ def _by_components(p: Mixture, q: Mixture) -> list[str | None]:
     return gaps
 
 
-def _uncovered(p: Mixture, q: Mixture, places: list[Array]) -> list[str | None]:
+def _uncovered(p: MixtureLaw, q: MixtureLaw, places: list[Array]) -> list[str | None]:
     gaps: list[str | None] = []
     well_inside = [t if _is_listed(m) else np.delete(t, _deep(t), 1) for m, t in zip(p.components, places, strict=True)]
     for s in range(p.n_states):
@@ -92,25 +92,25 @@ def _deep(table: Array) -> list[int]:
     return [c for c in range(table.shape[1]) if c % tails >= len(FLANKS)]
 
 
-def _edges(p: Mixture, q: Mixture, places: tuple[list[Array], list[Array]], state: int) -> Array:
+def _edges(p: MixtureLaw, q: MixtureLaw, places: tuple[list[Array], list[Array]], state: int) -> Array:
     """Where panels end: the places of both, and where a density bends, which a rule next to it might not notice."""
     kinks = [member.kinks()[state] for member in p.components + q.components]
     return np.unique(np.concatenate([_used(p, places[0], state), _used(q, places[1], state), *kinks]))
 
 
-def _used(p: Mixture, places: list[Array], state: int) -> Array:
+def _used(p: MixtureLaw, places: list[Array], state: int) -> Array:
     """Places of the components that have weight in a state."""
     kept = [table[state] for table, weight in zip(places, p.weights[state], strict=True) if weight > 0]
     return np.unique(np.concatenate(kept))
 
 
-def where_it_lies(p: Mixture) -> list[Array]:
+def where_it_lies(p: MixtureLaw) -> list[Array]:
     """For each state, values that mark out where the components with weight lie."""
     places = places_of(p)
     return [_used(p, places, s) for s in range(p.n_states)]
 
 
-def places_of(p: Mixture, tails: tuple[float, ...] = TAILS) -> list[Array]:
+def places_of(p: MixtureLaw, tails: tuple[float, ...] = TAILS) -> list[Array]:
     """For each component (K, T) values that mark out where it lies: all symbols, counts, angles, or quantiles."""
     if p.n_features != 1:
         refuse(
@@ -172,7 +172,7 @@ def _double(rank: NDArray[np.int64]) -> Array:
 
 def count_places(member: Any) -> Array:
     """(K, T): a most probable count of each state's law, and counts from there out to where it has all but vanished."""
-    from hidiv.emissions.evidence.count_points import fall
+    from hidiv.emissions.evidence.interval_points import fall
 
     table = []
     for s in range(member.n_states):
@@ -189,7 +189,7 @@ def count_places(member: Any) -> Array:
     return np.asarray(np.ceil(np.array(table)))
 
 
-def _laws(p: Mixture, q: Mixture) -> Laws:
+def _laws(p: MixtureLaw, q: MixtureLaw) -> Laws:
     """Both laws and their ratio at any point, between counts too, where rules for sums look."""
     # A node that rounds to the end of the segment would meet a density of 0 or infinity there.
     last = np.nextafter(1.0, 0.0) if p.space.kind is Kind.UNIT else np.inf
@@ -204,7 +204,7 @@ def _laws(p: Mixture, q: Mixture) -> Laws:
     return Laws(at(p.log_density), at(q.log_density), at(lambda x: density_ratio(p, q, x)))
 
 
-def _over(p: Mixture, q: Mixture, edges: Array) -> Over:
+def _over(p: MixtureLaw, q: MixtureLaw, edges: Array) -> Over:
     """Sum or integral over all that either has mass on; one state."""
     if all(member.space.is_finite for member in p.components + q.components):
         return lambda f: float(f(edges).sum())
@@ -213,7 +213,7 @@ def _over(p: Mixture, q: Mixture, edges: Array) -> Over:
     return lambda f: integral(f, edges)
 
 
-def _diverges(p: Mixture, q: Mixture, alpha: float) -> bool:
+def _diverges(p: MixtureLaw, q: MixtureLaw, alpha: float) -> bool:
     """Whether a component of p has an infinite Renyi divergence from every component of q; one state."""
 
     def finite(a: Any, b: Any) -> bool:
@@ -222,7 +222,7 @@ def _diverges(p: Mixture, q: Mixture, alpha: float) -> bool:
             refuse(IncompatibleModels, "emission", rule, alpha)
         return bool(np.isfinite(a.renyi(b, alpha)[0]))
 
-    def weighed(f: Mixture) -> list[Any]:
+    def weighed(f: MixtureLaw) -> list[Any]:
         return [member for member, weight in zip(f.components, f.weights[0], strict=True) if weight > 0]
 
     return any(not any(finite(a, b) for b in weighed(q)) for a in weighed(p))

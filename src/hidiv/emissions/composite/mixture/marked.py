@@ -14,7 +14,7 @@ from hidiv.recursions.terms import row_divergence, row_renyi
 from hidiv.types import Array
 
 if TYPE_CHECKING:
-    from hidiv.emissions.composite.mixture.mixture import Mixture
+    from hidiv.emissions.composite.mixture.law import MixtureLaw
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Marked:
     """
 
     name: ClassVar[str] = "marked"
-    mixture: Mixture
+    mixture: MixtureLaw
 
     @property
     def n_states(self) -> int:
@@ -35,6 +35,10 @@ class Marked:
     @property
     def n_features(self) -> int:
         return self.mixture.n_features
+
+    @property
+    def kl_is_integral(self) -> bool:
+        return False
 
     def take(self, states: ArrayLike) -> Marked:
         return Marked(self.mixture.take(states))
@@ -45,17 +49,17 @@ class Marked:
         return None if mixture is None else Marked(mixture)
 
     def kl(self, other: Any) -> Array:
-        return pair(self, other).kl(self, other)  # type: ignore[arg-type]
+        return pair(self, other).kl(self, other)
 
     def renyi(self, other: Any, alpha: float) -> Array:
-        return pair(self, other).renyi(self, other, alpha)  # type: ignore[arg-type]
+        return pair(self, other).renyi(self, other, alpha)
 
     def log_ratio(self, other: Any, x: Array) -> Array:
         """(n, K): the mean of log q/p of (component, x) over p's component given x."""
-        return pair(self, other).log_ratio(self, other, x)  # type: ignore[arg-type]
+        return pair(self, other).log_ratio(self, other, x)
 
     def gaps(self, other: Any) -> list[str | None]:
-        return pair(self, other).gaps(self, other)  # type: ignore[arg-type]
+        return pair(self, other).gaps(self, other)
 
 
 def paired_components(p: Marked, q: Marked) -> list[tuple[FamilyPair, Any, Any]]:

@@ -10,6 +10,7 @@ from math import inf
 
 import numpy as np
 
+from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.beliefs import (
     Beliefs,
     ChanceBound,
@@ -18,7 +19,6 @@ from hidiv.divergences.observed.certified.belief_grid.beliefs import (
     swept,
 )
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import CELLS, FINER
-from hidiv.divergences.observed.certified.effort import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
 from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, outward
 from hidiv.types import Array

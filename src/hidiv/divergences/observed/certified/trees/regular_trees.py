@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import no_alphabet, tree_laws
-from hidiv.divergences.observed.certified.bounded import bounded
-from hidiv.divergences.observed.certified.cheap_bounds import joint_above
-from hidiv.divergences.observed.certified.effort import Effort
-from hidiv.divergences.observed.certified.refining import capped
+from hidiv.divergences.observed.budget import Effort
+from hidiv.divergences.observed.certified.joint_bound import joint_above
+from hidiv.divergences.observed.certified.refining import bounded, capped
 from hidiv.divergences.observed.certified.trees.message_grid import Grid, spread, sum_of_copies
 from hidiv.divergences.observed.interval import TINY, UNIT, Interval, NotApplicable, TreeLaw, difference, outward
 from hidiv.divergences.observed.support.symbols import emits_forbidden_tree

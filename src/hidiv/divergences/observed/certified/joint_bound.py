@@ -1,0 +1,76 @@
+"""The smallest joint divergence over relabellings of q, which bounds every observed divergence from above.
+
+Where it is zero the two models are one process up to the names of their states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from hidiv.divergences.alignment.align import alignment
+from hidiv.divergences.observed.alphabets import by_formula
+from hidiv.divergences.observed.certified.refining import bounded
+from hidiv.divergences.observed.interval import Interval, NotApplicable
+from hidiv.errors import HidivError, counted
+
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
+    from hidiv.divergences.result import Divergence
+
+ROOM = 1e-12  # relative: what is bounded here is right to far fewer units
+MOST = 64  # states of models whose relabellings are searched
+UNWEIGHABLE = "the draws hold numbers that no double can weigh; only the ends are certain, the middle is no estimate"
+
+
+def applies(pair: Pair) -> str | None:
+    """States can be paired only where there are as many in both models."""
+    if pair.same_states:
+        return None
+    return f"p has {counted(pair.p.n_states, 'state')} and q has {pair.q.n_states}"
+
+
+def run(pair: Pair, budget: Budget) -> Divergence:
+    """Between 0 and the smallest joint divergence over relabellings, where that is within the tolerance."""
+    above = pair.once(joint_above)
+    if above > budget.allowance:
+        raise NotApplicable("no relabelling of q is as near to p as the tolerance asks")
+    how = {"method": "smallest joint divergence over relabellings", "rounding": above * ROOM}
+    return bounded(Interval(0.0, above, how), pair, budget)
+
+
+def joint_above(pair: Pair) -> float:
+    """The smallest joint divergence over relabellings of q, moved up by its rounding; +inf where there is none.
+
+    For an endless chain the joint rate, q's states relabelled as matches p best on a long chain.
+    """
+    if not pair.same_states or pair.p.n_states > MOST:
+        return inf
+    try:
+        return room_above(pair.once(alignment).value)
+    except HidivError:
+        return inf
+
+
+def room_above(value: float, levels: int = 1) -> float:
+    """A bound moved up by the rounding of so many levels."""
+    return value * (1.0 + ROOM * levels) if value > 0 else 0.0
+
+
+def capped_by_joint(estimate: Divergence, pair: Pair) -> Divergence:
+    """An estimate within the joint divergence; the certified bounds alone where the draws contradict it."""
+    if estimate.status != "estimate" or estimate.lower is None or estimate.upper is None:
+        return estimate
+    above = pair.once(joint_above) if by_formula(pair.p, pair.q) else inf
+    if not estimate.upper > above:
+        return estimate
+    if not estimate.lower <= above:
+        how = {"method": "smallest joint divergence over relabellings"}
+        return replace(
+            estimate, value=0.5 * above, status="certified", lower=0.0, upper=above, std_error=None, n_samples=None,
+            certificate=how, notes=[UNWEIGHABLE],
+        )  # fmt: skip
+    note = f"cut at {above:.6g}, the smallest joint divergence over relabellings"
+    return replace(estimate, value=min(estimate.value, above), upper=above).noted(note)
