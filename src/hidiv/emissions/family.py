@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from hidiv.errors import InvalidEvidence, InvalidModel, refuse
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import hashable, restore, same
 
+LARGEST = float(np.finfo(np.float64).max)
 MOST_SYMBOLS = 4096  # of several columns together: more are not listed
 ABSORBING = {"unit": (0.0, 1.0), "positive": (0.0,), "rate": (0.0,), "length": (0.0,)}  # values a climb never leaves
 
@@ -340,6 +342,8 @@ def check_whole(x: Array, family: str, highest: float = np.inf) -> None:
 
 def check_between(x: Array, family: str, low: float, high: float = np.inf) -> None:
     """Refuse values outside [low, high] and infinite ones (NaN passes)."""
+    if x.size and max(low, -LARGEST) <= x.min() and x.max() <= min(high, LARGEST):  # as a rule: nothing is missing
+        return
     with np.errstate(invalid="ignore"):
         bad = ~np.isnan(x) & ((x < low) | (x > high) | np.isinf(x))
     if bad.any():
@@ -370,6 +374,18 @@ def check_density(x: Array, infinite: NDArray[np.bool_], family: str) -> None:
             float(x[node, column]),
             "give the interval it was rounded from",
         )
+
+
+def redone(table: Array, slow: Callable[..., Array], *known: Array | None) -> Array:
+    """The table (n, K) with the rows that hold a number that is none or infinite by `slow`, from those of `known`."""
+    rows = np.flatnonzero(~(np.abs(table) <= 1e300).all(axis=1))
+    if rows.size:
+        try:
+            table[rows] = slow(*(None if each is None else each[rows] for each in known))
+        except InvalidEvidence:  # whose message is to name the row among all of them
+            slow(*known)
+            raise
+    return table
 
 
 def add_columns(terms: Array, x: Array) -> Array:

@@ -13,7 +13,7 @@ namespace nb = nanobind;
 namespace hidiv {
 namespace {
 
-using LawArrays = std::tuple<Rows, Cube, Vector>;                      // mean, whiten, constant
+using LawArrays = std::tuple<Rows, Cube, Vector>;                 // mean, whiten, constant
 using RatioArrays = std::tuple<In<bool, 1>, Vector, Rows, Cube>;  // near, constant, linear, square
 
 NormalLaws check_laws(const LawArrays &law) {
@@ -38,8 +38,8 @@ nb::object normal_table(const Rows &x, const LawArrays &p, int64_t threads) {
     return nb::make_tuple(log_p.array(), odd);
 }
 
-nb::object normal_tables(const Rows &x, const LawArrays &p, const LawArrays &q, const RatioArrays &between,
-                         bool with_q, int64_t threads) {
+nb::object normal_tables(const Rows &x, const LawArrays &p, const LawArrays &q, const RatioArrays &between, bool with_q,
+                         int64_t threads) {
     NormalTask task{};
     task.p = check_laws(p);
     const NormalLaws other = check_laws(q);

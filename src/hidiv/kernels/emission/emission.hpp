@@ -2,10 +2,11 @@
 //
 // Which route a problem takes:
 //   normal laws     normal_rows.cpp    pieces of rows over threads, from 2^16 products on
-//                   normal_steps.cpp   rows of observations in the lanes, four vectors of them at once; diagonal and full
+//                   normal_steps.cpp   rows of observations in the lanes, four vectors of them at once; diagonal and
+//                   full
 //   mixtures        mixture_steps.cpp  log-sum-exp over components, a row and state in every lane
-// Rows with a number that is none or infinite are flagged, and answered by the family in numpy. *_steps.cpp are compiled
-// for each instruction set.
+// Rows with a number that is none or infinite are flagged, and answered by the family in numpy. *_steps.cpp are
+// compiled for each instruction set.
 #pragma once
 
 #include <stdint.h>

@@ -28,8 +28,7 @@ HIDIV_INLINE void diagonal(const NormalLaws &p, const NormalRatio *r, int64_t s,
         for (int m = 0; m < M; ++m) {
             const Vec z = (load<W>(x + f * at_once + m * W) - middle) * over;
             out.square[m] += z * z;
-            if constexpr (RATIO)
-                out.ratio[m] += z * (z * r->square[s * features + f] + r->linear[s * features + f]);
+            if constexpr (RATIO) out.ratio[m] += z * (z * r->square[s * features + f] + r->linear[s * features + f]);
         }
     }
 }
@@ -42,8 +41,7 @@ HIDIV_INLINE void full(const NormalLaws &p, const NormalRatio *r, int64_t s, con
     const double *mean = p.mean + s * features;
     for (int m = 0; m < M; ++m) out.square[m] = out.ratio[m] = Vec{};
     for (int64_t f = 0; f < features; ++f)
-        for (int m = 0; m < M; ++m)
-            store<W>(u + f * at_once + m * W, load<W>(x + f * at_once + m * W) - mean[f]);
+        for (int m = 0; m < M; ++m) store<W>(u + f * at_once + m * W, load<W>(x + f * at_once + m * W) - mean[f]);
     for (int64_t i = 0; i < features; ++i) {
         const double *row = p.whiten + (s * features + i) * features;
         Vec sum[M];
@@ -97,7 +95,7 @@ Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &od
     if (!memory.values) return Status::no_memory;
     double *x = memory.values, *u = x + block, *z = u + block;
     double *log_p = z + block, *log_q = log_p + states * at_once, *ratio = log_q + states * at_once;
-    Vec worst{};
+    I<W> bad{};
     for (int64_t row = first; row < end; row += at_once) {
         const int64_t count = end - row < at_once ? end - row : at_once;
         const double *from = task.x + row * features;
@@ -114,7 +112,7 @@ Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &od
             for (int m = 0; m < M; ++m) {
                 const Vec value = p.constant[s] - 0.5 * own.square[m];
                 store<W>(log_p + s * at_once + m * W, value);
-                worst = size<W>(value) <= worst ? worst : size<W>(value);  // NaN stays
+                bad |= ~(size<W>(value) <= huge);  // NaN fails every comparison
             }
             if (!task.ratio) continue;
             if (!task.ratio->near[s]) {
@@ -133,14 +131,14 @@ Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &od
             }
             for (int m = 0; m < M; ++m) {
                 store<W>(ratio + s * at_once + m * W, own.ratio[m]);
-                worst = size<W>(own.ratio[m]) <= worst ? worst : size<W>(own.ratio[m]);
+                bad |= ~(size<W>(own.ratio[m]) <= huge);
             }
         }
         turn(log_p, states, count, task.log_p + row * states);
         if (task.log_ratio) turn(ratio, states, count, task.log_ratio + row * states);
         if (task.log_q) turn(log_q, states, count, task.log_q + row * states);
     }
-    odd = any<W>(~(worst <= huge));
+    odd = any<W>(bad);
     return Status::done;
 }
 
