@@ -164,6 +164,11 @@ class Family(Protocol):
             refuse_range(self, "density")
         return total
 
+    def log_seen(self, x: Array) -> Array:
+        """(n, K): `log_weight` of rows that are wholly seen and were checked before, as in every step of a fit."""
+        each = self.log_density(x)
+        return np.asarray(each[:, :, 0] if each.shape[2] == 1 else each.sum(axis=2))
+
     def sample(self, states: ArrayLike, rng: np.random.Generator) -> Array:
         """One observation for each state in `states`: (n,) for a scalar family, else (n, F)."""
         drawn = self.draw(np.asarray(states, dtype=np.int64), rng)
@@ -247,11 +252,6 @@ class Family(Protocol):
         from hidiv.emissions.numerics.climbing import climb_family
 
         return cast(Self, climb_family(self, known, fixed))
-
-    @property
-    def density_adds_up(self) -> bool:
-        """Whether the log-density of a row that is wholly seen is best had by adding up `log_density` over columns."""
-        return True
 
     @property
     def kl_is_integral(self) -> bool:

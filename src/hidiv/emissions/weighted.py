@@ -122,6 +122,11 @@ class Weighted:
 
 def spread(x: Array) -> Array:
     """(F,): standard deviation of the values seen; their size, or 1, where they do not vary."""
+    if x.size:
+        size = np.maximum(x.max(axis=0), -x.min(axis=0))
+        if ((size == 0.0) | ((size > 1e-100) & (size < 1e100))).all():  # as a rule: all seen, squares are numbers
+            known = Weighted(x, np.ones((len(x), 1)))
+            return _or_size(np.sqrt(known.variance(known.mean())[0]), size)
     count = (~np.isnan(x)).sum(axis=0)
     values = np.where(np.isfinite(x), x, 0.0)
     middle = values.sum(axis=0) / np.maximum(count, 1)
@@ -129,7 +134,10 @@ def spread(x: Array) -> Array:
     far = np.abs(apart).max(axis=0, initial=0.0)
     unit = np.where(far > 0, far, 1.0)  # squares of very large and very small numbers are none
     deviation = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))
-    size = np.abs(values).max(axis=0, initial=0.0)
+    return _or_size(deviation, np.abs(values).max(axis=0, initial=0.0))
+
+
+def _or_size(deviation: Array, size: Array) -> Array:
     return np.where(deviation > 1e-12 * size, deviation, np.where(size > 0, size, 1.0))
 
 

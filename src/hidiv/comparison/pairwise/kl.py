@@ -179,7 +179,8 @@ def pairwise_kl(
             raise
     notes = notes + _note_on_direct(int(np.sum(storage.direct[...])), estimated)
     if quantity == "joint":
-        notes += note_on_labels(left, right, tree)
+        known = isinstance(storage.values, np.ndarray) and not (symmetric or stopped or level_weights is not None)
+        notes += note_on_labels(left, right, tree, storage.values if known else None)
     matrix = PairwiseMatrix(
         storage.values, quantity, status, symmetric, tuple(notes), storage.errors, left.names, right.names
     )

@@ -120,7 +120,7 @@ struct Sweep {
             const double *above = t.own + (t.parent ? t.parent[u] - t.first : u - 1) * padded;
             for (int64_t k = 0; k < count(); ++k) {
                 const V<W> m = load<W>(mass + k * W);
-                store<W>(mass + k * W, m > 0.0 ? load<W>(above + k * W) * (1.0 / m) : V<W>{});
+                store<W>(mass + k * W, m > 0.0 ? load<W>(above + k * W) / m : V<W>{});
             }
             const double by = 1.0 / held;
             alignas(64) double sum[M > 0 ? M * W : 512];
