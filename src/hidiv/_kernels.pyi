@@ -197,6 +197,13 @@ def entropy_contexts(
     depth: int,
     limit: int,
 ) -> tuple[float, float, int, int, bool]: ...
+def weighted_sums(x: NDArray[np.float64], weight: NDArray[np.float64], threads: int = 0) -> NDArray[np.float64]: ...
+def weighted_squares(
+    x: NDArray[np.float64], weight: NDArray[np.float64], mean: NDArray[np.float64], threads: int = 0
+) -> NDArray[np.float64]: ...
+def weighted_products(
+    x: NDArray[np.float64], weight: NDArray[np.float64], mean: NDArray[np.float64], threads: int = 0
+) -> NDArray[np.float64]: ...
 def normal_table(
     x: NDArray[np.float64],
     p: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],

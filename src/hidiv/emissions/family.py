@@ -166,6 +166,11 @@ class Family(Protocol):
             refuse_range(self, "density")
         return total
 
+    def log_seen(self, x: Array) -> Array:
+        """(n, K): `log_weight` of rows that are wholly seen and were checked before, as in every step of a fit."""
+        each = self.log_density(x)
+        return np.asarray(each[:, :, 0] if each.shape[2] == 1 else each.sum(axis=2))
+
     def sample(self, states: ArrayLike, rng: np.random.Generator) -> Array:
         """One observation for each state in `states`: (n,) for a scalar family, else (n, F)."""
         drawn = self.draw(np.asarray(states, dtype=np.int64), rng)
@@ -267,11 +272,6 @@ class Family(Protocol):
         Derivatives are those in each entry, all others held, rows that sum to one and symmetric matrices included.
         """
         return by_column(self, known, items)
-
-    @property
-    def density_adds_up(self) -> bool:
-        """Whether the log-density of a row that is wholly seen is best had by adding up `log_density` over columns."""
-        return True
 
     @property
     def kl_is_integral(self) -> bool:

@@ -113,10 +113,6 @@ class Gaussian(Family):
     def space(self) -> SampleSpace:
         return LINE
 
-    @property
-    def density_adds_up(self) -> bool:
-        return self.cov is None
-
     def heap_coordinates(self, x: Array, fixed: frozenset[str] = frozenset()) -> Array:
         return log_size(x - self.mean[0]) if "mean" in fixed else x
 
@@ -158,6 +154,9 @@ class Gaussian(Family):
         from hidiv.emissions.numerics.covariances import log_weight
 
         return log_weight(wide(self.mean), self.cov, x, lower, upper)
+
+    def log_seen(self, x: Array) -> Array:
+        return self.log_weight(x)
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         z = rng.standard_normal((states.shape[0], self.n_features))

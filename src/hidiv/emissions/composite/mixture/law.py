@@ -79,9 +79,8 @@ class MixtureLaw(Family):
         tables = np.stack([member.symbol_table() for member in self.components])
         return np.asarray(np.einsum("kc,ckm->km", self.weights, tables))
 
-    @property
-    def density_adds_up(self) -> bool:
-        return False
+    def log_seen(self, x: Array) -> Array:
+        return self.log_weight(x)
 
     @property
     def kl_is_integral(self) -> bool:
