@@ -25,6 +25,7 @@ from hidiv.values import Value
 
 CANDIDATES = 30  # models that the most central one is looked for among
 FAR = 1e6  # stands for an infinite distance where states are assigned
+ROUNDS = 10  # of matching again with the rows of the last match
 SURE = 0.5  # certainty from which a match is called sure
 
 
@@ -171,8 +172,9 @@ def match(models: Any, reference: Any = None, *, tree: Tree | int | None = None)
 
     Notes
     -----
-    Models with as many states as the reference are put in the order that makes the joint divergence smallest; others
-    are matched by their laws, state by state, at the least total distance. How sure a match is compares distances
+    Models with as many states as the reference are put in the order that makes the joint divergence smallest. Where that
+    is infinite, because of zeros, they are matched at the least total distance of laws and rows, and models with other
+    numbers of states at that of laws alone. How sure a match is compares distances
     (definitions (13.2)): with a to the partner and b to the nearest other state, on either side, (b - a) / max(a, b).
 
     Examples
@@ -220,12 +222,29 @@ def _matched(anchor: Model, model: Model, tree: Tree | int | None) -> tuple[IntA
         return np.arange(model.n_states), tuple(range(model.n_states))
     if model.n_states == anchor.n_states:
         place = UNTIL_END if anchor.end is not None else None if tree is None else as_tree(tree)
-        order = alignment(Pair.of(anchor, model, place, by_states="joint")).permutation
-        return np.array(order), tuple(range(len(order)))
+        found = alignment(Pair.of(anchor, model, place, by_states="joint"))
+        order = np.array(found.permutation) if not found.infinite else _by_distances(anchor, model)
+        return order, tuple(range(len(order)))
     theirs, ours = _assigned(law_distances(anchor, model))
     rest = [s for s in range(model.n_states) if s not in ours.tolist()]
     partners: tuple[int | None, ...] = (*theirs.tolist(), *(None for _ in rest))
     return np.array([*ours.tolist(), *rest], dtype=np.int64), partners
+
+
+def _by_distances(anchor: Model, model: Model) -> IntArray:
+    """The order of as many states at the least total distance of laws and rows, for models with zeros.
+
+    Where every order has an infinite joint divergence, the number of zeros would decide, and not what states show.
+    """
+    laws = law_distances(anchor, model)
+    order = _assigned(laws)[1]
+    for _ in range(ROUNDS):
+        back = np.argsort(order)  # rows in the order of now, columns as they were
+        following = _assigned(laws + row_distances(anchor, model.relabel(order))[:, back])[1]
+        if (following == order).all():
+            break
+        order = following
+    return order
 
 
 def _assigned(distances: Array) -> tuple[IntArray, IntArray]:
