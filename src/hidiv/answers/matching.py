@@ -15,8 +15,8 @@ from hidiv.divergences.alignment.align import alignment
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import plain
-from hidiv.errors import HidivError, InvalidFile, counted, refuse
-from hidiv.models.checks import check_format, check_keys
+from hidiv.divergences.saved import read_saved
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END
@@ -126,15 +126,20 @@ class Matching(Value):
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Matching:
         """The result of a description as `to_dict` writes it."""
+
+        def build() -> Matching:
+            partners = ([None if s is None else int(s) for s in each] for each in described["partners"])
+            position = described["position"]
+            return cls(
+                tuple(map(Model.from_dict, described["models"])),
+                tuple(tuple(map(int, order)) for order in described["permutations"]), tuple(map(tuple, partners)),
+                tuple(_read_only(np.array(each, dtype=np.float64)) for each in described["certainty"]),
+                Model.from_dict(described["reference"]), None if position is None else int(position),
+                tuple(map(str, described["names"])),
+            )  # fmt: skip
+
         keys = ("models", "permutations", "partners", "certainty", "reference", "position", "names")
-        check_keys(InvalidFile, described, keys, ("format", "version"))
-        check_format(InvalidFile, described, "hidiv.matching")
-        return cls(
-            tuple(map(Model.from_dict, described["models"])), tuple(map(tuple, described["permutations"])),
-            tuple(map(tuple, described["partners"])),
-            tuple(_read_only(np.array(each, dtype=np.float64)) for each in described["certainty"]),
-            Model.from_dict(described["reference"]), described["position"], tuple(described["names"]),
-        )  # fmt: skip
+        return read_saved(described, "hidiv.matching", keys, build)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -172,10 +177,9 @@ def match(models: Any, reference: Any = None, *, tree: Tree | int | None = None)
 
     Notes
     -----
-    Models with as many states as the reference are put in the order that makes the joint divergence smallest. Where that
-    is infinite, because of zeros, they are matched at the least total distance of laws and rows, and models with other
-    numbers of states at that of laws alone. How sure a match is compares distances
-    (definitions (13.2)): with a to the partner and b to the nearest other state, on either side, (b - a) / max(a, b).
+    Models with as many states as the reference are put in the order that makes the joint divergence smallest. Where it
+    is infinite, because of zeros, they are matched at the least total distance of laws and rows; models with other
+    numbers of states at that of laws alone. How sure a match is compares distances (definitions (13.2)): with a to the partner and b to the nearest other state, on either side, (b - a) / max(a, b).
 
     Examples
     --------

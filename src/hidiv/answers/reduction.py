@@ -18,8 +18,8 @@ from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence
-from hidiv.errors import HidivError, IncompatibleModels, InvalidFile, counted, refuse
-from hidiv.models.checks import check_format, check_keys
+from hidiv.divergences.saved import read_saved
+from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
@@ -116,20 +116,21 @@ class Reduction(Value):
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Reduction:
         """The result of a description as `to_dict` writes it."""
+
+        def build() -> Reduction:
+            models = {model.n_states: model for model in map(Model.from_dict, described["models"])}
+            losses = map(Divergence.from_dict, described["divergences"])
+            merged = (tuple(tuple(map(int, block)) for block in each) for each in described["merged"])
+            names, within = described["state_names"], described["within"]
+            return cls(
+                models, dict(zip(models, losses, strict=True)), int(described["chosen"]),
+                dict(zip(models, merged, strict=True)), int(described["n_states"]),
+                None if within is None else float(within), None if names is None else tuple(map(str, names)),
+                tuple(map(str, described["notes"])),
+            )  # fmt: skip
+
         keys = ("n_states", "chosen", "within", "models", "divergences", "merged", "state_names", "notes")
-        check_keys(InvalidFile, described, keys, ("format", "version"))
-        check_format(InvalidFile, described, "hidiv.reduction")
-        models = [Model.from_dict(each) for each in described["models"]]
-        sizes = [model.n_states for model in models]
-        names = described["state_names"]
-        return cls(
-            dict(zip(sizes, models, strict=True)),
-            dict(zip(sizes, map(Divergence.from_dict, described["divergences"]), strict=True)),
-            int(described["chosen"]),
-            dict(zip(sizes, (tuple(tuple(block) for block in each) for each in described["merged"]), strict=True)),
-            int(described["n_states"]), described["within"], None if names is None else tuple(names),
-            tuple(described["notes"]),
-        )  # fmt: skip
+        return read_saved(described, "hidiv.reduction", keys, build)
 
     def __repr__(self) -> str:
         lines = [self.summary()]
