@@ -91,10 +91,10 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch):
 
     original = reduction.best_refit
 
-    def interrupted(starts, draw):
+    def interrupted(starts, draw, rng):
         if starts[0].n_states == 1:
             raise KeyboardInterrupt
-        return original(starts, draw)
+        return original(starts, draw, rng)
 
     monkeypatch.setattr(reduction, "best_refit", interrupted)
     found = hd.reduce(NEAR, nodes=1000, seed=1)

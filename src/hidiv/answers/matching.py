@@ -179,7 +179,8 @@ def match(models: Any, reference: Any = None, *, tree: Tree | int | None = None)
     -----
     Models with as many states as the reference are put in the order that makes the joint divergence smallest. Where it
     is infinite, because of zeros, they are matched at the least total distance of laws and rows; models with other
-    numbers of states at that of laws alone. How sure a match is compares distances (definitions (13.2)): with a to the partner and b to the nearest other state, on either side, (b - a) / max(a, b).
+    numbers of states at that of laws alone. How sure a match is compares distances (definitions (13.2)): with a to the
+    partner and b to the nearest other state, on either side, it is (b - a) / max(a, b).
 
     Examples
     --------

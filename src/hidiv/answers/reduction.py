@@ -28,7 +28,7 @@ from hidiv.values import Value
 
 NODES = 100_000
 NOISE = 0.5  # of the logarithm of a cost, in the other paths of merges
-OTHERS = 2  # other paths
+OTHERS = 4  # other paths
 RTOL, ATOL = 2e-2, 1e-6  # of a divergence on the curve
 SECONDS = 1.0  # for one of them
 JUDGES, LONGER = 32, 2  # chains of the draw that losses are judged on, and how much longer it is than the fitted one
@@ -310,7 +310,7 @@ class _Search:
             own = Draw.visits(replace(self.draw, model=above)) if self.place is None else np.ones(k + 1)
             blocks = merge_path(above, own, k, self.rng)[k]
             starts.append(merged_model(above, blocks, own, self.rng))
-        model = best_refit(starts, self.draw)
+        model = best_refit(starts, self.draw, self.rng)
         lost = self._lost(model)
         if lost.value == inf:  # the draw lacks something rare
             model = blended(model, starts[0], 1.0 / self.nodes)
