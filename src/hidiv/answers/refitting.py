@@ -127,9 +127,7 @@ def best_refit(starts: list[Model], draw: Draw, rng: np.random.Generator) -> Mod
 
     Starts are ranked after a few iterations, and the best of them climbed to their maxima.
     """
-    many_roots = draw.tree is not None and draw.forest.n_trees >= ENOUGH_ROOTS
-    fixed = frozenset() if many_roots else frozenset({"initial"})
-    options = Options(SETTLED * draw.forest.n_nodes, LONGEST, fixed=fixed)
+    options = _options(draw)
     problem, shape = problem_of(draw.forest, starts[0]), starts[0]
     best = _climbed([draft_of(start) for start in starts], problem, options, CLIMBED)
     for _ in range(ROUNDS if shape.n_states > 1 else 0):
@@ -138,8 +136,28 @@ def best_refit(starts: list[Model], draw: Draw, rng: np.random.Generator) -> Mod
         if found.log_likelihood <= best.log_likelihood + options.tol:
             break
         best = found
-    model = best.model.finished(shape)
-    return model if many_roots else _with_first_law(model, draw)
+    return best.model.finished(shape)
+
+
+def finished_on(model: Model, draw: Draw) -> Model:
+    """The model climbed on to its maximum on another, longer draw, with its first law."""
+    options = _options(draw)
+    problem = problem_of(draw.forest, model)
+    try:
+        run = climb(begin(draft_of(model), problem, options), problem, options, polish=True)
+    except ImpossibleEvidence:  # something rare that the first draw lacked
+        return model
+    if run.interrupted:
+        raise KeyboardInterrupt
+    better = run.model.finished(model)
+    return better if "initial" not in options.fixed else _with_first_law(better, draw)
+
+
+def _options(draw: Draw) -> Options:
+    """How long to climb; the law of the root is held where a draw has few of them."""
+    many_roots = draw.tree is not None and draw.forest.n_trees >= ENOUGH_ROOTS
+    fixed = frozenset() if many_roots else frozenset({"initial"})
+    return Options(SETTLED * draw.forest.n_nodes, LONGEST, fixed=fixed)
 
 
 def _climbed(starts: list[Draft], problem: Problem, options: Options, count: int) -> Run:
