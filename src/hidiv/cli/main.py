@@ -23,6 +23,7 @@ COMMANDS = {
     "pairwise": ("hidiv.cli.pairwise:pairwise", "How different are all pairs of many models?"),
     "nearest": ("hidiv.cli.nearest:nearest", "Which models are nearest to one?"),
     "cluster": ("hidiv.cli.cluster:cluster", "Which models belong together?"),
+    "differ": ("hidiv.cli.differ:differ", "Do groups of sequences or trees differ?"),
     "fit": ("hidiv.cli.fit:fit", "Fit a model to data."),
     "reduce": ("hidiv.cli.reduce:reduce", "How few states are enough?"),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),

@@ -15,19 +15,22 @@ from hidiv.divergences.forest import Forest, as_forest, over_forest
 from hidiv.divergences.joint.do_bound import bound
 from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
+from hidiv.divergences.measures.bhattacharyya import overlap_bounds
+from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
 from hidiv.divergences.observed.rate import rate_of_pair
 from hidiv.divergences.pair import Pair, closed, is_forest
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_of
 from hidiv.divergences.result import Divergence
-from hidiv.errors import IncompatibleModels, InvalidTree, OutOfRange, refuse
+from hidiv.errors import HidivError, IncompatibleModels, InvalidTree, OutOfRange, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
 from hidiv.progress import Progress, Wanted, reported
 
+FEW_STATES = 1000  # of both models, multiplied: more pairs of states take long
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
 DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
 ALIGNED = 100  # unlike trees of a forest on which states are aligned
@@ -130,6 +133,8 @@ def compare_pair(
         results |= _by_states_on_forest(pair, forest, undefined)
     else:
         results |= _by_states(pair, evidence, undefined)
+    if forest is None:
+        results |= _overlap(pair)
     try:
         with Progress("comparing") as progress:
             if pair.tree is not None:
@@ -237,6 +242,19 @@ def _aligned_on_forest(pair: Pair, forest: Forest) -> Alignment | None:
         max(one.labelled_infinite for one in each),
         sum(counts[tree] * one.finite for tree, one in found.items()),
     )
+
+
+def _overlap(pair: Pair) -> dict[str, Any]:
+    """Proven bounds on how well the observations tell the models apart, where they are quick."""
+    tree, states = pair.tree, pair.p.n_states * pair.q.n_states
+    if not isinstance(tree, Tree) or states > FEW_STATES or not by_formula(pair.p, pair.q):
+        return {}
+    if tree.kind == "listed" and tree.n_nodes > LARGE:
+        return {}
+    try:
+        return overlap_bounds(pair)
+    except HidivError:
+        return {}
 
 
 def _expected_posterior(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from math import log
 from typing import Any
 
@@ -49,6 +50,8 @@ class FitResult:
         Bayesian information criterion, -2 log_likelihood + n_parameters log(n_observations); smaller is better.
     aic : float
         Akaike information criterion, -2 log_likelihood + 2 n_parameters; smaller is better.
+    errors : StandardErrors
+        The standard errors of the parameters; not of a fit that was read from a file, which has no data.
 
     Examples
     --------
@@ -66,6 +69,8 @@ class FitResult:
     notes: tuple[str, ...] = ()
     starts: tuple[float, ...] = ()  # log-likelihood each climb reached, before the best was finished
     restarts: tuple[Model, ...] = field(default=(), compare=False)
+    data: Any = field(default=None, compare=False, repr=False)  # what it was fitted to, for standard errors
+    fixed: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def n_iter(self) -> int:
@@ -81,6 +86,17 @@ class FitResult:
     def aic(self) -> float:
         """Akaike information criterion; smaller is better."""
         return -2.0 * self.log_likelihood + 2.0 * self.n_parameters
+
+    @cached_property
+    def errors(self) -> Any:
+        """The standard errors of the parameters, `hd.standard_errors` of this fit."""
+        from hidiv.fitting.parameter_errors import standard_errors
+
+        return standard_errors(self)
+
+    def summary(self) -> str:
+        """The fit and a table of its parameters with their standard errors and intervals, where its data are known."""
+        return repr(self) if self.data is None else f"{self!r}\n{self.errors.summary()}"
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and texts, the model in the form of its file."""

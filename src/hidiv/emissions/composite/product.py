@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family
+from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.parameters import outer_rows
 from hidiv.emissions.registry import FamilyPair, kl_bounds, pair, register
 from hidiv.emissions.sample_space import VECTOR, SampleSpace
@@ -99,9 +100,8 @@ class Product(Family):
     def symbol_table(self) -> Array:
         return outer_rows([member.symbol_table() for member in self.families if member.n_features])
 
-    @property
-    def density_adds_up(self) -> bool:
-        return all(member.density_adds_up for member in self.families)
+    def log_seen(self, x: Array) -> Array:
+        return _added(member.log_seen(columns) for member, (columns,) in self.split(x))
 
     def ranges(self) -> dict[str, str]:
         return {"families": "fixed"}
@@ -162,6 +162,13 @@ class Product(Family):
             maximised.append(member.maximise(known.of_columns(slice(first, first + member.n_features)), fixed))
             first += member.n_features
         return type(self)(maximised)
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        each, first = [], 0
+        for member in self.families:
+            each.append(member.gradients(known.of_columns(slice(first, first + member.n_features)), items))
+            first += member.n_features
+        return {"families": each}
 
     def statistics(self) -> Statistics | None:
         """Every family's own, side by side; None as soon as one has none."""

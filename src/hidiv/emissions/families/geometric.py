@@ -89,11 +89,19 @@ class Geometric(Family):
     def estimate(self, known: Weighted) -> Self:
         return type(self)(kept(1.0 / (1.0 + known.mean()), self.prob, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        return {"prob": bits.slope_of_bits(np.ones(()), x[:, None, :], wide(self.prob))}
+
     def statistics(self) -> Statistics:
         p = bits.bits(wide(self.prob))
         one, zero = bits.log_bits(p)
         expected = np.hstack([p.zero / p.one, np.ones((self.n_states, 1))])
         return Statistics((self.name, self.n_features), expected, np.hstack([zero, one.sum(axis=1, keepdims=True)]))
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        one, zero = bits.log_bits(bits.bits(self.prob))
+        prob = -np.expm1(exponent * zero)
+        return type(self)(prob), wide(exponent * one - np.log(prob)).sum(axis=1)
 
 
 def success(place: str, value: ArrayLike) -> Array:

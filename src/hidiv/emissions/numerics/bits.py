@@ -30,6 +30,13 @@ def step(p: Bits, q: Bits) -> Array:
     return np.where(p.one + q.one <= 1.0, q.one - p.one, p.zero - q.zero)
 
 
+def slope_of_bits(ones: Array, zeros: Array, prob: Array) -> Array:
+    """The derivative of ones log(prob) + zeros log(1 - prob) in prob; 0 at prob 0 and 1, which a climb never leaves."""
+    inside = (prob > 0) & (prob < 1)
+    safe = np.where(inside, prob, 0.5)
+    return np.where(inside, ones / safe - zeros / (1.0 - safe), 0.0)
+
+
 def log_bits(p: Bits) -> Bits:
     """Logs of both probabilities."""
     with np.errstate(divide="ignore"):

@@ -79,9 +79,8 @@ class MixtureLaw(Family):
         tables = np.stack([member.symbol_table() for member in self.components])
         return np.asarray(np.einsum("kc,ckm->km", self.weights, tables))
 
-    @property
-    def density_adds_up(self) -> bool:
-        return False
+    def log_seen(self, x: Array) -> Array:
+        return self.log_weight(x)
 
     @property
     def kl_is_integral(self) -> bool:
@@ -128,7 +127,7 @@ class MixtureLaw(Family):
         self.check(x)
         value = self._mixed([_log_weight(member, x, lower, upper) for member in self.components], self._log_weights)
         # Where nothing is known weights sum to one, whatever rounding says.
-        return np.where(_nothing(x, lower, upper)[:, None], 0.0, value)
+        return np.where(nothing_known(x, lower, upper)[:, None], 0.0, value)
 
     @property
     def n_symbols(self) -> int:
@@ -219,7 +218,7 @@ def _widest(spaces: Iterable[SampleSpace]) -> SampleSpace:
     return max(spaces, key=lambda space: (space.most, space.kind is Kind.COUNTS))
 
 
-def _nothing(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.bool_]:
+def nothing_known(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.bool_]:
     """(n,): rows of which no entry is seen or bounded."""
     known = ~np.isnan(x)
     if lower is not None and upper is not None:
