@@ -119,13 +119,13 @@ def _best_maxima(runs: list[Run], problem: Problem) -> list[Run]:
 def _hop(maximum: Run, problem: Problem, options: Options, rng: np.random.Generator, board: Board) -> Run | None:
     """A climb that begins near a maximum; None where its start cannot produce the evidence."""
     try:
-        run = begin(_neighbour(maximum, problem, options, rng), problem, options)
+        run = begin(neighbour(maximum, problem, options, rng), problem, options)
     except ImpossibleEvidence:
         return None
     return _climb(run, problem, options, board)
 
 
-def _neighbour(run: Run, problem: Problem, options: Options, rng: np.random.Generator) -> Draft:
+def neighbour(run: Run, problem: Problem, options: Options, rng: np.random.Generator) -> Draft:
     """A model that differs from the one of `run` in two or three states.
 
     The counts of one state are added to those of a second, and those of a third (or of the second again) are shared out

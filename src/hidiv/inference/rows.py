@@ -15,6 +15,9 @@ from hidiv.models.symbol_names import translated
 from hidiv.models.tree import Tree, as_tree
 from hidiv.types import Array, Flags, Indices, IntArray
 
+LONG = 512  # nodes from which on it pays to look for equal rows of several columns
+MOST_CODES = 2.0**62  # combinations of columns that have numbers
+
 
 @dataclass(frozen=True, eq=False)
 class EvidenceRows:
@@ -56,8 +59,8 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
     plain = (
         evidence.allowed is None and evidence.symbols is None and not evidence.symbol_sets and not evidence.state_sets
     )
-    if plain and evidence.lower is None and x.shape[1] == 1:
-        shared = _shared(x[:, 0], group)
+    if plain and evidence.lower is None and x.shape[1]:
+        shared = _shared(x[:, 0], group) if x.shape[1] == 1 else _shared_columns(x, group)
         if shared is not None:
             return shared
     lower, upper = (
@@ -134,6 +137,28 @@ def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
         values[:, None], None, None, None, None,
         None if group is None else np.repeat(np.arange(groups), count), np.ascontiguousarray(row_of),
     )  # fmt: skip
+
+
+def _shared_columns(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
+    """One row for every combination of symbols or small counts that occurs; None where that saves nothing."""
+    if len(x) < LONG or (x[:LONG] != np.floor(x[:LONG]))[~np.isnan(x[:LONG])].any():
+        return None
+    values = np.where(np.isnan(x), -1.0, x)
+    high = values.max(axis=0)
+    groups = 1 if group is None else int(group.max()) + 1
+    sizes = (high + 2.0).tolist()
+    if (values < 0.0)[~np.isnan(x)].any() or not np.prod(sizes) * groups < MOST_CODES or (values % 1.0).any():
+        return None
+    code = np.ravel_multi_index(tuple((values.T + 1.0).astype(np.int64)), tuple(map(int, sizes)))
+    if group is not None:
+        code = code * groups + group
+    _, first, row_of = np.unique(code, return_index=True, return_inverse=True)
+    if len(first) > len(x) // 8:
+        return None
+    shared = np.asarray(x[first], dtype=np.float64)
+    return EvidenceRows(
+        shared, None, None, None, None, None if group is None else group[first], row_of.astype(np.int32).ravel()
+    )
 
 
 def with_ends(rows: EvidenceRows, lasts: IntArray) -> EvidenceRows:
