@@ -118,7 +118,8 @@ def differ(
     more than two groups the pairs follow, with Holm's correction. A divergence is the observed one of the two groups'
     models, fitted from the pooled one, on a chain of up to 100 steps (or a tree of the middle size) over its number of
     nodes; what noise in the fits adds is taken off, and the interval is that of the delta method, or of a noncentral
-    chi-square law near zero.
+    chi-square law near zero. How many observations tell two groups apart is the expected length of a sequential test with
+    errors of 0.001 (definitions (7.1)).
 
     References
     ----------

@@ -162,7 +162,7 @@ def score(model: Any, evidence: Any, tree: Any = None, *, coordinates: str = "si
 
     Notes
     -----
-    Fisher's identity: the gradient of log P(E) is the mean of that of log P(S, E) under the law of the states given the
+    The gradient of definitions (2.4), by Fisher's identity: that of log P(E) is the mean of that of log P(S, E) under the law of the states given the
     evidence, so one smoothing pass gives all of it. Probabilities that are 0 stay 0: their derivative is 0 in either
     kind of coordinates. All other parameters are their own coordinates; the derivative in a covariance is the symmetric
     matrix D with d log P = sum_ij D_ij dC_ij. An initial law that was given as "stationary" counts as a parameter of
