@@ -93,6 +93,13 @@ def variational_pairs(
     emission: NDArray[np.float64],
     threads: int = 0,
 ) -> NDArray[np.float64]: ...
+def product_pairs(
+    kinds: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
+    p: tuple[NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64]],
+    log_phi: NDArray[np.float64],
+    threads: int = 0,
+) -> NDArray[np.float64]: ...
 def products(
     left: NDArray[np.float64],
     right: NDArray[np.float64],
@@ -190,3 +197,23 @@ def entropy_contexts(
     depth: int,
     limit: int,
 ) -> tuple[float, float, int, int, bool]: ...
+def weighted_sums(x: NDArray[np.float64], weight: NDArray[np.float64], threads: int = 0) -> NDArray[np.float64]: ...
+def weighted_squares(
+    x: NDArray[np.float64], weight: NDArray[np.float64], mean: NDArray[np.float64], threads: int = 0
+) -> NDArray[np.float64]: ...
+def weighted_products(
+    x: NDArray[np.float64], weight: NDArray[np.float64], mean: NDArray[np.float64], threads: int = 0
+) -> NDArray[np.float64]: ...
+def normal_table(
+    x: NDArray[np.float64],
+    p: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], bool]: ...
+def normal_tables(
+    x: NDArray[np.float64],
+    p: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    between: tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    with_q: bool,
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64], bool]: ...

@@ -25,6 +25,7 @@ COMMANDS = {
     "cluster": ("hidiv.cli.cluster:cluster", "Which models belong together?"),
     "differ": ("hidiv.cli.differ:differ", "Do groups of sequences or trees differ?"),
     "fit": ("hidiv.cli.fit:fit", "Fit a model to data."),
+    "reduce": ("hidiv.cli.reduce:reduce", "How few states are enough?"),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
     "paper": ("hidiv.cli.paper:paper", "The paper's table and figures, each number with a verdict."),
     "report": ("hidiv.cli.report:report", "One page about two models, or about many."),

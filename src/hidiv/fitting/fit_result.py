@@ -42,6 +42,8 @@ class FitResult:
         was reached.
     starts : tuple of float
         The log-likelihood each climb came to, before the best one was finished.
+    restarts : tuple of Model
+        The models that the starts came to, for `hd.agreement`; not kept in files, and not compared.
     n_iter : int
         The number of iterations made.
     bic : float
@@ -70,6 +72,7 @@ class FitResult:
     n_observations: int  # nodes with any evidence
     notes: tuple[str, ...] = ()
     starts: tuple[float, ...] = ()  # log-likelihood each climb reached, before the best was finished
+    restarts: tuple[Model, ...] = field(default=(), compare=False)
     data: Any = field(default=None, compare=False, repr=False)  # what it was fitted to, for standard errors
     fixed: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
@@ -143,7 +146,7 @@ class FitResult:
         )
 
 
-KEPT = tuple(each.name for each in fields(FitResult) if each.compare)
+KEPT = tuple(each.name for each in fields(FitResult) if each.compare)  # what files hold
 
 
 def _numbers(place: str, values: Any) -> tuple[float, ...]:

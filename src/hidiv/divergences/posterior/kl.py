@@ -13,11 +13,11 @@ from hidiv.divergences.joint.local_terms import state_in_words
 from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.pair import Pair, check_same_states, families, subject
 from hidiv.divergences.result import Detail, Divergence
-from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.emissions.evidence.log_ratios import pair_weights, residual, weight_ratio
+from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, refuse
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
-from hidiv.inference.weights import check_end, far_rows, layout_of, log_weights, moved, relative, symbol_sets
+from hidiv.inference.weights import check_end, far_rows, layout_of, log_weights, moved, relative, settled, symbol_sets
 from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions.infinite_profile import infinite_profile
@@ -138,10 +138,9 @@ def pair_tables(
         lasts = np.array([place.n_nodes - 1])
     if p.end is not None:
         rows = with_ends(rows, lasts)
-    weights_p = log_weights(p, rows, place)
     residuals = None
     if evidence_q is None:
-        weights_q, ratio = log_weights(q, rows, place), _by_rows(p, q, rows, weight_ratio)
+        weights_p, weights_q, ratio = _weights(p, q, rows, place)
         if target == "unobserved":
             residuals = _by_rows(p, q, rows, residual)
         if p.end is not None and q.end is not None:
@@ -151,17 +150,17 @@ def pair_tables(
         rows_q = lay_out(evidence_and_tree(evidence_q, place)[0], place, more_families)
         if q.end is not None:
             rows_q = with_ends(rows_q, lasts)
-        weights_q = log_weights(q, rows_q, place)
+        weights_p, weights_q = log_weights(p, rows, place), log_weights(q, rows_q, place)
         weights_p, weights_q = (
             w if r.row_of is None else w[r.row_of] for w, r in ((weights_p, rows), (weights_q, rows_q))
         )
         rows = replace(rows, row_of=None)
         with np.errstate(invalid="ignore"):
             ratio = np.where(weights_p == weights_q, 0.0, weights_q - weights_p)
-    with np.errstate(invalid="ignore"):
-        difference = weights_q - weights_p
-    # The difference of the weights stands in where the formula of a family is out of range.
-    ratio = np.where(np.isnan(ratio) & np.isfinite(difference), difference, ratio)
+    if np.isnan(ratio).any():  # the difference of the weights stands in where the formula of a family is out of range
+        with np.errstate(invalid="ignore"):
+            difference = weights_q - weights_p
+        ratio = np.where(np.isnan(ratio) & np.isfinite(difference), difference, ratio)
     shift_p = shift_q = None
     far = far_rows(weights_p, weights_q)
     if far.size:
@@ -180,6 +179,17 @@ def pair_tables(
         log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), ratio, residuals,
     )  # fmt: skip
     return tables, layout_of(groups, place, rows), place
+
+
+def _weights(p: Model, q: Model, rows: EvidenceRows, place: Tree) -> tuple[Array, Array, Array]:
+    """(R, K) three times: both models' log-weights and their log-ratios, in one pass where the families have one."""
+    if rows.symbols is None and len(p.emissions) == len(q.emissions) == 1 and p.emissions[0].n_features:
+        try:
+            weights_p, weights_q, ratio = pair_weights(p.emissions[0], q.emissions[0])(rows.x, rows.lower, rows.upper)
+            return settled(p, rows, weights_p), settled(q, rows, weights_q), ratio
+        except InvalidEvidence:  # whose message is to name the node
+            pass
+    return log_weights(p, rows, place), log_weights(q, rows, place), _by_rows(p, q, rows, weight_ratio)
 
 
 def _relative_ratio(ratio: Array, near_p: Array, near_q: Array, state: IntArray) -> Array:

@@ -100,9 +100,8 @@ class Product(Family):
     def symbol_table(self) -> Array:
         return outer_rows([member.symbol_table() for member in self.families if member.n_features])
 
-    @property
-    def density_adds_up(self) -> bool:
-        return all(member.density_adds_up for member in self.families)
+    def log_seen(self, x: Array) -> Array:
+        return _added(member.log_seen(columns) for member, (columns,) in self.split(x))
 
     def ranges(self) -> dict[str, str]:
         return {"families": "fixed"}

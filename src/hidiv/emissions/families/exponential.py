@@ -44,6 +44,7 @@ class Exponential(Family):
     """
 
     name: ClassVar[str] = "exponential"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"rate": 1.0}
     rate: Array  # (K,) or (K, F)
 
@@ -96,6 +97,10 @@ class Exponential(Family):
         rate = wide(self.rate)
         natural = np.hstack([-rate, np.log(rate).sum(axis=1, keepdims=True)])
         return Statistics((self.name, self.n_features), np.hstack([1.0 / rate, np.ones((self.n_states, 1))]), natural)
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        log_norm = (exponent - 1.0) * np.log(wide(self.rate)) - np.log(exponent)
+        return type(self)(exponent * self.rate), log_norm.sum(axis=1)
 
 
 def kl_rates(p: Array, q: Array, step: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaln
 
 from hidiv.emissions.families.exponential import Exponential
 from hidiv.emissions.family import Family, add_columns, check_between, check_density
@@ -16,6 +17,7 @@ from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between
 from hidiv.emissions.numerics.stirling import bregman, change, remainder, slope
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
+from hidiv.emissions.product_integrals import refuse_integral
 from hidiv.emissions.registry import FamilyPair, converted, no_gaps, register
 from hidiv.emissions.sample_space import POSITIVE, SampleSpace
 from hidiv.emissions.statistics import Statistics
@@ -52,6 +54,7 @@ class Gamma(Family):
     """
 
     name: ClassVar[str] = "gamma"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"shape": 1.0, "rate": 1.0}
     shape: Array  # (K,) or (K, F)
     rate: Array  # the same
@@ -141,6 +144,18 @@ class Gamma(Family):
             np.hstack([slope(a) + np.log(a / b), a / b, ones]),
             np.hstack([a, -b, constant.sum(axis=1, keepdims=True)]),
         )
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        shape = 1.0 + exponent * (self.shape - 1.0)
+        if not (shape > 0).all():
+            refuse_integral(self.name, exponent)
+        law = type(self)(shape, exponent * self.rate)
+        return law, (exponent * _log_factor(self) - _log_factor(law)).sum(axis=1)
+
+
+def _log_factor(family: Gamma) -> Array:
+    """(K, F): log of what the density is multiplied by."""
+    return np.asarray(wide(family.shape) * np.log(wide(family.rate)) - gammaln(wide(family.shape)))
 
 
 def natural(family: Gamma) -> Array:

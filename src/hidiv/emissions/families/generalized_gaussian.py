@@ -56,6 +56,7 @@ class GeneralizedGaussian(Family):
     """
 
     name: ClassVar[str] = "generalized_gaussian"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"scale": 1.0, "shape": 1.0}
     scale: Array  # (K,) or (K, F)
     shape: Array
@@ -142,6 +143,11 @@ class GeneralizedGaussian(Family):
 
     def statistics(self) -> None:
         return None
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        log_norm = (1.0 - exponent) * (LOG_TWO + np.log(self.scale) + gammaln(1.0 + 1.0 / self.shape))
+        smaller = np.log(exponent) / self.shape
+        return type(self)(self.scale * np.exp(-smaller), self.shape), wide(log_norm - smaller).sum(axis=1)
 
 
 def _log_density(x: Array, scale: Array, shape: Array) -> Array:

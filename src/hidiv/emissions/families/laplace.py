@@ -54,6 +54,7 @@ class Laplace(Family):
     """
 
     name: ClassVar[str] = "laplace"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"loc": 0.0, "scale": 1.0}
     loc: Array  # (K,) or (K, F)
     scale: Array
@@ -128,6 +129,10 @@ class Laplace(Family):
 
     def statistics(self) -> None:
         return None
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        log_norm = (1.0 - exponent) * np.log(2.0 * wide(self.scale)) - np.log(exponent)
+        return type(self)(self.loc, self.scale / exponent), log_norm.sum(axis=1)
 
 
 def kl(p: Laplace, q: Laplace) -> Array:

@@ -54,6 +54,7 @@ class LogNormal(Family):
     """
 
     name: ClassVar[str] = "log_normal"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "std": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array
@@ -142,6 +143,12 @@ class LogNormal(Family):
             np.hstack([mean, mean * mean + var, np.ones_like(constant)]),
             np.hstack([mean / var, -0.5 / var, constant]),
         )
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        rest, var = 1.0 - exponent, self.std * self.std
+        law = type(self)(self.mean + rest / exponent * var, self.std / np.sqrt(exponent))
+        log_norm = rest * (HALF_LOG_TWO_PI + np.log(self.std) + self.mean) - 0.5 * np.log(exponent)
+        return law, wide(log_norm + 0.5 * rest * rest / exponent * var).sum(axis=1)
 
 
 def of_log(family: LogNormal) -> Gaussian:

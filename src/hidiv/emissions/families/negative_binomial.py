@@ -53,6 +53,7 @@ class NegativeBinomial(Family):
     """
 
     name: ClassVar[str] = "negative_binomial"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"size": 1.0, "prob": 0.5}
     size: Array  # (K,) or (K, F)
     prob: Array  # the same

@@ -46,6 +46,7 @@ class Poisson(Family):
     """
 
     name: ClassVar[str] = "poisson"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"rate": 1.0}
     rate: Array  # (K,) or (K, F); 0 is the law that gives nothing but 0
 

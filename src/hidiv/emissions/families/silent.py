@@ -100,6 +100,9 @@ class Silent(Family):
     def statistics(self) -> Statistics:
         return Statistics((self.name,), np.ones((self.states, 1)), np.zeros((self.states, 1)))
 
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        return self, np.zeros(self.n_states)
+
 
 def kl(p: Silent, q: Silent) -> Array:
     return np.zeros(p.n_states)

@@ -55,6 +55,7 @@ class VonMises(Family):
     """
 
     name: ClassVar[str] = "von_mises"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "concentration": 1.0}
     mean: Array  # (K,) or (K, F)
     concentration: Array
@@ -145,6 +146,11 @@ class VonMises(Family):
             np.hstack([length * np.cos(mean), length * np.sin(mean), np.ones_like(constant)]),
             np.hstack([kappa * np.cos(mean), kappa * np.sin(mean), constant]),
         )
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        kappa = wide(self.concentration)
+        log_norm = (1.0 - exponent) * LOG_TWO_PI + log_bessel(exponent * kappa) - exponent * log_bessel(kappa)
+        return type(self)(self.mean, exponent * self.concentration), log_norm.sum(axis=1)
 
 
 def _log_arc(start: Array, width: Array, kappa: Array) -> Array:

@@ -18,6 +18,7 @@ from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log
 from hidiv.emissions.parameters import wide
 from hidiv.emissions.statistics import Statistics
 from hidiv.errors import InvalidEvidence, refuse
+from hidiv.recursions.normal_rows import NormalLaws, NormalRatio
 from hidiv.recursions.terms import h
 from hidiv.types import Array, Flags
 
@@ -40,7 +41,13 @@ class GaussianParameters(Protocol):
     def cov(self) -> Array | None: ...
 
     @property
+    def factor(self) -> Array | None: ...
+
+    @property
     def variance(self) -> Array: ...
+
+    @property
+    def deviation(self) -> Array: ...
 
     @property
     def n_states(self) -> int: ...
@@ -176,6 +183,35 @@ def _log_ratio(p: NormalLaw, q: NormalLaw, x: Array) -> Array:
     z_p = _solve(beyond + np.eye(root.size), _solve(w.factor, (x - p.mean).T))
     apart = w.shift[:, None] + beyond @ z_p  # z_q - z_p, without subtracting
     return np.asarray(0.5 * (w.diagonal.log.sum() - (apart * (z_p + z_q)).sum(axis=0)))
+
+
+def full_form(family: GaussianParameters) -> NormalLaws:
+    """Mean, whitening and constant of each state, for `recursions.normal_rows`; independent columns as matrices too."""
+    unit, mean = np.eye(wide(family.mean).shape[1]), wide(family.mean)
+    with np.errstate(all="ignore"):
+        factor = family.deviation[:, :, None] * unit if family.factor is None else family.factor
+        inverse = np.stack([_solve(each, unit) for each in factor])
+        constant = -(np.log(np.diagonal(factor, axis1=1, axis2=2)) + HALF_LOG_TWO_PI).sum(axis=1)
+    return np.ascontiguousarray(mean), np.ascontiguousarray(inverse), np.asarray(constant)
+
+
+def full_ratio(p: GaussianParameters, q: GaussianParameters) -> NormalRatio:
+    """The log-ratio as a polynomial in p's z (`normal_forms`), by M - I."""
+    n_states, n_features = wide(p.mean).shape
+    near, constant = np.zeros(n_states, dtype=np.bool_), np.zeros(n_states)
+    linear, square = np.zeros((n_states, n_features)), np.zeros((n_states, n_features, n_features))
+    for s, (a, b) in enumerate(zip(normal_laws(p), normal_laws(q), strict=True)):
+        w = whiten(a, b)
+        near[s] = np.abs(w.difference).max() <= NEAR
+        if not near[s]:
+            continue
+        root = w.diagonal.excess / (1.0 + np.sqrt(1.0 + w.diagonal.excess))  # M_jj - 1
+        beyond = w.below + np.diag(root)  # M - I
+        difference = beyond + beyond.T + beyond.T @ beyond  # M^T M - I
+        constant[s] = 0.5 * (w.diagonal.log.sum() - w.shift @ w.shift)
+        linear[s] = -(w.shift + beyond.T @ w.shift)
+        square[s] = -np.tril(difference, -1) - np.diag(0.5 * np.diagonal(difference))
+    return near, constant, linear, square
 
 
 def log_columns(mean: Array, factor: Array, x: Array) -> Array:

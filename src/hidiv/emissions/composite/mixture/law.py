@@ -79,9 +79,8 @@ class MixtureLaw(Family):
         tables = np.stack([member.symbol_table() for member in self.components])
         return np.asarray(np.einsum("kc,ckm->km", self.weights, tables))
 
-    @property
-    def density_adds_up(self) -> bool:
-        return False
+    def log_seen(self, x: Array) -> Array:
+        return self.log_weight(x)
 
     @property
     def kl_is_integral(self) -> bool:
@@ -155,6 +154,10 @@ class MixtureLaw(Family):
         if len({member.n_symbols for member in members}) > 1:
             refuse(IncompatibleModels, "emission", "the components of a mixture of symbols need the same alphabet")
         return np.stack([member.symbol_table() for member in members])
+
+    def component_logs(self, x: Array) -> Array:
+        """(n, K, C): log of the weight of a component times its density at x."""
+        return np.stack([_log_weight(member, x, None, None) for member in self.components], axis=2) + self._log_weights
 
     def component_laws(
         self,
