@@ -33,11 +33,16 @@ RESULTS = {
     "choose": [lambda: hd.choose(Y, None, (1, 2), n_init=1, max_iter=2, seed=0)],
     "cluster": [lambda: hd.cluster(np.array([[0, 1, 9], [1, 0, 9], [9, 9, 0]]), 2)],
     "compare": [lambda: hd.compare(P, Q, 5, evidence=X), lambda: hd.compare(P, Q)],
+    "differ": [
+        lambda: hd.differ([Y, Y], n_states=1, n_init=1, permutations=9, seed=0, max_iter=2),
+    ],
+    "divergence_interval": [lambda: hd.divergence_interval(NORMAL, OTHER, Y, Y, on=3, method="delta", seed=1)],
     "do_bound": [lambda: hd.do_bound(P, Q, 4)],
     "embed": [lambda: hd.embed(np.array([[0, 1, 9], [1, 0, 9], [9, 9, 0]]))],
     "entropy_profile": [lambda: hd.entropy_profile(P, X)],
     "equivalent": [lambda: hd.equivalent(P, Q), lambda: hd.equivalent(NORMAL, OTHER), lambda: hd.equivalent(P, P)],
     "fit": [lambda: hd.fit(Y, None, 2, n_init=1, max_iter=2, seed=0)],
+    "fit_many": [lambda: hd.fit_many({"a": Y, "b": Y}, None, 1, n_init=1, max_iter=2, seed=0)],
     "influence": [lambda: hd.influence(P, X)],
     "inward": [lambda: hd.inward(P, Q, 4)],
     "joint_kl": [
@@ -71,8 +76,10 @@ RESULTS = {
     "sample": [lambda: hd.sample(P, 4, seed=1)],
     "sample_posterior": [lambda: hd.sample_posterior(P, X, seed=1)],
     "samples_to_tell_apart": [lambda: hd.samples_to_tell_apart(P, Q, 0.01)],
+    "score": [lambda: hd.score(P, X)],
     "smooth": [lambda: hd.smooth(P, X)],
     "smoothed": [lambda: hd.smoothed(P, 0.1)],
+    "standard_errors": [lambda: hd.standard_errors(NORMAL, Y)],
     "viterbi": [lambda: hd.viterbi(P, X)],
 }
 DATA = {
@@ -90,7 +97,7 @@ DATA = {
     "wavelet model": lambda: hd.wavelets.fit_bands(hd.wavelets.dual_tree(IMAGE, 2), max_iter=2),
 }
 # Nothing comes back, what comes back is tested with files, an object of another library, an index that has no equality.
-ELSEWHERE = ("save", "load", "to_hmmlearn", "faiss_index")
+ELSEWHERE = ("save", "load", "to_hmmlearn", "faiss_index", "read_conllu")
 MAKERS = [make for makes in RESULTS.values() for make in makes] + list(DATA.values())
 
 

@@ -36,6 +36,10 @@ CALLS: dict[str, tuple[str, list[list[str]]]] = {
     "nearest": ("hidiv.nearest", [["nearest", CHAINS[0], *CHAINS, "--tree", "chain:3", "-k", "2", "--index", "faiss"]]),
     "cluster": ("hidiv.clusters", [["cluster", "{matrix}", "--clusters", "2"]]),
     "fit": ("hidiv.fit", [["fit", "--data", "{x}", "--states", "1", "--emission", "poisson", "-o", "{fitted}"]]),
+    "differ": (
+        "hidiv.difference",
+        [["differ", "{x}", "{x2}", "--states", "1", "--emission", "poisson", "--block", "2", "--permutations", "9"]],
+    ),
     "reduce": ("hidiv.reduction", [["reduce", "{three}", "--within", "0.01", "--nodes", "200", "--seed", "1"]]),
     "demo": ("hidiv.demo", [["demo"]]),
     "paper": ("hidiv.paper", [["paper", "--out", "{folder}", "--trials", "100"]]),
@@ -50,6 +54,7 @@ def test_every_command_is_here() -> None:
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "x.csv").write_text("0\n1\n\n2\n")
+    (tmp_path / "x2.csv").write_text("0\n3\n4\n2\n")
     third = hd.Categorical([[0.5, 0.5, 0.0]])
     hd.save(hd.Model([1.0], [[1.0]], third), tmp_path / "one.json")
     narrow = hd.Categorical([[0.5, 0.5, 0.0], [0.2, 0.1, 0.7]])
@@ -59,6 +64,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "d.csv").write_text(",a,b,c\na,0,1,2\nb,1,0,2\nc,2,2,0\n")
     named = {
         "x": "x.csv",
+        "x2": "x2.csv",
         "matrix": "d.csv",
         "fitted": "fitted.json",
         "one": "one.json",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -29,11 +30,12 @@ from hidiv.models.checks import frozen
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.progress import Wanted, reported
-from hidiv.types import Array
+from hidiv.types import Array, IntArray
 
 STATES = (1, 2, 3, 4)  # tried by BIC
 LONGEST = 100  # steps of the chain that a divergence a step is taken on
 DRAWN, DRAWN_NODES = 400, 200_000  # sequences drawn for the information, and their nodes, at most
+CLIMB = read_options(1e-6, 500, 0.0, ())  # from the pooled model to that of a group or a pair
 UNEVEN = 1.5  # ratio of the longest sequence to the shortest that deserves a note
 
 
@@ -114,11 +116,12 @@ def differ(
     The statistic is the sum over groups of n_g m_g' I^- m_g, m_g the mean score of the group and I the information of
     the pooled model: the mean outer product of the scores of sequences drawn from it in the shapes of the data. (Any I
     that does not depend on the groups makes an exact test; that of the data's own scores has less power where sequences
-    are few, as it holds the difference itself.) Scores are centred within strata. For
-    more than two groups the pairs follow, with Holm's correction. A divergence is the observed one of the two groups'
-    models, fitted from the pooled one, on a chain of up to 100 steps (or a tree of the middle size) over its number of
-    nodes; what noise in the fits adds is taken off, and the interval is that of the delta method, or of a noncentral
-    chi-square law near zero.
+    are few, as it holds the difference itself.) Scores are centred within strata. For more than two groups the pairs
+    follow, each at the pooled model of the two, with Holm's correction. A divergence is the observed one of the two
+    groups' models, fitted from the pooled one, on a chain of up to 100 steps (or a tree of the middle size) over its
+    number of nodes; what noise in the fits adds is taken off, and the interval is that of the delta method, or of a
+    noncentral chi-square law near zero. How many observations tell two groups apart is the expected length of a
+    sequential test with errors of 0.001 (definitions (7.1)).
 
     References
     ----------
@@ -132,27 +135,25 @@ def differ(
     >>> groups = {name: list(hd.sample(model, 50, size=12, seed=1)[1]) for name, model in (("old", p), ("new", q))}
     >>> found = hd.differ(groups, n_states=2, emission="poisson", n_init=2, seed=1)
     >>> print(found.sentence())
-    groups old and new differ (p = 0.002); 0.068 nats a step [0.027, 0.13]; about 110 observations tell them apart
+    groups old and new differ (p = 0.0001); 0.066 nats a step [0.025, 0.13]; about 110 observations tell them apart
     """
     permutations = whole("permutations", permutations, 1)
     data = grouped_data(groups, tree, strata, block)
     rng = generator(seed)
     fitting, dealing, drawing = rng.spawn(3)
     pooled, notes = _pooled(data, n_states, emission, model, fitting, settings)
-    blocks = blocks_of(pooled)
-    scores = forest_scores(pooled, data.forest, blocks)
-    like = forest_scores(pooled, drawn_like(pooled, data.forest, scores.shape[1], drawing), blocks)
-    white = whitened(scores, data.strata, like)
-    observed = statistic(white, data.labels, len(data.names))
-    drawn = reference(white, data.labels, len(data.names), permutations, dealing, executor)
-    told = _pairs(data, scores, like, permutations, dealing, executor, (observed, p_value(observed, drawn)))
+    everything = np.arange(data.forest.n_trees)
+    test = _Test(data, permutations, executor, dealing, drawing, refitted=model is None)
+    white, observed, drawn = test.of(everything, pooled, "permutations")
+    told = test.pairs(pooled, (observed, p_value(observed, drawn)))
     models, more = _group_models(data, pooled)
     adjusted = holm([p for _, _, _, p in told])
     on = _typical(data.forest)
+    unit = "step" if data.forest.parent is None else "node"
     pairs = []
     for (one, two, value, p), holm_p in zip(told, adjusted, strict=True):
         effect = _effect(models[one], models[two], data.of(one), data.of(two), on, drawing)
-        pairs.append(GroupPair(data.names[one], data.names[two], p, holm_p, value, effect))
+        pairs.append(GroupPair(data.names[one], data.names[two], p, holm_p, value, effect, unit))
     return Difference(
         p_value(observed, drawn), observed, tuple(pairs), dict(zip(data.names, models, strict=True)), pooled,
         {name: int((data.labels == g).sum()) for g, name in enumerate(data.names)}, white.rank, permutations,
@@ -201,41 +202,55 @@ def _check_size(forest: EvidenceForest, n_states: int, emission: Any) -> None:
         refuse(InvalidModel, "n_states", rule, remedy="take fewer states")
 
 
+@dataclass(frozen=True)
+class _Test:
+    """The permutation test of some of the sequences, and what it needs."""
+
+    data: GroupedData
+    permutations: int
+    executor: Executor
+    dealing: np.random.Generator
+    drawing: np.random.Generator
+    refitted: bool  # whether a pair has a pooled model of its own
+
+    def of(self, chosen: IntArray, pooled: Model, title: str) -> tuple[WhiteScores, float, Array]:
+        """The scores of the chosen sequences at a model, their statistic, and those of the same dealt anew."""
+        forest, strata = self.data.forest.take(chosen), self.data.strata[chosen]
+        _, labels = np.unique(self.data.labels[chosen], return_inverse=True)
+        groups = int(labels.max()) + 1
+        blocks = blocks_of(pooled)
+        scores = forest_scores(pooled, forest, blocks)
+        like = forest_scores(pooled, drawn_like(pooled, forest, scores.shape[1], self.drawing), blocks)
+        white = whitened(scores, strata, like)
+        drawn = reference(white, labels, groups, self.permutations, self.dealing, self.executor, title)
+        return white, statistic(white, labels, groups), drawn
+
+    def pairs(self, pooled: Model, overall: tuple[float, float]) -> list[tuple[int, int, float, float]]:
+        """(first, second, statistic, p-value) of every pair of groups: dealt among the two, at the model of the two."""
+        pairs = list(combinations(range(len(self.data.names)), 2))
+        if len(pairs) == 1:
+            return [(*pairs[0], *overall)]
+        told = []
+        for one, two in pairs:
+            chosen = np.flatnonzero(np.isin(self.data.labels, (one, two)))
+            model = refit(pooled, self.data.forest.take(chosen), CLIMB).model if self.refitted else pooled
+            title = f"permutations of {self.data.names[one]} and {self.data.names[two]}"
+            _, value, drawn = self.of(chosen, model, title)
+            told.append((one, two, value, p_value(value, drawn)))
+        return told
+
+
 def drawn_like(model: Model, forest: EvidenceForest, n_coordinates: int, rng: np.random.Generator) -> EvidenceForest:
     """Sequences drawn from a model in the shapes of those of a forest, enough for an information matrix."""
     most = int(np.clip(DRAWN_NODES * forest.n_trees // max(forest.n_nodes, 1), 3 * n_coordinates, DRAWN))
     return redrawn(model, forest.take(np.resize(rng.permutation(forest.n_trees), most)), rng)
 
 
-def _pairs(
-    data: GroupedData,
-    scores: Array,
-    like: Array,
-    permutations: int,
-    rng: np.random.Generator,
-    executor: Executor,
-    overall: tuple[float, float],
-) -> list[tuple[int, int, float, float]]:
-    """(first, second, statistic, p-value) of every pair of groups, dealt among the two alone."""
-    pairs = list(combinations(range(len(data.names)), 2))
-    if len(pairs) == 1:
-        return [(*pairs[0], *overall)]
-    told = []
-    for one, two in pairs:
-        mine = np.flatnonzero(np.isin(data.labels, (one, two)))
-        white = whitened(scores[mine], data.strata[mine], like)
-        labels = (data.labels[mine] == two).astype(np.int64)
-        value = statistic(white, labels, 2)
-        title = f"permutations of {data.names[one]} and {data.names[two]}"
-        told.append((one, two, value, p_value(value, reference(white, labels, 2, permutations, rng, executor, title))))
-    return told
-
-
 def _group_models(data: GroupedData, pooled: Model) -> tuple[list[Model], list[str]]:
     """A model of each group, climbed from the pooled one."""
     models, notes = [], []
     for g, name in enumerate(data.names):
-        result = refit(pooled.renamed(name), data.of(g), read_options(1e-6, 500, 0.0, ()))
+        result = refit(pooled.renamed(name), data.of(g), CLIMB)
         models.append(result.model)
         notes += [f"fit of {name}: {note}" for note in result.notes]
     return models, notes

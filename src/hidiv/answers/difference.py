@@ -36,7 +36,9 @@ class GroupPair(Value):
     statistic : float
         The statistic of the pair.
     divergence : DivergenceInterval
-        The observed divergence of the first group's model from the second's, a step.
+        The observed divergence of the first group's model from the second's, over the number of nodes.
+    unit : str
+        What a node is called: "step" of a chain, "node" of a tree.
 
     Examples
     --------
@@ -53,16 +55,17 @@ class GroupPair(Value):
     adjusted: float
     statistic: float
     divergence: DivergenceInterval
+    unit: str = "step"
 
     def to_dict(self) -> dict[str, Any]:
         """The pair as plain numbers and texts."""
         return {
             "first": self.first, "second": self.second, "p_value": self.p_value, "adjusted": self.adjusted,
-            "statistic": plain(self.statistic), "divergence": self.divergence.to_dict(),
+            "statistic": plain(self.statistic), "divergence": self.divergence.to_dict(), "unit": self.unit,
         }  # fmt: skip
 
     def __repr__(self) -> str:
-        return f"{self.first} and {self.second}: p = {shown_p(self.adjusted)}; {effect_text(self.divergence)}"
+        return f"{self.first} and {self.second}: p = {shown_p(self.adjusted)}; {effect_text(self)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +135,7 @@ class Difference(Value):
         if len(names) == 2:
             said = f"groups {names[0]} and {names[1]}"
             found = f"{said} differ" if self.differs else f"no difference between {said} was found"
-            return f"{found} (p = {shown_p(self.p_value)}); {effect_text(self.pairs[0].divergence, self.differs)}"
+            return f"{found} (p = {shown_p(self.p_value)}); {effect_text(self.pairs[0], self.differs)}"
         found = (
             f"the {len(names)} groups differ"
             if self.differs
@@ -185,7 +188,7 @@ class Difference(Value):
         pairs = tuple(
             GroupPair(
                 each["first"], each["second"], float(each["p_value"]), float(each["adjusted"]),
-                number(each["statistic"]), DivergenceInterval.from_dict(each["divergence"]),
+                number(each["statistic"]), DivergenceInterval.from_dict(each["divergence"]), each["unit"],
             )
             for each in described["pairs"]
         )  # fmt: skip
@@ -206,12 +209,13 @@ def shown_p(value: float) -> str:
     return f"{value:.2g}" if value < 0.1 else f"{value:.2f}"
 
 
-def effect_text(divergence: DivergenceInterval, tell: bool = True) -> str:
+def effect_text(pair: GroupPair, tell: bool = True) -> str:
     """The divergence a step, and how many observations tell the groups apart."""
-    if isinf(divergence.value):
+    found = pair.divergence
+    if isinf(found.value):
         return "their models exclude each other's observations"
-    text = f"{divergence.value:.2g} nats a step [{divergence.lower:.2g}, {divergence.upper:.2g}]"
-    needed = observations(divergence.value)
+    text = f"{found.value:.2g} nats a {pair.unit} [{found.lower:.2g}, {found.upper:.2g}]"
+    needed = observations(found.value)
     if tell and not isinf(needed):
         text += f"; about {needed:.0f} observations tell them apart"
     return text

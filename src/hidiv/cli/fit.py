@@ -76,7 +76,7 @@ def fit(
     """Fit a model by expectation-maximisation and write it to a file.
 
     \b
-    Examples:
+    Example:
       hidiv fit --data x.csv --states 3 --emission gaussian -o A.json
       hidiv fit --data x.csv --by patient --states 3 -o models.npz
     """

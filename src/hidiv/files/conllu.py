@@ -99,4 +99,4 @@ def _sentence(block: list[tuple[int, list[str]]], place: str, column: int) -> Se
     except InvalidTree as error:
         refuse(InvalidFile, f"{place}, line {first}", f"heads make no tree: {error}")
     labels = tree.labels or (root,)
-    return Sentence(tree, [words[int(label)] for label in labels])
+    return Sentence(tree, [words[int(str(label))] for label in labels])

@@ -168,10 +168,10 @@ def divergence_interval(
 
     Notes
     -----
-    The delta method carries the covariances of both fits (`hd.standard_errors`) through the gradient of the divergence,
-    and adds the variance of its second-order term. Near zero the gradient vanishes and the bootstrap draws data anew
-    and fits again. Either way the interval is that of a scaled noncentral chi-square law with the same mean and
-    variance, which is normal far from zero.
+    The divergences are those of definitions (2.1) and (2.3). The delta method carries the covariances of both fits
+    (`hd.standard_errors`) through the gradient of the divergence, and adds the variance of its second-order term. Near
+    zero the gradient vanishes and the bootstrap draws data anew and fits again. Either way the interval is that of a
+    scaled noncentral chi-square law with the same mean and variance, which is normal far from zero.
 
     Examples
     --------

@@ -50,6 +50,10 @@ class FitResult:
         Bayesian information criterion, -2 log_likelihood + n_parameters log(n_observations); smaller is better.
     aic : float
         Akaike information criterion, -2 log_likelihood + 2 n_parameters; smaller is better.
+    data : object or None
+        What the model was fitted to, for its standard errors; not compared, and not written to files.
+    fixed : frozenset of str
+        Parts and parameters that were not fitted; not compared, and not written to files.
     errors : StandardErrors
         The standard errors of the parameters; not of a fit that was read from a file, which has no data.
 

@@ -176,11 +176,11 @@ def standard_errors(
 
     Notes
     -----
-    The covariance of the estimates is the inverse of the information in log-ratio coordinates, carried over to the
-    probabilities; those below 1e-6 are held at 0, where estimates are not normal. Intervals are symmetric for
-    probabilities in log p/(1 - p), for scales, shapes and rates in the logarithm, for all else in the parameter itself.
-    They hold for the labelling of the states that the fit has. An initial law is estimated from as many states as there
-    are sequences; from one sequence it is at its boundary.
+    The log-likelihood is that of definitions (2.4). The covariance of the estimates is the inverse of the information
+    in log-ratio coordinates, carried over to the probabilities; those below 1e-6 are held at 0, where estimates are not
+    normal. Intervals are symmetric for probabilities in log p/(1 - p), for scales, shapes and rates in the logarithm,
+    for all else in the parameter itself. They hold for the labelling of the states that the fit has. An initial law is
+    estimated from as many states as there are sequences; from one sequence it is at its boundary.
 
     Examples
     --------

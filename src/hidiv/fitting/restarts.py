@@ -256,7 +256,7 @@ def finished(
     return FitResult(
         model, run.log_likelihood, tuple(run.history), run.converged,
         count_parameters(shape, options.fixed, zeros_stay), _n_observations(problem.forest), tuple(notes), starts,
-        problem.forest, options.fixed,
+        data=problem.forest, fixed=options.fixed,
     )  # fmt: skip
 
 

@@ -162,13 +162,14 @@ def score(model: Any, evidence: Any, tree: Any = None, *, coordinates: str = "si
 
     Notes
     -----
-    Fisher's identity: the gradient of log P(E) is the mean of that of log P(S, E) under the law of the states given the
-    evidence, so one smoothing pass gives all of it. Probabilities that are 0 stay 0: their derivative is 0 in either
-    kind of coordinates. All other parameters are their own coordinates; the derivative in a covariance is the symmetric
-    matrix D with d log P = sum_ij D_ij dC_ij. An initial law that was given as "stationary" counts as a parameter of
-    its own. Derivatives are closed forms, except in the shapes of gamma, beta and generalized Gaussian laws, the
-    concentration of a von Mises law and the probabilities of binomial, negative binomial and geometric laws where a
-    value is known by an interval, and full covariances with intervals: these are taken by extrapolated differences.
+    The gradient of definitions (2.4), by Fisher's identity: that of log P(E) is the mean of that of log P(S, E) under
+    the law of the states given the evidence, so one smoothing pass gives all of it. Probabilities that are 0 stay 0:
+    their derivative is 0 in either kind of coordinates. All other parameters are their own coordinates; the derivative
+    in a covariance is the symmetric matrix D with d log P = sum_ij D_ij dC_ij. An initial law that was given as
+    "stationary" counts as a parameter of its own. Derivatives are closed forms, except in the shapes of gamma, beta and
+    generalized Gaussian laws, the concentration of a von Mises law and the probabilities of binomial, negative binomial
+    and geometric laws where a value is known by an interval, and full covariances with intervals: these are taken by
+    extrapolated differences.
 
     References
     ----------
@@ -181,7 +182,7 @@ def score(model: Any, evidence: Any, tree: Any = None, *, coordinates: str = "si
     >>> found = hd.score(two, [0, 1, 5, 4, 1])
     >>> found.emission["rate"].round(3).tolist()
     [-0.531, -0.274]
-    >>> abs(found.transition.sum(axis=1)).max() < 1e-12
+    >>> bool(abs(found.transition.sum(axis=1)).max() < 1e-12)
     True
     """
     if coordinates not in COORDINATES:

@@ -57,7 +57,7 @@ def difference(found: Difference, *, title: str | None = None, ax: Axes | None =
     ax.set_yticks(range(len(pairs)), [text(f"{pair.first} and {pair.second}") for pair in pairs])
     ax.set_ylim(len(pairs) - 0.4, -0.6)
     ax.set_xlim(-0.02 * top, 1.2 * top)
-    ax.set_xlabel("observed divergence (nats a step), 95 % interval")
+    ax.set_xlabel(f"observed divergence (nats a {pairs[0].unit}), 95 % interval")
     low, high = found.reference[[5, 195]]
     said = f"p = {shown_p(found.p_value)}: statistic {found.statistic:.3g}, 95 % by chance {low:.3g} to {high:.3g}"
     ax.set_title(text(said if title is None else title), fontsize="medium", loc="left")
