@@ -19,6 +19,7 @@ TABLES = (
     "certify",
     "pairwise",
     "nearest",
+    "measures",
     "fit",
     "paper",
 )

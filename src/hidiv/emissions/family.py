@@ -322,12 +322,6 @@ class Family(Protocol):
         """
         return None
 
-    def log_products(self, other: Family, beta: float) -> Array:
-        """(K, K'): log of the integral of (e_s e'_t)^beta, every state of this family with every one of `other`."""
-        from hidiv.emissions.product_integrals import log_products
-
-        return log_products(self, other, beta)
-
     def complete(self) -> Any:
         """The law with all that it hides besides the state: what a joint divergence compares; often itself."""
         return self
