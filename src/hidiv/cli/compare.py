@@ -22,6 +22,7 @@ from hidiv.cli.inputs import (
     unit_option,
 )
 from hidiv.cli.interrupts import was_interrupted
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, refuse
 
@@ -80,7 +81,7 @@ def compare(
     if as_json:
         print_json(comparison.to_dict() | {f"{name}_montecarlo": result.to_dict() for name, result in drawn.items()})
     else:
-        click.echo(in_words(first, comparison, drawn))
+        say(in_words(first, comparison, drawn))
     if fail_above is not None and is_above(comparison, fail_above):
         sys.exit(1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hidiv.cli.inputs import data_option, json_option, read_model, read_tree, read_values_of, tree_option
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import counted
 
@@ -102,11 +103,11 @@ def fit(
     if as_json:
         print_json(result.to_dict() | {"columns": list(values.used)})
         return
-    click.echo(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
-    click.echo(f"{result.model!r} -> {out}")
-    click.echo(
+    say(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
+    say(f"{result.model!r} -> {out}")
+    say(
         f"log-likelihood {result.log_likelihood:.6f}, BIC {result.bic:.3f}, {counted(result.n_parameters, 'parameter')}"
     )
-    click.echo(f"{counted(result.n_iter, 'iteration')}, {'converged' if result.converged else 'not converged'}")
+    say(f"{counted(result.n_iter, 'iteration')}, {'converged' if result.converged else 'not converged'}")
     for note in result.notes:
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
