@@ -104,7 +104,7 @@ def fit(
         print_json(result.to_dict() | {"columns": list(values.used)})
         return
     say(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
-    say(f"{result.model!r} -> {out}")
+    say(f"{result.model.headline} -> {out}")
     say(
         f"log-likelihood {result.log_likelihood:.6f}, BIC {result.bic:.3f}, {counted(result.n_parameters, 'parameter')}"
     )
