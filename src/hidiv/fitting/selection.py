@@ -59,8 +59,8 @@ class Choice:
     --------
     >>> import hidiv as hd
     >>> choice = hd.choose([0, 1, 0, 2, 1, 9, 8, 7, 9, 9], None, (1, 2), "poisson", n_init=1, seed=0)
-    >>> choice.best.model
-    Model: 2 states, poisson emission
+    >>> choice.best.model.headline
+    'Model: 2 states, poisson emission'
     >>> choice.enough(gain=0.01)
     2
     """
