@@ -299,6 +299,14 @@ class Family(Protocol):
             low, high = np.where(rises, middle + 1.0, low), np.where(rises, high, middle)
         return low
 
+    def first_counts(self) -> Array:
+        """(K, F): the least count of each law, of laws of counts."""
+        return np.zeros((self.n_states, self.n_features))
+
+    def support(self) -> tuple[Array, Array] | None:
+        """(K, F) twice: least and largest count of positive probability, with no gap between; None unless known."""
+        return None
+
     def last_counts(self) -> Array | None:
         """(K, F): the largest count of each law, for laws of a number of trials; None for others."""
         return None
