@@ -11,6 +11,9 @@ namespace hidiv {
 // Chains of up to 512 states: semiring_chain where that is accurate, else the recursion in scaled doubles.
 Status posterior_chain(const LawPair &, const Places &, Divergence &, bool &declined);
 
+// The second of the two, with tables of its own.
+Status scaled_chain(const LawPair &, const Places &, const PaddedTables &, Divergence &, bool &declined);
+
 // Chains of models that are far apart: expected log-ratio plus log-ratio of the likelihoods. Declined as well where the
 // value is too small compared with these terms.
 Status semiring_chain(const LawPair &, const Places &, const PaddedTables &, Divergence &, bool &declined);
