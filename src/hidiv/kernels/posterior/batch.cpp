@@ -175,7 +175,8 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
         const bool chains = padding > 0 && padded.positive;
         return parallel((sequences + piece_size - 1) / piece_size, usable_threads(threads), [&](int64_t piece) {
             std::vector<int64_t> todo, left;
-            int hopes = most_hopes;
+            // Rows of their own are weighed as quickly in the lanes: a first attempt there does not pay.
+            int hopes = lanes && pair.rows > 4096 ? 0 : most_hopes;
             for (int64_t i = piece * piece_size; i < std::min(sequences, (piece + 1) * piece_size); ++i) {
                 bool declined = true;
                 if (chains && hopes > 0) {
