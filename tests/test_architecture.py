@@ -18,8 +18,6 @@ PACKAGES = [path for path in FILES if path.name == "__init__.py" and path.parent
 # Base names that two modules may share, and why.
 SHARED = {
     "kl": "the public functions of a quantity, in the folder of that quantity",
-    "parameters": "of a family, and of the models of a collection",
-    "product": "of families, and of matrices",
 }
 
 

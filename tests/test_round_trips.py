@@ -26,6 +26,7 @@ Y = list(hd.sample(NORMAL, 12, size=4, seed=1)[1])
 
 # Every public function, as a call whose result is looked at; several where results differ in kind.
 RESULTS = {
+    "agreement": [lambda: hd.agreement([P, Q], nodes=100, seed=1)],
     "align": [lambda: hd.align(P, Q, 4)],
     "as_model": [lambda: hd.as_model(P)],
     "bootstrap_divergence": [lambda: hd.bootstrap_divergence(NORMAL, NORMAL, Y, Y, replicates=2, max_iter=2, seed=1)],
@@ -35,6 +36,7 @@ RESULTS = {
     "do_bound": [lambda: hd.do_bound(P, Q, 4)],
     "embed": [lambda: hd.embed(np.array([[0, 1, 9], [1, 0, 9], [9, 9, 0]]))],
     "entropy_profile": [lambda: hd.entropy_profile(P, X)],
+    "equivalent": [lambda: hd.equivalent(P, Q), lambda: hd.equivalent(NORMAL, OTHER), lambda: hd.equivalent(P, P)],
     "fit": [lambda: hd.fit(Y, None, 2, n_init=1, max_iter=2, seed=0)],
     "influence": [lambda: hd.influence(P, X)],
     "inward": [lambda: hd.inward(P, Q, 4)],
@@ -47,6 +49,8 @@ RESULTS = {
     "joint_kl_rate": [lambda: hd.joint_kl_rate(P, Q)],
     "joint_renyi": [lambda: hd.joint_renyi(P, Q, 4, 0.5)],
     "log_likelihood": [lambda: hd.log_likelihood(P, X)],
+    "match": [lambda: hd.match([P, Q])],
+    "minimal": [lambda: hd.minimal(P)],
     "montecarlo": [lambda: hd.montecarlo(P, Q, 4, samples=10, seed=1)],
     "nearest": [lambda: hd.nearest([P], [P, Q], 4, 1)],
     "observed_kl": [
@@ -59,9 +63,11 @@ RESULTS = {
         lambda: hd.observed_kl_rate(P, Q, width=1e-3),
         lambda: hd.observed_kl_rate(NORMAL, OTHER, method="montecarlo", max_samples=16, seed=1),
     ],
+    "order": [lambda: hd.order(P)],
     "pairwise_kl": [lambda: hd.pairwise_kl([P, Q], 4)],
     "posterior_kl": [lambda: hd.posterior_kl(P, Q, X)],
     "posterior_kl_batch": [lambda: hd.posterior_kl_batch(P, Q, [X, X[:3]])],
+    "reduce": [lambda: hd.reduce(P, 1, nodes=200, seed=1)],
     "sample": [lambda: hd.sample(P, 4, seed=1)],
     "sample_posterior": [lambda: hd.sample_posterior(P, X, seed=1)],
     "samples_to_tell_apart": [lambda: hd.samples_to_tell_apart(P, Q, 0.01)],

@@ -93,6 +93,13 @@ def variational_pairs(
     emission: NDArray[np.float64],
     threads: int = 0,
 ) -> NDArray[np.float64]: ...
+def product_pairs(
+    kinds: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
+    p: tuple[NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64]],
+    log_phi: NDArray[np.float64],
+    threads: int = 0,
+) -> NDArray[np.float64]: ...
 def products(
     left: NDArray[np.float64],
     right: NDArray[np.float64],

@@ -36,6 +36,7 @@ CALLS: dict[str, tuple[str, list[list[str]]]] = {
     "nearest": ("hidiv.nearest", [["nearest", CHAINS[0], *CHAINS, "--tree", "chain:3", "-k", "2", "--index", "faiss"]]),
     "cluster": ("hidiv.clusters", [["cluster", "{matrix}", "--clusters", "2"]]),
     "fit": ("hidiv.fit", [["fit", "--data", "{x}", "--states", "1", "--emission", "poisson", "-o", "{fitted}"]]),
+    "reduce": ("hidiv.reduction", [["reduce", "{three}", "--within", "0.01", "--nodes", "200", "--seed", "1"]]),
     "demo": ("hidiv.demo", [["demo"]]),
     "paper": ("hidiv.paper", [["paper", "--out", "{folder}", "--trials", "100"]]),
     "report": ("hidiv.report", [["report", *CHAINS, "--data", "{x}", "-o", "{page}"]]),
@@ -53,12 +54,15 @@ def files(tmp_path: Path) -> dict[str, str]:
     hd.save(hd.Model([1.0], [[1.0]], third), tmp_path / "one.json")
     narrow = hd.Categorical([[0.5, 0.5, 0.0], [0.2, 0.1, 0.7]])
     hd.save(hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], narrow), tmp_path / "narrow.json")
+    three = hd.Model([0.2, 0.3, 0.5], [[0.2, 0.3, 0.5]] * 3, hd.Poisson([1.0, 2.0, 2.0]), state_names=["a", "b", "c"])
+    hd.save(three, tmp_path / "three.json")
     (tmp_path / "d.csv").write_text(",a,b,c\na,0,1,2\nb,1,0,2\nc,2,2,0\n")
     named = {
         "x": "x.csv",
         "matrix": "d.csv",
         "fitted": "fitted.json",
         "one": "one.json",
+        "three": "three.json",
         "narrow": "narrow.json",
         "folder": "paper",
         "page": "page.html",

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln, polygamma
 
-from hidiv.emissions.numerics.quadrature import Laws, divergence, first_order, integral, renyi, second_order, total
+from hidiv.emissions.numerics.adaptive_integrals import (
+    Laws,
+    divergence,
+    first_order,
+    integral,
+    renyi,
+    second_order,
+    total,
+)
 from hidiv.emissions.numerics.scales import ScaleRatio, compare_scales, scale_kl, scale_renyi
 from hidiv.emissions.numerics.standard_normal import normal_log_mass
 from tests.emissions.plain_laws import error, mp, mpf

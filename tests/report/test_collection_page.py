@@ -108,11 +108,11 @@ def test_a_larger_matrix_is_a_picture(browser: Browser, tmp_path: Path, count: i
 
 
 def test_a_matrix_that_is_too_long_for_the_page_lies_beside_it(browser: Browser, tmp_path: Path) -> None:
-    made = collection_page(models(400), 20, beside="many one.json")
-    assert made.beside == "many one.json"
+    made = collection_page(models(400), 20, json_name="many one.json")
+    assert made.json_name == "many one.json"
     path = tmp_path / "many one.html"
     path.write_text(made.html, encoding="utf-8")
-    (tmp_path / made.beside).write_text(made.data_text(), encoding="utf-8")
+    (tmp_path / made.json_name).write_text(made.data_text(), encoding="utf-8")
     assert path.stat().st_size < 1_000_000
     matrix = np.asarray(hd.pairwise_kl(models(400), 20))
     with opened(browser, path) as page:
@@ -130,7 +130,7 @@ def test_a_matrix_that_is_too_long_for_the_page_lies_beside_it(browser: Browser,
 @pytest.mark.parametrize("count", [9, 200])
 def test_the_download_is_all_of_it(browser: Browser, tmp_path: Path, count: int) -> None:
     made = collection_page(models(count), 20)
-    assert made.beside is None
+    assert made.json_name is None
     path = tmp_path / "many.html"
     path.write_text(made.html, encoding="utf-8")
     assert path.stat().st_size < 1_000_000

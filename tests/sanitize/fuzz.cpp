@@ -387,6 +387,27 @@ void comparison_kernels(int round) {
                                 emission.data()};
     variational_pairs(task, whole(1, 3), out.data());
     for (double each : out) check_number(each, "variational_pairs", round);
+    for (double &each : emission) each = -each;
+    const ProductPairs products{kinds,
+                                group.data(),
+                                start.data(),
+                                child.data(),
+                                count.data(),
+                                repeat.data(),
+                                m,
+                                n,
+                                kp,
+                                kq,
+                                groups,
+                                groups,
+                                groups,
+                                initial_p.data(),
+                                transition_p.data(),
+                                initial_q.data(),
+                                transition_q.data(),
+                                emission.data()};
+    product_pairs(products, whole(1, 3), out.data());
+    for (double each : out) check_number(each, "product_pairs", round);
 }
 
 // A few sequences, symbols or densities of very different sizes, with and without the dearer columns.

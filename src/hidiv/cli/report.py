@@ -41,18 +41,18 @@ def report(
     from hidiv.files.disk import check_target, write_text
 
     check_target(out)
-    beside = free_name(Path(out))
+    json_name = free_name(Path(out))
     if len(models) == 2 and not any(path.endswith(".npz") for path in models):
-        page = of_two(models[0], models[1], tree_text, data, beside)
+        page = of_two(models[0], models[1], tree_text, data, json_name)
     else:
-        page = of_many(models, tree_text, data, quantity, beside)
-    if page.beside is not None:
-        write_text(str(Path(out).with_name(page.beside)), page.data_text())
+        page = of_many(models, tree_text, data, quantity, json_name)
+    if page.json_name is not None:
+        write_text(str(Path(out).with_name(page.json_name)), page.data_text())
     write_text(out, page.html)
     if as_json:
         print_json(page.data)
     else:
-        click.echo(out if page.beside is None else f"{out}, with all of its numbers in {page.beside}")
+        click.echo(out if page.json_name is None else f"{out}, with all of its numbers in {page.json_name}")
     if page.data.get("missing"):
         click.echo(f"not finished: {', '.join(page.data['missing'])}", err=True)
 
@@ -74,17 +74,17 @@ def is_ours(path: Path) -> bool:
         return False
 
 
-def of_two(first: str, second: str, tree_text: str | None, data: str | None, beside: str) -> Page:
+def of_two(first: str, second: str, tree_text: str | None, data: str | None, json_name: str) -> Page:
     """The page about two model files."""
     from hidiv.report.pair_page import pair_page
 
     p, q = (named(read_model(path), path) for path in (first, second))
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, p, q)
-    return pair_page(p, q, tree, evidence=values, beside=beside, stopped=was_interrupted)
+    return pair_page(p, q, tree, evidence=values, json_name=json_name, stopped=was_interrupted)
 
 
-def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, quantity: str, beside: str) -> Page:
+def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, quantity: str, json_name: str) -> Page:
     """The page about a collection."""
     from hidiv.report.collection_page import collection_page
 
@@ -92,7 +92,7 @@ def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, qua
         refuse(HidivError, "--data", "belongs to a report about two models")
     models, names = read_models(paths)
     tree = read_tree_for(tree_text, models[0])
-    return collection_page(models, tree, names=names, quantity=quantity, beside=beside)  # type: ignore[arg-type]
+    return collection_page(models, tree, names=names, quantity=quantity, json_name=json_name)  # type: ignore[arg-type]
 
 
 def named(model: Model, path: str) -> Model:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from math import hypot, isinf
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,34 +19,19 @@ from hidiv.models.tree import Tree, as_tree
 from hidiv.types import Array
 
 
-@dataclass(frozen=True)
-class Forest:
+class Forest(tuple[Tree, ...]):
     """Independent trees, in the order they were given."""
 
-    trees: tuple[Tree, ...]
+    __slots__ = ()
 
     @property
     def n_nodes(self) -> float:
         """All nodes together, +inf where no double holds them."""
-        return sum(tree_size(tree) for tree in self.trees)
-
-    def __iter__(self) -> Iterator[Tree]:
-        return iter(self.trees)
-
-    def __len__(self) -> int:
-        return len(self.trees)
+        return sum(tree_size(tree) for tree in self)
 
     def __str__(self) -> str:
         nodes = "" if isinf(self.n_nodes) else f" with {counted(int(self.n_nodes), 'node')} together"
-        return f"on {counted(len(self.trees), 'independent tree')}{nodes}"
-
-
-Several = Sequence[Tree | int] | NDArray[np.int64] | Forest  # independent trees, as they are handed in
-
-
-def is_forest(tree: Any) -> TypeGuard[Several]:
-    """Whether several trees were handed in: a list, a tuple or an array of lengths."""
-    return isinstance(tree, list | tuple | Forest) or (isinstance(tree, np.ndarray) and tree.ndim == 1)
+        return f"on {counted(len(self), 'independent tree')}{nodes}"
 
 
 def as_forest(trees: Any) -> Forest:
@@ -64,7 +48,7 @@ def as_forest(trees: Any) -> Forest:
             made.append(as_tree(tree))
         except HidivError as error:
             raise type(error)(f"tree[{i}]: {error}") from None
-    return Forest(tuple(made))
+    return Forest(made)
 
 
 def tree_alone() -> NoReturn:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+
+import numpy as np
 
 from hidiv.adapters.as_model import as_models
 from hidiv.emissions.registry import has_kl
@@ -14,13 +16,13 @@ from hidiv.models.model import Model, check_groups
 from hidiv.models.symbol_names import listed
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
+from hidiv.types import IntArray
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
-    from hidiv.models.model import Model
-    from hidiv.types import IntArray
 
 Result = TypeVar("Result")
+Several = Sequence[Tree | int] | IntArray  # independent trees, as they are handed in
 Work = Callable[["Pair"], Result]  # a function of a pair, whose result `Pair.once` keeps
 
 _OF_MODELS: set[Any] = set()
@@ -134,13 +136,6 @@ def _adapted(p: Any, q: Any, by_states: str | None) -> tuple[Model, Model]:
     return models
 
 
-@of_models
-def same_observations(pair: Pair) -> bool:
-    """True; refuses models of different observations (symbols, counts, numbers, angles)."""
-    check_observations(pair.p, pair.q)
-    return True
-
-
 def families(p: Model, q: Model) -> list[tuple[Family, Family]]:
     """The emissions of two models by group; a model with one emission uses it in every group."""
     count = max(len(p.emissions), len(q.emissions))
@@ -149,6 +144,11 @@ def families(p: Model, q: Model) -> list[tuple[Family, Family]]:
     return [
         (p.emissions[min(g, len(p.emissions) - 1)], q.emissions[min(g, len(q.emissions) - 1)]) for g in range(count)
     ]
+
+
+def is_forest(tree: Any) -> TypeGuard[Several]:
+    """Whether several trees were handed in: a list, a tuple or an array of lengths."""
+    return isinstance(tree, list | tuple) or (isinstance(tree, np.ndarray) and tree.ndim == 1)
 
 
 def subject(p: Model, q: Model, tree: Tree | UntilEnd | None = None) -> str:
@@ -219,6 +219,7 @@ def _family_in_words(family: Family) -> str:
 def check_length(p: Model, q: Model, until_end: bool) -> None:
     """Refuse models with `end` on a tree of known size, and models without it until the end."""
     _check_symbols(p, q)
+    _check_columns(p, q)
     if (p.end is None) != (q.end is None):
         with_end, without = ("p", "q") if p.end is not None else ("q", "p")
         refuse(
@@ -250,3 +251,14 @@ def _check_symbols(p: Model, q: Model) -> None:
             rule = f"p has the symbols {listed(one)} and q has {listed(two)}"
             remedy = "fit both with the same categories, in one order"
             refuse(IncompatibleModels, "symbol_names", rule, remedy=remedy)
+
+
+def _check_columns(p: Model, q: Model) -> None:
+    """Refuse a column of p that q has at another place: by place, the wrong ones would be compared."""
+    own, other = p.column_names or (), q.column_names or ()
+    for f, name in enumerate(own):
+        if name in other and other.index(name) != f:
+            rule = f"{name!r} is column {f} of p and column {other.index(name)} of q"
+            common = [column for column in own if column in other]
+            remedy = f"compare p.select(names) with q.select(names); both have {listed(common)}"
+            refuse(IncompatibleModels, "column_names", rule, remedy=remedy)

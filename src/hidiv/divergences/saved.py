@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hidiv.divergences.quantities import COMPARED, QUANTITIES, RATES, STATUSES, UNITS
+from hidiv.divergences.quantities import COMPARED, OVERLAPS, QUANTITIES, RATES, STATUSES, UNITS
 from hidiv.errors import InvalidFile, refuse
 from hidiv.models.checks import check_format, check_keys
 
@@ -49,7 +49,12 @@ def check_saved(described: Any) -> None:
 
 def check_saved_comparison(described: Any) -> None:
     """Refuse what `Comparison.to_dict` cannot have written; its divergences are checked as they are read."""
-    check_keys(InvalidFile, described, (*TEXTS, *COMPARED, "alignment", "rates", "infinite", "undefined"), OPTIONAL[:2])
+    check_keys(
+        InvalidFile,
+        described,
+        (*TEXTS, *COMPARED, "alignment", "rates", "infinite", "undefined"),
+        (*OPTIONAL[:2], *OVERLAPS),
+    )
     check_format(InvalidFile, described, "hidiv.comparison")
     for key in TEXTS:
         if key not in ("p", "q") or described[key] is not None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.gradients import Gradients, Items, by_column
 from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
 from hidiv.emissions.sample_space import Kind, SampleSpace
@@ -31,6 +32,7 @@ class Family(Protocol):
     """
 
     name: ClassVar[str]  # the name in files: the class name in lower case with underscores
+    laws_independent: ClassVar[bool] = False  # whether no law is a sum of other laws of the family, for `equivalent`
     start: ClassVar[dict[str, float]] = {}  # parameters of every state and column that a fit by name begins with
     needs: ClassVar[str] = "parameters to begin with"  # what a fit by name lacks where there is no `start`
     template: ClassVar[str] = ""  # an example of a family to give instead
@@ -245,13 +247,31 @@ class Family(Protocol):
         The maximum itself where it has a closed form, else a safeguarded step towards it; parameters named in `fixed`
         stay as they are.
         """
-        if not fixed and known.bounded is None:
+        if fixed.isdisjoint(self.parameters()) and known.bounded is None:
             estimated = self.estimate(known)
             if estimated is not None:
                 return estimated
         from hidiv.emissions.numerics.climbing import climb_family
 
         return cast(Self, climb_family(self, known, fixed))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        """(n, F) -> (n, K, F) by parameter: derivatives of `log_density`; 0 where a climb never leaves the value.
+
+        Parameters that are left out are taken by differences.
+        """
+        return {}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        """(n, F), (n, F) -> (n, K, F): derivatives of `log_mass`, of the parameters for which they are closed."""
+        return {}
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """By parameter (m, *its shape): the sums over every item's rows of weight[u, s] times d log w_u(s).
+
+        Derivatives are those in each entry, all others held, rows that sum to one and symmetric matrices included.
+        """
+        return by_column(self, known, items)
 
     @property
     def kl_is_integral(self) -> bool:
@@ -289,6 +309,19 @@ class Family(Protocol):
     def renyi(self, other: Family, alpha: float) -> Array:
         """(K,): Renyi divergence of order alpha, log of the integral of p^alpha q^(1-alpha) over (alpha - 1)."""
         return pair(self, other).renyi(self, other, alpha)
+
+    def powered(self, exponent: float) -> tuple[Self, Array] | None:
+        """The laws proportional to e^exponent, and (K,) logs of the integrals they were divided by.
+
+        None where such laws are not of this family, or have no formula.
+        """
+        return None
+
+    def log_products(self, other: Family, beta: float) -> Array:
+        """(K, K'): log of the integral of (e_s e'_t)^beta, every state of this family with every one of `other`."""
+        from hidiv.emissions.product_integrals import log_products
+
+        return log_products(self, other, beta)
 
     def complete(self) -> Any:
         """The law with all that it hides besides the state: what a joint divergence compares; often itself."""

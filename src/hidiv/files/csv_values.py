@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hidiv.models.symbol_names import SymbolNames
     from hidiv.types import Array
 
-CSV_LIMIT = 2**30  # bytes
 MISSING = {"", "na", "nan", "null", "none"}
 UNNAMED = {"", "Unnamed: 0"}  # headings of the index that pandas writes
 NOT_OBSERVED = {"node", "state"}  # columns of `hidiv sample` that are no observations
@@ -41,7 +40,7 @@ def read_values(path: Path) -> Values:
     """
     place = checked_path(path)
     with opened(place) as file:
-        data = read_limited(file, place, CSV_LIMIT)
+        data = read_limited(file, place)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -13,6 +13,8 @@ from hidiv.errors import InvalidFile, refuse, shown
 
 Path = str | os.PathLike[str]
 
+READ_LIMIT = 2**30  # bytes of a text file
+
 
 def checked_path(path: object) -> str:
     """The path as text."""
@@ -35,14 +37,14 @@ def opened(path: str) -> Iterator[BufferedReader]:
         refuse(InvalidFile, shown(path), f"cannot be read, {_reason(error)}")
 
 
-def read_limited(file: IO[bytes], path: str, limit: int) -> bytes:
-    """All bytes of a file, refused where they are more than `limit`, if possible before reading."""
+def read_limited(file: IO[bytes], path: str) -> bytes:
+    """All bytes of a file, refused where they are more than READ_LIMIT, if possible before reading."""
     status = os.fstat(file.fileno())
-    if stat.S_ISREG(status.st_mode) and status.st_size > limit:
-        refuse(InvalidFile, shown(path), f"a file may have {limit} bytes", f"{status.st_size}")
-    data = file.read(limit + 1)
-    if len(data) > limit:
-        refuse(InvalidFile, shown(path), f"a file may have {limit} bytes", "more")
+    if stat.S_ISREG(status.st_mode) and status.st_size > READ_LIMIT:
+        refuse(InvalidFile, shown(path), f"a file may have {READ_LIMIT} bytes", f"{status.st_size}")
+    data = file.read(READ_LIMIT + 1)
+    if len(data) > READ_LIMIT:
+        refuse(InvalidFile, shown(path), f"a file may have {READ_LIMIT} bytes", "more")
     return data
 
 

@@ -18,9 +18,20 @@ FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
+    "hidiv.measure": ("hidiv.divergences.measures.measure", "Measure"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
+    "hidiv.equivalence": ("hidiv.divergences.equivalence.equivalent", "Equivalence"),
+    "hidiv.minimal": ("hidiv.divergences.equivalence.minimal", "Minimal"),
+    "hidiv.reduction": ("hidiv.answers.reduction", "Reduction"),
+    "hidiv.matching": ("hidiv.answers.matching", "Matching"),
+    "hidiv.agreement": ("hidiv.answers.agreement", "Agreement"),
     "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
+    "hidiv.choice": ("hidiv.fitting.selection", "Choice"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
+    "hidiv.score": ("hidiv.inference.score", "Score"),
+    "hidiv.standard_errors": ("hidiv.fitting.parameter_errors", "StandardErrors"),
+    "hidiv.divergence_interval": ("hidiv.fitting.divergence_interval", "DivergenceInterval"),
+    "hidiv.difference": ("hidiv.answers.difference", "Difference"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats whose `model` is taken where a model is wanted
 # Models in the text formats of other programs: a part of their first word -> the function that reads them.
@@ -28,6 +39,7 @@ FOREIGN = {
     "Hmm": ("hidiv.adapters.jahmm", "read_text"),
     "HIDDEN_MARKOV": ("hidiv.adapters.openalea", "read_text"),
 }
+CHROMHMM = ("hidiv.adapters.chromhmm", "read_text")
 ADAPTERS = "hidiv.adapters.as_model"
 FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
 KINDS = tuple(name for _, name in FORMATS.values())
@@ -43,7 +55,7 @@ def class_of(place: tuple[str, str]) -> Any:
 
 def is_a(obj: object, place: tuple[str, str]) -> bool:
     """Whether an object is of the class at a place, which is not imported."""
-    return (type(obj).__module__, type(obj).__qualname__) == place
+    return any((each.__module__, each.__qualname__) == place for each in type(obj).__mro__)
 
 
 def our_own(obj: object) -> object:
@@ -59,6 +71,8 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
     """
     first = _first_word(text)
     foreign = next((reader for word, reader in FOREIGN.items() if word in first), None)
+    if foreign is None and _is_chromhmm(text):
+        foreign = CHROMHMM
     if foreign is not None and not first.startswith("{"):
         return _foreign_model(text, place, wanted, foreign)
     described = parse(text, place)
@@ -95,6 +109,12 @@ def _first_word(text: str) -> str:
         if words:
             return words[0]
     return ""
+
+
+def _is_chromhmm(text: str) -> bool:
+    """Whether a text is a model of ChromHMM: a line of sizes, then `probinit`, between tabs."""
+    lines = text.removeprefix("\ufeff")[:4096].splitlines()[:2]
+    return len(lines) == 2 and lines[0].count("\t") >= 2 and lines[1].startswith("probinit\t")
 
 
 def _foreign_model(text: str, place: str, wanted: str | None, reader: tuple[str, str]) -> Any:

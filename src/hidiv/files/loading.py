@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from hidiv.errors import HidivError, InvalidFile, refuse, shown
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from hidiv.models.model import Model
     from hidiv.models.tree import Tree
 
-JSON_LIMIT = 2**30  # bytes
-
 
 def load(path: Path) -> Any:
     """Read a model, a tree, a result or a collection from a file.
@@ -22,7 +21,8 @@ def load(path: Path) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The file: JSON, NPZ, or a model of jahmm (text) or OpenAlea (.hmt), recognised by their contents.
+        The file: JSON, NPZ, or a model of jahmm (text), OpenAlea (.hmt) or ChromHMM (model_*.txt), recognised by its
+        contents; or a folder with a model in CSV files.
 
     Returns
     -------
@@ -74,6 +74,10 @@ def decoded(data: bytes, place: str) -> str:
 def _load(path: str, wanted: str | None) -> Any:
     """The object in a file; `wanted` names the only format allowed."""
     place = shown(path)
+    if os.path.isdir(path) and wanted in (None, "hidiv.model"):
+        from hidiv.files.csv_folder import read_folder
+
+        return read_folder(path)
     with opened(path) as file:
         if file.peek(2)[:2] == b"PK":  # the first bytes of every zip
             if wanted is not None:
@@ -87,5 +91,5 @@ def _load(path: str, wanted: str | None) -> Any:
                 raise placed(error, place) from None
             except RecursionError:
                 too_deep(place)
-        data = read_limited(file, path, JSON_LIMIT)
+        data = read_limited(file, path)
     return from_text(decoded(data, place), place, wanted)

@@ -1,20 +1,26 @@
 """Models from evidence: expectation-maximisation, choice of a model, bootstrap of a divergence.
 
 fit: `fit`, and a single climb from a model.
-fit_result: `FitResult`.
+fit_result: `FitResult`, and the number of free parameters that its AIC and BIC count.
 selection: `choose` and `Choice`.
 bootstrap: `bootstrap_divergence`, and the null hypothesis of its p-value.
 bootstrap_result: `BootstrapResult` and how it is computed from replicates.
 bootstrap_measures: the divergences that a bootstrap takes.
+parameter_errors: `standard_errors`, errors and intervals of a fit's parameters.
+information: the covariance of a fit, by outer products or differences of scores.
+forest_scores: the scores of all trees of a forest.
+divergence_interval: `divergence_interval`, by the delta method or by bootstrap.
+near_zero: the interval of a divergence, which cannot be negative.
 simulation: evidence drawn in the shape of other evidence.
 
 In the order in which a fit uses them:
 evidence_forest: all trees and their evidence, one after the other.
-shapes: the form of the model with its families, its number of free parameters, and checks of a start.
+shapes: the form of the model with its families, and checks of a start.
 initialise: starts.
 restarts: climbs from many starts in threads, further ones from near the best maxima.
-em: one climb, and notes on states that it left empty or collapsed.
+em: one climb.
 draft: a model during a climb, unchecked.
 expected_counts: expected counts of all trees under a model.
 maximisation: the next model from counts.
+degenerate_states: empty and collapsed states, and notes on them.
 """

@@ -30,6 +30,7 @@ class Draft:
             self.initial,
             [t if present else None for t, present in zip(self.transitions, self.has_transition, strict=True)],
             self.emissions, name=like.name, state_names=like.state_names, end=self.end, symbol_names=like.symbol_names,
+            column_names=like.column_names,
         )  # fmt: skip
 
 

@@ -1,10 +1,10 @@
-"""One climb: expectation and maximisation in turn, with extrapolated steps near a maximum; degenerate states."""
+"""One climb: expectation and maximisation in turn, with extrapolated steps near a maximum."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from hidiv.recursions.expectation import ExpectedCounts
 RECENT = 12  # iterations whose joint gain is looked at; four of them are extrapolated steps
 ROUNDING = 1e-12  # of the log-likelihood: a smaller fall is rounding, and ends the climb
 KEPT = 0.1  # of a count: an extrapolated step leaves at least this share of it, so that none becomes zero
-FEWEST = 1.0  # expected nodes of a state, below which it is called empty
 
 
 @dataclass(frozen=True)
@@ -202,37 +201,3 @@ def _refuse_start(problem: Problem, counts: ExpectedCounts) -> NoReturn:
             remedy="check the values, or start from a model without zeros",
         )
     )
-
-
-def is_degenerate(run: Run, problem: Problem) -> bool:
-    """Whether any state is empty or has shrunk to the least spread."""
-    return bool((run.counts.rows.sum(axis=0) < FEWEST).any()) or any(True for _ in _shrunk(run, problem))
-
-
-def notes_on(run: Run, problem: Problem, fixed: frozenset[str]) -> list[str]:
-    """A note on every degenerate state."""
-    held = run.counts.rows.sum(axis=0)
-    notes = [
-        f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation" for s in np.flatnonzero(held < FEWEST)
-    ]
-    needed = sum(family.n_free(fixed) for family in run.model.emissions) / len(held)
-    notes += [
-        f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation, "
-        f"fewer than the {counted(f'{needed:.0f}', 'parameter')} of its laws"
-        for s in np.flatnonzero((held >= FEWEST) & (held < needed))
-    ]
-    return notes + list(_shrunk(run, problem))
-
-
-def _shrunk(run: Run, problem: Problem) -> Iterator[str]:
-    """A note on every state whose spread is held at its least value."""
-    for g, (family, sample) in enumerate(zip(run.model.emissions, problem.samples, strict=True)):
-        if family.n_features == 0 or not len(sample.x):
-            continue
-        where = f" of group {g}" if len(run.model.emissions) > 1 else ""
-        for s in np.flatnonzero(family.is_narrow(sample.smallest)):
-            yield f"state {s}{where} has shrunk onto {_onto(family)}: its spread is held at its least"
-
-
-def _onto(family: Any) -> str:
-    return "one value" if family.n_features == 1 else "fewer dimensions than there are columns"

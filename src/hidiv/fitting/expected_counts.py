@@ -107,5 +107,5 @@ def expectation(model: Draft, problem: Problem, threads: int = 0, emissions: Arr
 def log_sets(family: Family, inside: NDArray[np.bool_]) -> Array:
     """(r, K): log-probabilities of sets of symbols, 0 where a set is not restricted."""
     categorical: Any = family
-    said = ~inside.all(axis=1).reshape(-1, 1)
-    return np.where(said, categorical.log_set(inside), 0.0)
+    restricted = ~inside.all(axis=1).reshape(-1, 1)
+    return np.where(restricted, categorical.log_set(inside), 0.0)

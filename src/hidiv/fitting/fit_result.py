@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from math import log
 from typing import Any
 
+import numpy as np
+
 from hidiv.arguments import whole
 from hidiv.divergences.result import number, plain
+from hidiv.emissions.family import free_entries
 from hidiv.errors import InvalidFile, InvalidModel, counted, refuse
 from hidiv.models.checks import check_format, check_keys
 from hidiv.models.model import Model
@@ -38,12 +42,16 @@ class FitResult:
         was reached.
     starts : tuple of float
         The log-likelihood each climb came to, before the best one was finished.
+    restarts : tuple of Model
+        The models that the starts came to, for `hd.agreement`; not kept in files, and not compared.
     n_iter : int
         The number of iterations made.
     bic : float
         Bayesian information criterion, -2 log_likelihood + n_parameters log(n_observations); smaller is better.
     aic : float
         Akaike information criterion, -2 log_likelihood + 2 n_parameters; smaller is better.
+    errors : StandardErrors
+        The standard errors of the parameters; not of a fit that was read from a file, which has no data.
 
     Examples
     --------
@@ -60,6 +68,9 @@ class FitResult:
     n_observations: int  # nodes with any evidence
     notes: tuple[str, ...] = ()
     starts: tuple[float, ...] = ()  # log-likelihood each climb reached, before the best was finished
+    restarts: tuple[Model, ...] = field(default=(), compare=False)
+    data: Any = field(default=None, compare=False, repr=False)  # what it was fitted to, for standard errors
+    fixed: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def n_iter(self) -> int:
@@ -75,6 +86,17 @@ class FitResult:
     def aic(self) -> float:
         """Akaike information criterion; smaller is better."""
         return -2.0 * self.log_likelihood + 2.0 * self.n_parameters
+
+    @cached_property
+    def errors(self) -> Any:
+        """The standard errors of the parameters, `hd.standard_errors` of this fit."""
+        from hidiv.fitting.parameter_errors import standard_errors
+
+        return standard_errors(self)
+
+    def summary(self) -> str:
+        """The fit and a table of its parameters with their standard errors and intervals, where its data are known."""
+        return repr(self) if self.data is None else f"{self!r}\n{self.errors.summary()}"
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and texts, the model in the form of its file."""
@@ -120,7 +142,7 @@ class FitResult:
         )
 
 
-KEPT = tuple(field.name for field in fields(FitResult))
+KEPT = tuple(each.name for each in fields(FitResult) if each.compare)  # what files hold
 
 
 def _numbers(place: str, values: Any) -> tuple[float, ...]:
@@ -131,3 +153,20 @@ def _numbers(place: str, values: Any) -> tuple[float, ...]:
         return tuple(number(value) for value in values)
     except TypeError as error:
         refuse(InvalidFile, place, "must hold numbers", str(error))
+
+
+def count_parameters(model: Model, fixed: frozenset[str] = frozenset(), zeros_stay: bool = False) -> int:
+    """Free parameters of a model of this form: the root's law, every row of every transition with its end, emissions.
+
+    zeros_stay: probabilities that are 0 in the start of a climb stay 0 (a transition left out, a symbol a state never
+    shows) and are not counted.
+    """
+    count = 0 if "initial" in fixed else free_entries(model.initial[None], zeros_stay)
+    if "transition" not in fixed:
+        rows = model.transitions[model.has_transition]
+        if model.end is not None:
+            rows = np.concatenate([rows, model.end[None, :, None]], axis=2)
+        count += free_entries(rows, zeros_stay)
+    if "emission" not in fixed:
+        count += sum(family.n_free(fixed, zeros_stay) for family in model.emissions)
+    return count

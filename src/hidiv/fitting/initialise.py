@@ -48,12 +48,12 @@ def _estimated(
 ) -> Family:
     """The family estimated with these weights; numeric steps are repeated, as the prototype may be far away."""
     known = sample.weighing(weight)
-    found = family
+    estimated = family
     if isinstance(family, Mixture) and len(sample.x):
-        found = family.maximised(known, _components(family, known, fixed, rng), fixed)
+        estimated = family.maximised(known, _components(family, known, fixed, rng), fixed)
     for _ in range(3):
-        found = found.maximise(known, fixed)
-    return found
+        estimated = estimated.maximise(known, fixed)
+    return estimated
 
 
 def _shares(

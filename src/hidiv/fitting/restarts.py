@@ -13,14 +13,14 @@ import numpy as np
 
 from hidiv.arguments import generator
 from hidiv.errors import HidivError, ImpossibleEvidence, counted, refuse
+from hidiv.fitting.degenerate_states import is_degenerate, notes_on
 from hidiv.fitting.draft import Draft
-from hidiv.fitting.em import Options, Run, begin, climb, is_degenerate, notes_on
+from hidiv.fitting.em import Options, Run, begin, climb
 from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.expected_counts import Problem, problem_of
-from hidiv.fitting.fit_result import FitResult
+from hidiv.fitting.fit_result import FitResult, count_parameters
 from hidiv.fitting.initialise import started
 from hidiv.fitting.maximisation import maximisation
-from hidiv.fitting.shapes import count_parameters
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
@@ -70,6 +70,7 @@ def best_of(
                 started(shape, problem, np.random.default_rng(0), options.fixed, 0), problem, options
             )  # raises with the reason
             refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
+        restarts = tuple(run.model.finished(shape) for run in runs)
         runs = _hopped(runs, seeds, problem, each, at_once, board)
         best = max(runs, key=lambda run: (not is_degenerate(run, problem), run.objective[-1]))
         starts = tuple(run.log_likelihood for run in runs)
@@ -77,7 +78,7 @@ def best_of(
             climb(best, problem, options, board.show_last, polish)
         elif not best.interrupted:
             best.notes.append("interrupted before all starts were climbed")
-    return finished(best, problem, shape, options, starts)
+    return replace(finished(best, problem, shape, options, starts), restarts=restarts)
 
 
 def _hopped(
@@ -255,6 +256,7 @@ def finished(
     return FitResult(
         model, run.log_likelihood, tuple(run.history), run.converged,
         count_parameters(shape, options.fixed, zeros_stay), _n_observations(problem.forest), tuple(notes), starts,
+        problem.forest, options.fixed,
     )  # fmt: skip
 
 

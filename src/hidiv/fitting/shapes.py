@@ -1,4 +1,4 @@
-"""The form of the model to be fitted (states, groups, families, ends), its free parameters, and checks of a start."""
+"""The form of the model to be fitted (states, groups, families, ends), and checks of a start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.arguments import whole
-from hidiv.emissions.family import Family, free_entries
+from hidiv.emissions.family import Family
 from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, InvalidModel, counted, refuse
 from hidiv.fitting.evidence_forest import EvidenceForest
@@ -57,7 +57,15 @@ def shape_of(forest: EvidenceForest, n_states: Any, emission: Any, grouped: str 
         transition = [flat * 0.5]
     if all(t is None for t in transition):  # every tree has one node
         transition = [flat]
-    return Model(np.full(k, 1.0 / k), transition, families, end=stop, symbol_names=forest.evidence.symbol_names)
+    return Model(
+        np.full(k, 1.0 / k), transition, families, end=stop,
+        symbol_names=forest.evidence.symbol_names, column_names=_usable(forest.evidence.column_names),
+    )  # fmt: skip
+
+
+def _usable(headings: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The headings of a table as names of columns; None where two are the same."""
+    return headings if headings is not None and len(set(headings)) == len(headings) else None
 
 
 def _check_text(forest: EvidenceForest, families: list[Family]) -> None:
@@ -89,7 +97,7 @@ def with_end(model: Model, forest: EvidenceForest, fixed: frozenset[str]) -> Mod
     stop = np.full(model.n_states, min(0.5, forest.n_trees / forest.n_nodes))
     return Model(
         model.initial, model.transitions[0] * (1.0 - stop)[:, None], model.emissions, name=model.name,
-        state_names=model.state_names, end=stop, symbol_names=model.symbol_names,
+        state_names=model.state_names, end=stop, symbol_names=model.symbol_names, column_names=model.column_names,
     )  # fmt: skip
 
 
@@ -171,20 +179,3 @@ def _n_symbols(evidence: Evidence) -> int:
     sizes += [max(members, default=0) + 1 for members in evidence.symbol_sets.values()]
     sizes += [len(names) for names in evidence.symbol_names or () if names is not None]
     return max(1, *sizes) if sizes else 0
-
-
-def count_parameters(model: Model, fixed: frozenset[str] = frozenset(), zeros_stay: bool = False) -> int:
-    """Free parameters of a model of this form: the root's law, every row of every transition with its end, emissions.
-
-    zeros_stay: probabilities that are 0 in the start of a climb stay 0 (a transition left out, a symbol a state never
-    shows) and are not counted.
-    """
-    count = 0 if "initial" in fixed else free_entries(model.initial[None], zeros_stay)
-    if "transition" not in fixed:
-        rows = model.transitions[model.has_transition]
-        if model.end is not None:
-            rows = np.concatenate([rows, model.end[None, :, None]], axis=2)
-        count += free_entries(rows, zeros_stay)
-    if "emission" not in fixed:
-        count += sum(family.n_free(fixed, zeros_stay) for family in model.emissions)
-    return count

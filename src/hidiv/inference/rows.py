@@ -74,6 +74,10 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
 def _columns(evidence: Evidence, tree: Tree, model: Model) -> NDArray[Any]:
     """(n, F): values in the columns of the model; evidence without values fits every model."""
     x = evidence.x
+    wanted, given = model.column_names, evidence.column_names
+    if wanted is not None and given is not None and wanted != given and set(wanted) <= set(given):
+        evidence = evidence.select([given.index(name) for name in wanted])  # a table's columns are found by name
+        x = evidence.x
     if evidence.symbol_names is not None and x.shape[1] == model.n_features:
         x = translated(x, evidence.symbol_names, model.symbol_names, model.title)
     if x.shape[1] != model.n_features and evidence.has_numbers:

@@ -149,6 +149,39 @@ def read_names(place: str, given: Any, count: int) -> tuple[str, ...]:
     return tuple(given)
 
 
+def read_columns(given: Any, emissions: Sequence[Family]) -> tuple[str, ...]:
+    """The names of the columns, all different, as many as every family that shows something has."""
+    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        refuse(InvalidModel, "column_names", "needs a list of texts, one a column", given)
+    for family in emissions:
+        if family.n_features not in (0, len(given)):
+            rule = f"needs {counted(family.n_features, 'text')}, one a column"
+            refuse(InvalidModel, "column_names", rule, len(given))
+    if len(set(given)) != len(given):
+        refuse(InvalidModel, "column_names", "must all differ", list(given))
+    return tuple(given)
+
+
+def read_selection(columns: Any, n_columns: int, names: tuple[str, ...] | None) -> list[int]:
+    """The numbers of the columns that a caller chose by number or by name."""
+    chosen = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    kept: list[int] = []
+    for column in chosen:
+        if isinstance(column, str):
+            if names is None:
+                refuse(InvalidModel, "columns", "have no names in this model", column, "choose them by number")
+            if column not in names:
+                refuse(InvalidModel, "columns", "has no such name", column, "its columns are " + ", ".join(names))
+            kept.append(names.index(column))
+        elif isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < n_columns:
+            kept.append(int(column))
+        else:
+            refuse(InvalidModel, "columns", f"must be names or numbers from 0 to {n_columns - 1}", column)
+    if not kept or len(set(kept)) < len(kept):
+        refuse(InvalidModel, "columns", "needs at least one column, each once", chosen)
+    return kept
+
+
 def check_keys(error: type[HidivError], described: Any, needed: Sequence[str], optional: Sequence[str]) -> None:
     """Refuse a description that is no mapping, lacks a needed key or has an unknown one."""
     if not isinstance(described, Mapping):

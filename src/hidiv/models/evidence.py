@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.errors import InvalidEvidence, counted, refuse, shown
-from hidiv.models.checks import frozen
+from hidiv.models.checks import frozen, read_selection
 from hidiv.models.symbol_names import SymbolNames, has_headings, text_columns
 from hidiv.types import Array, Flags
 from hidiv.values import Value
@@ -198,6 +198,40 @@ class Evidence(Value):
         evidence = cls.__new__(cls)
         evidence._set(x, None, None, None, None, {}, {}, False, symbol_names, column_names)
         return evidence
+
+    def select(self, columns: int | str | Sequence[int | str]) -> Evidence:
+        """Keep some columns of the values.
+
+        Parameters
+        ----------
+        columns : int, str, or a sequence of them
+            The columns to keep, by number or by heading, in the order wanted.
+
+        Returns
+        -------
+        Evidence
+            The same evidence without what was known of the other columns.
+
+        Raises
+        ------
+        InvalidModel
+            Where there is no such column, or one is listed twice.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> hd.Evidence([[1.0, 5.0], [2.0, 6.0]]).select(1).x.tolist()
+        [[5.0], [6.0]]
+        """
+        kept = read_selection(columns, self.n_features, self.column_names)
+        some = Evidence.__new__(Evidence)
+        some._set(
+            self.x[:, kept], *(None if bound is None else bound[:, kept] for bound in (self.lower, self.upper)),
+            self.allowed, self.symbols, self.symbol_sets, self.state_sets, self.is_listed,
+            None if self.symbol_names is None else tuple(self.symbol_names[f] for f in kept),
+            None if self.column_names is None else tuple(self.column_names[f] for f in kept),
+        )  # fmt: skip
+        return some
 
     def _set(self, *fields: Any) -> None:
         """Set all fields in their order, arrays as read-only views."""

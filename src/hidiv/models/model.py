@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike
 from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.emissions.family import Family
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
-from hidiv.models.checks import check_format, check_keys, read_emission, read_initial, read_names, read_transition
+from hidiv.models.checks import (
+    check_format,
+    check_keys,
+    read_columns,
+    read_emission,
+    read_initial,
+    read_names,
+    read_selection,
+    read_transition,
+)
 from hidiv.models.symbol_names import SymbolNames, read_symbol_names
 from hidiv.recursions.gth import cesaro_law
 from hidiv.types import Array, Flags, IntArray
@@ -49,6 +58,9 @@ class Model(Value):
         default the length is that of the tree.
     symbol_names : sequence of str, or one such sequence (or None) a column, optional
         The names of the symbols 0, 1, ... of categorical columns; None for a column of numbers.
+    column_names : sequence of str, optional
+        The names of the columns of an observation, all different: what `select` takes, and what tables, plots and
+        reports show. A fit to a table with headings has them.
 
     Attributes
     ----------
@@ -85,6 +97,7 @@ class Model(Value):
     name: str | None
     state_names: tuple[str, ...] | None
     symbol_names: SymbolNames | None  # an entry for each column
+    column_names: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -96,6 +109,7 @@ class Model(Value):
         state_names: Sequence[str] | None = None,
         end: ArrayLike | None = None,
         symbol_names: Sequence[Any] | None = None,
+        column_names: Sequence[str] | None = None,
     ) -> None:
         transitions, present, end_law = read_transition(transition, end)
         n_states = int(transitions.shape[-1])
@@ -116,6 +130,7 @@ class Model(Value):
             "name": None if name is None else read_names("name", [name], 1)[0],
             "state_names": None if state_names is None else read_names("state_names", state_names, n_states),
             "symbol_names": None if symbol_names is None else read_symbol_names(symbol_names, emissions),
+            "column_names": None if column_names is None else read_columns(column_names, emissions),
         }
         for key, value in fields.items():
             object.__setattr__(self, key, value)
@@ -212,15 +227,56 @@ class Model(Value):
             state_names=None if self.state_names is None else [self.state_names[i] for i in order],
             end=None if self.end is None else self.end[order],
             symbol_names=self.symbol_names,
+            column_names=self.column_names,
         )
 
-    def renamed(self, name: str | None) -> Model:
-        """Give the model another name.
+    def select(self, columns: int | str | Sequence[int | str]) -> Model:
+        """Keep some columns of the observations.
+
+        Parameters
+        ----------
+        columns : int, str, or a sequence of them
+            The columns to keep, by number or by name, in the order wanted.
+
+        Returns
+        -------
+        Model
+            The law of the states and of those columns: the others are summed out exactly.
+
+        Raises
+        ------
+        InvalidModel
+            Where there is no such column, where one is listed twice, or none is left.
+
+        Examples
+        --------
+        >>> import hidiv as hd
+        >>> marks = hd.Bernoulli([[0.9, 0.1, 0.5], [0.2, 0.3, 0.5]])
+        >>> m = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], marks, column_names=["H3K4me1", "H3K9ac", "CTCF"])
+        >>> m.select(["CTCF", "H3K4me1"]).emission.probs
+        array([[0.5, 0.9],
+               [0.5, 0.2]])
+        """
+        kept = read_selection(columns, self.n_features, self.column_names)
+        widths = [family.n_features for family in self.emissions]
+        if set(widths) - {0, self.n_features}:
+            refuse(InvalidModel, "columns", "cannot be chosen where groups show different numbers of columns", widths)
+        return Model(
+            self.initial, self.transition, [family.select(kept) for family in self.emissions],
+            name=self.name, state_names=self.state_names, end=self.end,
+            symbol_names=None if self.symbol_names is None else [self.symbol_names[f] for f in kept],
+            column_names=None if self.column_names is None else [self.column_names[f] for f in kept],
+        )  # fmt: skip
+
+    def renamed(self, name: str | None, *, column_names: Sequence[str] | None = None) -> Model:
+        """Give the model another name, or its columns other names.
 
         Parameters
         ----------
         name : str or None
             The new name.
+        column_names : sequence of str, optional
+            New names for the columns; by default they keep theirs.
 
         Returns
         -------
@@ -236,6 +292,7 @@ class Model(Value):
         return Model(
             self.initial, self.transition, self.emission,
             name=name, state_names=self.state_names, end=self.end, symbol_names=self.symbol_names,
+            column_names=self.column_names if column_names is None else column_names,
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -260,6 +317,8 @@ class Model(Value):
         if self.symbol_names is not None:
             columns = [None if names is None else list(names) for names in self.symbol_names]
             described["symbol_names"] = columns[0] if len(columns) == 1 else columns
+        if self.column_names is not None:
+            described["column_names"] = list(self.column_names)
         described["initial"] = self.initial.tolist()
         transition = self.transition
         described["transition"] = (
@@ -303,7 +362,7 @@ class Model(Value):
             InvalidModel,
             described,
             ("initial", "transition", "emission"),
-            ("format", "version", "name", "state_names", "symbol_names", "end"),
+            ("format", "version", "name", "state_names", "symbol_names", "column_names", "end"),
         )
         check_format(InvalidModel, described, "hidiv.model")
         emission = described["emission"]
@@ -314,7 +373,7 @@ class Model(Value):
         return cls(
             described["initial"], described["transition"], families,
             name=described.get("name"), state_names=described.get("state_names"), end=described.get("end"),
-            symbol_names=described.get("symbol_names"),
+            symbol_names=described.get("symbol_names"), column_names=described.get("column_names"),
         )  # fmt: skip
 
     @property

@@ -62,6 +62,7 @@ def _mixed(model: Model, share: Share) -> Model:
         state_names=model.state_names,
         end=end,
         symbol_names=model.symbol_names,
+        column_names=model.column_names,
     )
 
 

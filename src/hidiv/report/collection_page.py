@@ -35,13 +35,13 @@ def collection_page(
     *,
     names: list[str] | None = None,
     quantity: Literal["joint", "aligned", "observed"] = "joint",
-    beside: str = "report.json",
+    json_name: str = "report.json",
 ) -> Page:
     """One self-contained HTML page about all pairs of these models on a tree.
 
     After an interrupt the page covers the first models, those whose pairs are all computed, if they are enough for a
     page. Its JSON can be downloaded from the page; if the page would exceed a megabyte, the JSON goes into the file
-    `beside` it.
+    `json_name` next to it.
     """
     if not FEWEST <= len(models) <= MOST:
         refuse(HidivError, "models", f"a page about a collection has {FEWEST} to {MOST} models", len(models))
@@ -88,7 +88,7 @@ def collection_page(
             "result": _data(matrix, values, where, labels, groups, points, missing),
             "view": _view(labels, drawn.order, groups),
         },
-        beside,
+        json_name,
         {"matrix": short(values, DIGITS)} if len(labels) <= POINTED_AT else None,
     )
 

@@ -14,6 +14,7 @@ from math import inf, isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hidiv.errors import MissingExtra, OutOfRange, counted, refuse
+from hidiv.report.digits import digits, half_width, is_estimate, shown, with_error
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -24,26 +25,26 @@ HOPELESS = 6 * LARGEST  # bytes of JSON; compressed it still would not fit
 
 
 class Page(NamedTuple):
-    """A page and its JSON, which is part of the page or, if it is too long for that, a file `beside` it."""
+    """A page and its JSON, which is part of the page or, if too long for that, the file `json_name` next to it."""
 
     html: str
     data: dict[str, Any]
-    beside: str | None = None
+    json_name: str | None = None
 
     def data_text(self) -> str:
         """The JSON as the text of a file."""
         return json.dumps(self.data, indent=1, allow_nan=False) + "\n"
 
 
-def render(template: str, context: dict[str, Any], beside: str, display: dict[str, Any] | None = None) -> Page:
-    """The page with `context["result"]` packed into it, or with a link to the file `beside` if that does not fit.
+def render(template: str, context: dict[str, Any], json_name: str, display: dict[str, Any] | None = None) -> Page:
+    """The page with `context["result"]` packed into it, or with a link to the file `json_name` if that does not fit.
 
     `display` is the part of the result that the script shows, in fewer digits: it is packed into a page with a link.
     """
-    for packable, link in ((context["result"], None), (display or {}, beside), ({}, beside)):
+    for packable, link in ((context["result"], None), (display or {}, json_name), ({}, json_name)):
         packed = pack(packable)
         if packed is not None:
-            html = _filled(template, context | {"packed": packed, "beside": link})
+            html = _filled(template, context | {"packed": packed, "json_name": link})
             if len(html.encode("utf-8")) <= LARGEST:
                 return Page(html, context["result"], link)
     size = f"{len(html.encode('utf-8'))} bytes"
@@ -81,19 +82,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     templates.filters["g"] = shown
+    templates.filters |= {"pm": with_error, "digits": digits, "half_width": half_width}
+    templates.tests["estimate"] = is_estimate
     templates.filters["upper_first"] = lambda text: str(text)[:1].upper() + str(text)[1:]
     templates.globals |= {"infinity": inf, "counted": counted}
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False, "separators": (",", ":")}
     return templates
-
-
-def shown(value: float, digits: int = 5) -> str:
-    """A number as the page writes it; the script writes numbers in bits in the same way."""
-    if isinf(value):
-        return "infinite" if value > 0 else "minus infinite"
-    text = f"{value:.{digits}g}"
-    mantissa, _, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent):+d}" if exponent else text
 
 
 def short(values: Any, digits: int = 6) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
+from hidiv.divergences.observed.alphabets import FiniteChain, TreeLaw
 from hidiv.recursions.gth import cesaro_law
 
 KINDS = ("dirichlet", "sticky", "sharp", "stickysharp", "weak")

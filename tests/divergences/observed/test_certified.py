@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified import refining
 from hidiv.divergences.observed.certified.cheap_bounds import block_below, variational_above
 from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.certified.rates import refiners_entropy
-from hidiv.divergences.observed.interval import FiniteChain, Interval
+from hidiv.divergences.observed.interval import Interval
 from hidiv.divergences.pair import Pair
 from hidiv.errors import HidivError
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from hidiv.divergences.observed.alphabets import FiniteChain, TreeLaw
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
-from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.errors import OutOfRange
 

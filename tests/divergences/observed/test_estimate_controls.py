@@ -7,11 +7,17 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
-from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, SHARE, controlled_mean, cross_fitted
+from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, SHARE, Folds, controlled_mean, orthonormal
 from hidiv.divergences.observed.sampled.draws import joined
 from hidiv.divergences.observed.sampled.standard_errors import plain_mean
 from hidiv.divergences.observed.sampled.tree_estimate import TreePair
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
+
+
+def cross_fitted(draws, controls, most):
+    """The mean with the first independent controls, `most` of them; coefficients come from the other folds."""
+    basis, offset, _ = orthonormal(controls, most)
+    return Folds(draws, basis, offset).fitted(basis.shape[1])
 
 
 def reduction(p, q, draws, length=100):

@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
 from hidiv.divergences.observed.certified.chains import observed_chain
@@ -21,14 +22,15 @@ from hidiv.divergences.observed.certified.rates import (
     refiners_entropy,
 )
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
-from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable
+from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.recursions.kernels import description
 from tests.divergences.observed.pairs import contains, pair_with_zeros
+from tests.seeds import LONG
 
 BLOCK = 50  # pairs of a test
 # The twins, which other tests hold against the kernels, are slower: a part of the pairs is for them.
-BLOCKS, RATES = (40, 8) if description().startswith("compiled") else (12, 3)
+BLOCKS, RATES = (40, 8) if LONG else (14, 2) if description().startswith("compiled") else (4, 1)
 STATES = ((3, 3), (2, 3), (3, 2), (1, 3), (3, 1), (4, 3), (3, 4), (2, 4))
 
 

@@ -117,6 +117,22 @@ def check_symbols(left: ModelsByShape, right: ModelsByShape, list_names: ListNam
                     rule += f"{list_names[0 if right is left else 1]}[{j}] has {listed(other)}"
                     remedy = "fit all with the same categories, in one order"
                     refuse(IncompatibleModels, "symbol_names", rule, remedy=remedy)
+    _check_columns(left, right, list_names)
+
+
+def _check_columns(left: ModelsByShape, right: ModelsByShape, list_names: ListNames) -> None:
+    """Refuse a column that a model of `right` has at another place than one of `left`."""
+    places: dict[str, tuple[int, int]] = {}
+    for side, models in enumerate((left, right)):
+        for group, numbers in models.groups:
+            for i, names in enumerate(group.column_names):
+                for f, name in enumerate(names or ()):
+                    before, owner = places.setdefault(name, (f, int(numbers[i])))
+                    if before != f:
+                        rule = f"{name!r} is column {before} of {list_names[0]}[{owner}] and column {f} of "
+                        rule += f"{list_names[0 if right is left else side]}[{int(numbers[i])}]"
+                        remedy = "give all models the same columns with model.select(names)"
+                        refuse(IncompatibleModels, "column_names", rule, remedy=remedy)
 
 
 def _alphabets(models: ModelsByShape) -> dict[int, dict[Alphabet, int]]:

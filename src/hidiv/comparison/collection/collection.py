@@ -69,6 +69,7 @@ class Collection(Value):
     names: tuple[str | None, ...]  # M
     state_names: tuple[tuple[str, ...] | None, ...]  # M
     symbol_names: tuple[SymbolNames | None, ...]  # M, each one entry a column
+    column_names: tuple[tuple[str, ...] | None, ...]  # M
 
     def __init__(self, models: Iterable[Any]) -> None:
         given = _read(models)

@@ -33,7 +33,7 @@ FORMAT = "hidiv.collection"
 SYMBOLS = "symbol_names."
 MOST_COLUMNS = 1 << 16
 KNOWN = ("format", "version", "initial", "transition", "transition_present", "end", "name", "name_present",
-         "state_names", "state_names_present", "symbol_columns")  # fmt: skip
+         "state_names", "state_names_present", "column_names", "column_names_present", "symbol_columns")  # fmt: skip
 
 
 def arrays_of(parameters: Parameters) -> dict[str, NDArray[Any]]:
@@ -51,6 +51,9 @@ def arrays_of(parameters: Parameters) -> dict[str, NDArray[Any]]:
         }
     arrays |= _texts("name", [None if name is None else [name] for name in parameters.names], 1)
     arrays |= _texts("state_names", parameters.state_names, int(n_states))
+    size = max((len(names) for names in parameters.column_names if names is not None), default=0)
+    if size:
+        arrays |= _texts("column_names", parameters.column_names, size)
     width = max((len(columns) for columns in parameters.symbol_names if columns is not None), default=0)
     if width:
         arrays["symbol_columns"] = np.array(width, dtype=np.int64)
@@ -94,7 +97,8 @@ def parameters_of_arrays(arrays: Arrays) -> Parameters:
     state_names: StateNames = _read_texts(arrays, "state_names", (m, k))
     present = _flags(arrays, "transition_present", (m, n_groups))
     symbol_names = _read_symbol_names(arrays, m)
-    return Parameters(initial, transitions, present, families, end, names, state_names, symbol_names)
+    column_names: StateNames = _read_texts(arrays, "column_names", (m, None))
+    return Parameters(initial, transitions, present, families, end, names, state_names, symbol_names, column_names)
 
 
 def _read_symbol_names(arrays: Arrays, m: int) -> AllSymbolNames:

@@ -15,7 +15,7 @@ from hidiv.emissions.dicts import emission_from_dict
 from hidiv.emissions.family import Family
 from hidiv.emissions.parameters import distributions
 from hidiv.errors import InvalidModel, counted, refuse
-from hidiv.models.checks import frozen, read_emission
+from hidiv.models.checks import frozen, read_columns, read_emission
 from hidiv.models.model import Model
 from hidiv.models.symbol_names import SymbolNames, read_symbol_names
 from hidiv.types import Array, Flags, IntArray
@@ -113,6 +113,7 @@ class Parameters(NamedTuple):
     names: Names
     state_names: StateNames
     symbol_names: AllSymbolNames
+    column_names: StateNames
 
     def take(self, which: IntArray) -> Parameters:
         """The parameters of some of the models, by index."""
@@ -125,6 +126,7 @@ class Parameters(NamedTuple):
             tuple(self.names[i] for i in which),
             tuple(self.state_names[i] for i in which),
             tuple(self.symbol_names[i] for i in which),
+            tuple(self.column_names[i] for i in which),
         )
 
 
@@ -139,6 +141,7 @@ class CheckedParameters(NamedTuple):
     names: Names
     state_names: StateNames
     symbol_names: AllSymbolNames
+    column_names: StateNames
 
 
 Families = tuple[FamilyParameters, ...]  # of one model
@@ -174,6 +177,7 @@ def parameters_of_models(models: Sequence[Model], families: Sequence[Families] |
         tuple(model.name for model in models),
         tuple(model.state_names for model in models),
         tuple(model.symbol_names for model in models),
+        tuple(model.column_names for model in models),
     )  # fmt: skip
 
 
@@ -186,7 +190,7 @@ def parameters_of_checked(given: CheckedParameters) -> Parameters:
     )
     return Parameters(
         given.initial, given.transitions, given.has_transition, families, given.end, given.names, given.state_names,
-        given.symbol_names,
+        given.symbol_names, given.column_names,
     )  # fmt: skip
 
 
@@ -211,6 +215,7 @@ def model_of(parameters: Parameters, i: int) -> Model:
         state_names=parameters.state_names[i],
         end=None if parameters.end is None else parameters.end[i],
         symbol_names=parameters.symbol_names[i],
+        column_names=parameters.column_names[i],
     )
 
 
@@ -236,6 +241,8 @@ def checked(given: Parameters) -> CheckedParameters:
     ]
     for symbols in set(given.symbol_names) - {None}:
         read_symbol_names(symbols, emissions)
+    for columns in set(given.column_names) - {None}:
+        read_columns(columns, emissions)
     return CheckedParameters(
         distributions("initial", given.initial, (2,)),
         matrices if given.end is None and present.all() else frozen(np.where(present, matrices[..., :k], 0.0)),
@@ -245,6 +252,7 @@ def checked(given: Parameters) -> CheckedParameters:
         given.names,
         given.state_names,
         given.symbol_names,
+        given.column_names,
     )
 
 

@@ -37,7 +37,7 @@ def compute(block: AnyBlock) -> tuple[Array, int]:
 def fill(
     storage: MatrixStorage, plan: AnyPlan, executor: Executor, progress: Wanted = None, label: str = "all pairs"
 ) -> int:
-    """Compute every block the storage lacks and write it once; how many were computed."""
+    """Compute every block the storage lacks and write it once; return how many were computed."""
     corners = storage.todo(plan)
     total = len(plan.corners())
     done = total - len(corners)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checked_tree
-from hidiv.comparison.pairwise.direct import assigned_joint, direct_joint
+from hidiv.comparison.pairwise.direct import assigned_joint, direct_or_beyond
 from hidiv.comparison.pairwise.joint_pairs import joint_operands
 from hidiv.errors import HidivError
 from hidiv.types import Array, IntArray
 
-ROWS, COLUMNS = 8, 32  # models whose nearest one is looked for, and among how many
+ROWS, COLUMNS = 6, 16  # models whose nearest one is looked for, and among how many
 MUCH = 0.3  # of its value a divergence must lose by another order to count
 OFTEN = 0.25  # share of the rows that lose as much from which the note is given
 
@@ -36,7 +36,7 @@ def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any, values:
         ps, qs = joint_operands(a, b, checked_tree(a, b, tree))
         assigned = assigned_joint(ps[0], qs[0], first, second).reshape(len(rows), len(columns))
         if values is None:
-            labelled = direct_joint(ps[0], qs[0], first, second).reshape(assigned.shape)
+            labelled = direct_or_beyond(ps[0], qs[0], first, second).value.reshape(assigned.shape)
         else:
             labelled = values[np.ix_(left.groups[0].places[rows], right.groups[0].places[columns])]
     except HidivError:
@@ -56,5 +56,5 @@ def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any, values:
 
 
 def _spread(size: int, most: int) -> IntArray:
-    """At most so many indices below the size, evenly spread."""
+    """At most `most` indices below `size`, evenly spread."""
     return np.unique(np.linspace(0, size - 1, most).astype(np.int64))

@@ -16,6 +16,7 @@ from hidiv.types import Array, IntArray
 
 EPS = float(np.finfo(np.float64).eps)
 STRIP = 1 << 18  # entries handled while they are in the cache
+LARGEST = 1e290  # bound on the products, far enough below the largest double for sums and divisions
 RELATIVE_ERROR = 1e-11  # of every entry: what the product cannot promise is computed directly
 
 
@@ -48,7 +49,8 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
     if stats_p is None or stats_q is None:
         return None
     groups = common_groups(p, q)
-    left, visits = _counts(p, groups, stats_p)
+    with np.errstate(over="ignore"):
+        left, visits = _counts(p, groups, stats_p)
     right = _logs(q, groups, stats_q)
     counts, logs_q = left[:, :-1], right[:, :-1]
     logs_p = logs_q if p is q else _logs(p, groups, stats_p)[:, :-1]
@@ -76,6 +78,8 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
         weights = _balance(sizes_p, sizes_q) ** 2
         error = (4.0 + sqrt(counts.shape[1])) * EPS
         lengths = np.sqrt(squares_p @ weights), np.sqrt(squares_q @ (1.0 / weights))
+        if not lengths[0].max() * lengths[1].max() + own_size.max() < LARGEST:
+            return None
     return Factors(
         left,
         right,

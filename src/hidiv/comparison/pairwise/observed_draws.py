@@ -102,7 +102,7 @@ class MonteCarloBlock:
     def _draw_again(
         self, row: Array, rtol: float, limits: Array, p: PlacedModel, qs: tuple[PlacedModel, ...], seed: list[int]
     ) -> int:
-        """Draw the pairs of one p that are not accurate enough with controls, in place; how many they are."""
+        """Draw the pairs of one p that are not accurate enough with controls, in place; return how many they are."""
         again = 0
         for j, (place, q) in enumerate(qs):
             if self.one_list and place == p.place:

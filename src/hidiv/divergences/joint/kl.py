@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf, isinf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
+from hidiv.divergences.forest import over_forest, tree_alone
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import Local, reached_terms
 from hidiv.divergences.joint.visits import Visits, by_group, expected_visits, tree_size, visits_of
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, Several, is_forest
 from hidiv.divergences.result import Detail, Divergence, Parts
 from hidiv.emissions.registry import kl_bounds
 from hidiv.errors import OutOfRange, refuse
@@ -23,9 +23,6 @@ from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.inward import inward
 from hidiv.recursions.state_laws import downward
 from hidiv.types import Array
-
-if TYPE_CHECKING:
-    from hidiv.divergences.pair import Pair
 
 BY_NODE_LIMIT = 10**6  # nodes of a chain or regular tree that are listed for a profile
 

@@ -44,10 +44,18 @@ class Local:
 def local_terms(pair: Pair) -> Local:
     """KL of the initial laws, of every transition row (end included) and of every emission state."""
     p, q = pair.p, pair.q
-    rows = row_divergence(with_end(p), with_end(q))
-    return Local(
-        float(row_divergence(p.initial, q.initial)), used_rows(p, q, rows), by_family(p, q, _emission_divergence)
-    )
+    initial, rows = _row_terms(p, q)
+    return Local(initial, used_rows(p, q, rows), by_family(p, q, _emission_divergence))
+
+
+def _row_terms(p: Model, q: Model) -> tuple[float, Array]:
+    """KL of the initial laws, and (G or 1, K) of the transition rows; in one call where all rows are of one length."""
+    if p.end is not None:
+        return float(row_divergence(p.initial, q.initial)), row_divergence(with_end(p), with_end(q))
+    if len(p.transitions) == len(q.transitions) == 1:
+        terms = row_divergence(*(np.concatenate([m.initial[None], m.transitions[0]]) for m in (p, q)))
+        return float(terms[0]), terms[None, 1:]
+    return float(row_divergence(p.initial, q.initial)), row_divergence(p.transitions, q.transitions)
 
 
 def used_rows(p: Model, q: Model, rows: Array) -> Array:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hidiv.divergences.observed.interval import FiniteChain, NotApplicable, TreeLaw
+from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.models.tree import Tree
 from hidiv.types import Array
@@ -15,6 +16,60 @@ if TYPE_CHECKING:
     from hidiv.divergences.pair import Pair
     from hidiv.emissions.family import Family
     from hidiv.models.model import Model
+
+
+class FiniteChain(NamedTuple):
+    """A hidden Markov chain with a finite alphabet: initial (K,), transition (K, K), probabilities (K, M)."""
+
+    initial: Array
+    transition: Array
+    probabilities: Array
+
+    @property
+    def n_states(self) -> int:
+        """Number of hidden states K."""
+        return len(self.initial)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of symbols M."""
+        return int(self.probabilities.shape[-1])
+
+    def steps(self) -> Array:
+        """(M, K, K): steps[x](r, s) = transition(r, s) probabilities(s, x), one step that emits x."""
+        return np.asarray(self.transition[None, :, :] * self.probabilities.T[:, None, :])
+
+    def laws(self) -> tuple[Array, Array]:
+        """transition and probabilities, contiguous."""
+        return np.ascontiguousarray(self.transition), np.ascontiguousarray(self.probabilities)
+
+    def moves(self) -> NDArray[np.bool_]:
+        """(M, K, K): where `steps` are positive, whatever underflows."""
+        return np.asarray((self.transition > 0)[None, :, :] & (self.probabilities > 0).T[:, None, :])
+
+    def first(self) -> Array:
+        """(M, K, K): the first symbol, which no transition comes before."""
+        return np.asarray(self.probabilities.T[:, None, :] * np.eye(self.n_states))
+
+    def of_states(self, members: NDArray[np.int64], initial: Array | None = None) -> FiniteChain:
+        """The chain on a closed set of states, with its own initial law where one is given."""
+        start = self.initial[members] if initial is None else initial
+        return FiniteChain(start, self.transition[np.ix_(members, members)], self.probabilities[members])
+
+
+class TreeLaw(NamedTuple):
+    """A hidden Markov law node by node, or level by level: initial (K,), transition (n, K, K), probabilities (n, K, M).
+
+    The root's transition is not used.
+    """
+
+    initial: NDArray[Any]
+    transition: NDArray[Any]
+    probabilities: NDArray[Any]
+
+    def support(self) -> TreeLaw:
+        """Where it has mass; products and sums of booleans are "and" and "or"."""
+        return TreeLaw(*(part > 0 for part in self))
 
 
 def finite_chain(model: Model) -> FiniteChain:

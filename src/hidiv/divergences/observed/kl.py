@@ -6,12 +6,12 @@ from typing import Any, Literal, NoReturn
 
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator
-from hidiv.divergences.forest import Several, is_forest, over_forest, tree_alone
+from hidiv.divergences.forest import over_forest, tree_alone
 from hidiv.divergences.infinite import advised
 from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.choose import automatic, by_name, in_logarithms, rows
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.pair import Pair, check_observations
+from hidiv.divergences.pair import Pair, Several, check_observations, is_forest
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.tree import Tree

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.arguments import Seed, generator
 from hidiv.inference.likelihood import log_likelihoods
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
@@ -54,15 +52,6 @@ class Source(Protocol):
 
     def keep(self, going: NDArray[np.bool_]) -> None:
         """Drop the sequences whose test has decided; `going` (paths,) marks the others."""
-
-
-def run_tests(true: Model, other: Model, error: float, paths: int, seed: Seed, max_seconds: float) -> Simulated | None:
-    """Tests on chains drawn from `true`, each until log true(x)/other(x) leaves +-log((1 - error)/error).
-
-    None where some test has not ended within the time or LONGEST steps: a mean without them would be too small.
-    """
-    walked = walks(Chains(true, other, paths, generator(seed)), paths, log((1.0 - error) / error), max_seconds)
-    return None if walked is None else walked.simulated()
 
 
 def walks(source: Source, paths: int, limit: float, max_seconds: float) -> Walks | None:

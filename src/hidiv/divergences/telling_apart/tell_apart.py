@@ -11,10 +11,10 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator, number
-from hidiv.divergences.forest import as_forest, is_forest
+from hidiv.divergences.forest import as_forest
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
-from hidiv.divergences.pair import tree_in_words
+from hidiv.divergences.pair import is_forest, tree_in_words
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence, plain
 from hidiv.divergences.telling_apart.sequential_test import Chains, Forests, Simulated, Source, Walks, walks
@@ -251,13 +251,13 @@ def _setting(p: Model, q: Model, tree: Any) -> tuple[Callable[[Model, Model, See
     if isinstance(tree, UntilEnd):
         return _until_end, "independent sequences"
     trees = as_forest(tree) if is_forest(tree) else as_forest([as_tree(tree)])
-    words = (str(trees) if len(trees) > 1 else tree_in_words(trees.trees[0])).removeprefix("on ")
+    words = (str(trees) if len(trees) > 1 else tree_in_words(trees[0])).removeprefix("on ")
 
     def whole(true: Model, other: Model, seed: Seed, seconds: float) -> _Setting:
-        rate = observed_kl(true, other, trees if len(trees) > 1 else trees.trees[0], seed=seed, max_seconds=seconds)
+        rate = observed_kl(true, other, trees if len(trees) > 1 else trees[0], seed=seed, max_seconds=seconds)
 
         def draws(paths: int, block: int) -> Source:
-            return Forests(true, other, trees.trees, paths, generator(seed), block)
+            return Forests(true, other, trees, paths, generator(seed), block)
 
         return _Setting(rate, draws, trees.n_nodes, seconds)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from operator import is_
+from itertools import groupby
+from operator import is_, itemgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family
+from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.parameters import outer_rows
 from hidiv.emissions.registry import FamilyPair, kl_bounds, pair, register
 from hidiv.emissions.sample_space import VECTOR, SampleSpace
@@ -115,10 +117,10 @@ class Product(Family):
         return type(self)([member.take(states) for member in self.families])
 
     def select(self, columns: ArrayLike) -> Self:
-        """Columns in the order of the families, whatever the order they are asked for in."""
-        wanted = np.isin(np.arange(self.n_features), np.asarray(columns))
-        each = [(member, np.flatnonzero(mine[0])) for member, (mine,) in self.split(wanted[None, :].astype(np.float64))]
-        return type(self)([member.select(mine) for member, mine in each if mine.size])
+        """The product of the families of these columns, in their order; neighbours of one family stay together."""
+        own = [(i, f) for i, member in enumerate(self.families) for f in range(member.n_features)]
+        runs = groupby((own[column] for column in np.asarray(columns).tolist()), key=itemgetter(0))
+        return type(self)([self.families[i].select([f for _, f in run]) for i, run in runs])
 
     def split(self, *arrays: Array) -> list[tuple[Family, list[Array]]]:
         """Each family with its own columns of every array (n, F)."""
@@ -160,6 +162,13 @@ class Product(Family):
             maximised.append(member.maximise(known.of_columns(slice(first, first + member.n_features)), fixed))
             first += member.n_features
         return type(self)(maximised)
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        each, first = [], 0
+        for member in self.families:
+            each.append(member.gradients(known.of_columns(slice(first, first + member.n_features)), items))
+            first += member.n_features
+        return {"families": each}
 
     def statistics(self) -> Statistics | None:
         """Every family's own, side by side; None as soon as one has none."""

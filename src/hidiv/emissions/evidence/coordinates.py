@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hidiv.emissions.numerics.quadrature import peak
+from hidiv.emissions.numerics.adaptive_integrals import peak
 from hidiv.emissions.numerics.scales import compare_scales
 from hidiv.emissions.registry import pair
 from hidiv.emissions.sample_space import Kind

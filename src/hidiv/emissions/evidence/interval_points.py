@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hidiv.emissions.numerics.quadrature import FARTHEST, count_rule
+from hidiv.emissions.numerics.adaptive_integrals import FARTHEST, count_rule
 from hidiv.emissions.registry import pair
 from hidiv.types import Array
 

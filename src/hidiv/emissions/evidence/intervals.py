@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hidiv.emissions.evidence.coordinates import Function, Stretch, stretches
 from hidiv.emissions.evidence.interval_points import DEEP, IntervalPoints, count_points
-from hidiv.emissions.numerics.quadrature import unit_rule
+from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.sample_space import Kind
 from hidiv.recursions.terms import phi
 from hidiv.types import Array

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family, add_columns, check_between, redone
+from hidiv.emissions.full_gradients import full_gradients
+from hidiv.emissions.gradients import Gradients, Items, location_slopes
 from hidiv.emissions.numerics.normal_forms import diagonal_form, diagonal_ratio
 from hidiv.emissions.numerics.scales import ScaleRatio, ratio_from_excess, scale_kl, scale_renyi, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_mass
@@ -56,6 +58,7 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "var": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array | None
@@ -173,6 +176,24 @@ class Gaussian(Family):
             return type(self)(**estimate_diagonal(self, known, fixed))
         return super().maximise(known, fixed)
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        mean, std = wide(self.mean), self.deviation
+        z = (x[:, None, :] - mean) / std
+        return {"mean": z / std, **self._spread_slopes((z * z - 1.0) / std)}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        mean, std = location_slopes(self, lower, upper, wide(self.mean), self.deviation)
+        return {"mean": mean, **self._spread_slopes(std)}
+
+    def _spread_slopes(self, by_std: Array) -> dict[str, Array]:
+        """The derivatives in the standard deviation or in the variance, from those in the standard deviation."""
+        return {"std": by_std} if self.std is not None else {"var": 0.5 * by_std / self.deviation}
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        if self.cov is None:
+            return super().gradients(known, items)
+        return full_gradients(self, known, items)
+
     def statistics(self) -> Statistics:
         if self.cov is not None:
             from hidiv.emissions.numerics.covariances import statistics
@@ -186,6 +207,17 @@ class Gaussian(Family):
             np.hstack([mean, mean * mean + var, np.ones_like(constant)]),
             np.hstack([mean / var, -0.5 / var, constant]),
         )
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        if self.cov is None:
+            spread = {"std": None if self.std is None else self.std / np.sqrt(exponent)}
+            spread["var"] = None if self.var is None else self.var / exponent
+            log_size = np.log(self.deviation).sum(axis=1)
+        else:
+            spread = {"cov": self.cov / exponent}
+            log_size = np.log(np.diagonal(cast(Array, self.factor), axis1=1, axis2=2)).sum(axis=1)
+        constant = self.n_features * ((1.0 - exponent) * HALF_LOG_TWO_PI - 0.5 * np.log(exponent))
+        return type(self)(self.mean, **spread), constant + (1.0 - exponent) * log_size
 
 
 def _covariances(value: ArrayLike, mean: Array) -> Array:

@@ -1,6 +1,6 @@
 """Functions of numbers that the families share; nothing in there knows a family.
 
-quadrature.py               integrals and sums on panels that are halved until they agree
+adaptive_integrals.py       integrals and sums on panels that are halved until they agree
 climbing.py                 safeguarded Newton steps for many small maximisations at once
 tails.py                    log-masses of intervals from log tails
 stirling.py                 log Gamma and its derivatives by remainders, accurate in small steps

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from hidiv.emissions.numerics.quadrature import first_order, second_order
+from hidiv.emissions.numerics.adaptive_integrals import first_order, second_order
 from hidiv.types import Array
 
 LARGE = 30.0

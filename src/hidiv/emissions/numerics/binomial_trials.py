@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from hidiv.emissions.numerics import bits
+from hidiv.emissions.numerics.adaptive_integrals import Function, Laws, divergence, log_power, peak, total
+from hidiv.emissions.numerics.adaptive_integrals import renyi as renyi_sum
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.deviance import deviance, products
-from hidiv.emissions.numerics.quadrature import Function, Laws, divergence, log_power, peak, total
-from hidiv.emissions.numerics.quadrature import renyi as renyi_sum
 from hidiv.emissions.numerics.stirling import factorial_remainder, panel_rule, slope_rise
 from hidiv.recursions.terms import h
 from hidiv.types import Array

@@ -168,7 +168,7 @@ def _renyi(p: NormalLaw, q: NormalLaw, alpha: float) -> float:
 def log_ratio_full(p: GaussianParameters, q: GaussianParameters, x: Array) -> Array:
     """(n, F) -> (n, K): log q(x)/p(x) on the columns that are seen."""
     value = np.zeros((x.shape[0], p.n_states))
-    for rows, (seen,) in _patterns(~np.isnan(x)):
+    for rows, (seen,) in patterns(~np.isnan(x)):
         if seen.any():
             for state, (a, b) in enumerate(zip(normal_laws(p), normal_laws(q), strict=True)):
                 value[rows, state] = _log_ratio(a.on(seen), b.on(seen), x[np.ix_(rows, seen)])
@@ -227,7 +227,7 @@ def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Ar
     if lower is not None and upper is not None:
         bounded = ~seen & ((lower > -np.inf) | (upper < np.inf))
     value = np.zeros((x.shape[0], mean.shape[0]))
-    for rows, (s, b) in _patterns(seen, bounded):
+    for rows, (s, b) in patterns(seen, bounded):
         for state in range(mean.shape[0]):
             factor = _factor(cov[state][np.ix_(s, s)]) if s.any() else np.zeros((0, 0))
             z = _solve(factor, (x[np.ix_(rows, s)] - mean[state][s]).T) if s.any() else np.zeros((0, rows.size))
@@ -245,7 +245,7 @@ def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Ar
     return value
 
 
-def _patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, ...]]]:
+def patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, ...]]]:
     """Rows that agree in every mask, with the masks' common row."""
     table = np.hstack(masks)
     if (table == table[:1]).all():  # one pattern, as a rule: no sorting

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from hidiv.emissions.numerics.quadrature import (
+from hidiv.emissions.numerics.adaptive_integrals import (
     Function,
     Laws,
     Over,
@@ -21,7 +21,7 @@ from hidiv.emissions.numerics.quadrature import (
     peak,
     second_order,
 )
-from hidiv.emissions.numerics.quadrature import renyi as renyi_integral
+from hidiv.emissions.numerics.adaptive_integrals import renyi as renyi_integral
 from hidiv.emissions.numerics.scales import compare_scales, power, scale_renyi
 from hidiv.emissions.registry import FamilyPair, no_gaps
 from hidiv.recursions.terms import phi

@@ -12,10 +12,19 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from hidiv.emissions.numerics import bits
+from hidiv.emissions.numerics.adaptive_integrals import (
+    FARTHEST,
+    Function,
+    Laws,
+    divergence,
+    integral,
+    log_power,
+    peak,
+    total,
+)
+from hidiv.emissions.numerics.adaptive_integrals import renyi as renyi_sum
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.deviance import deviance, products
-from hidiv.emissions.numerics.quadrature import FARTHEST, Function, Laws, divergence, integral, log_power, peak, total
-from hidiv.emissions.numerics.quadrature import renyi as renyi_sum
 from hidiv.emissions.numerics.stirling import factorial_remainder, log_step, panel_rule, remainder, slope, slope_rise
 from hidiv.errors import OutOfRange, refuse
 from hidiv.types import Array

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from hidiv.emissions.numerics.quadrature import unit_rule
+from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.types import Array
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hidiv.emissions.numerics.quadrature import unit_rule
+from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.types import Array
 
 LARGE = 16.0  # from here on the series below are good to the last digit

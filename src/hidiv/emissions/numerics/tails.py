@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincc, gammainc, gammaincc
 
+from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.deviance import deviance
-from hidiv.emissions.numerics.quadrature import unit_rule
 from hidiv.emissions.numerics.stirling import PANEL, panel_rule, remainder
 from hidiv.types import Array
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
+from hidiv.divergences.observed.alphabets import FiniteChain, TreeLaw, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import SECONDS, Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
 from hidiv.divergences.observed.certified.context_bounds import block_entropy, context_chain, context_chain_entropy
@@ -19,7 +19,7 @@ from hidiv.divergences.observed.certified.log_odds.operator import Operator
 from hidiv.divergences.observed.certified.rates import WIDTH, reached
 from hidiv.divergences.observed.certified.refining import Part, bounded, narrowed
 from hidiv.divergences.observed.certified.trees.regular_trees import cross_entropy_regular
-from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, TreeLaw, outward
+from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.errors import counted
 from hidiv.models.tree import Tree

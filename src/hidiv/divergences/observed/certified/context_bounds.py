@@ -13,9 +13,10 @@ from math import log2
 
 import numpy as np
 
+from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.refining import Refiner
-from hidiv.divergences.observed.interval import TINY, UNIT, FiniteChain, Interval, NotApplicable, outward
+from hidiv.divergences.observed.interval import TINY, UNIT, Interval, NotApplicable, outward
 from hidiv.recursions.contexts import chain_contexts, cross_contexts, entropy_contexts
 from hidiv.recursions.levels import level_laws
 from hidiv.recursions.powers import stochastic, summed_powers

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
+from hidiv.divergences.observed.alphabets import FiniteChain, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import SECONDS, Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import grid_cross, grid_entropy
 from hidiv.divergences.observed.certified.context_bounds import context_cross, context_entropy
 from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.certified.log_odds.collocation import collocated_rate
 from hidiv.divergences.observed.certified.refining import Part, Refiner, bounded, narrowed
-from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, NotApplicable, outward
+from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.errors import counted
 from hidiv.recursions.gth import absorbed, closed_classes, reaches, stationary

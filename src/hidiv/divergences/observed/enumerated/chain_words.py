@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from hidiv.divergences.observed.alphabets import finite_chains, no_alphabet
-from hidiv.divergences.observed.interval import FiniteChain
+from hidiv.divergences.observed.alphabets import FiniteChain, finite_chains, no_alphabet
 from hidiv.divergences.observed.support.any_family import word_reason
 from hidiv.divergences.observed.support.symbols import Word, forbidden_word
 from hidiv.divergences.result import Divergence

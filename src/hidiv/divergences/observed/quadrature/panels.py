@@ -8,7 +8,7 @@ import numpy as np
 
 from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
-from hidiv.emissions.numerics.quadrature import unit_rule
+from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.sample_space import Kind
 from hidiv.types import Array
 

@@ -54,11 +54,11 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
         controls = controls / np.where(largest > HUGE, largest, 1.0)
     # Left in, a control that is off would pass its offset on to those made orthogonal to it.
     apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
-    basis, offset, size = _orthonormal(controls[:, ~apart][:, : 4 * most], most)
+    basis, offset, size = orthonormal(controls[:, ~apart][:, : 4 * most], most)
     off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
     kept = ~off & (SHARED * (basis**4).sum(axis=0) <= 1.0)
-    missing = [(basis[:, off], offset[off], size[off]), _orthonormal(controls[:, apart][:, : 4 * most], most)]
-    folds = _Folds(draws, basis[:, kept], offset[kept])
+    missing = [(basis[:, off], offset[off], size[off]), orthonormal(controls[:, apart][:, : 4 * most], most)]
+    folds = Folds(draws, basis[:, kept], offset[kept])
     count = int(kept.sum())
     full = count * SPARE <= different
     # Half of them where they are many for these draws; trying more numbers would choose one by chance.
@@ -86,15 +86,7 @@ def _lacking(mean: Mean, basis: Array, offset: Array, size: Array, reach: float)
     return float(np.clip(slopes, 0.0, reach * size) @ np.abs(offset))
 
 
-def cross_fitted(draws: Array, controls: Array, most: int) -> Mean:
-    """Mean of draws (n,) with the first `most` independent controls; coefficients come from the other folds, so that
-    the estimate stays unbiased."""
-    basis, offset, _ = _orthonormal(controls[:, : 4 * most], most)
-    mean = _Folds(draws, basis, offset).fitted(basis.shape[1]) if basis.shape[1] else None
-    return plain_mean(draws) if mean is None else mean
-
-
-class _Folds:
+class Folds:
     """Normal equations of the draws outside each fold, with an intercept; in this basis they are nearly the identity.
 
     Those of the first columns alone are a corner of them.
@@ -130,7 +122,7 @@ class _Folds:
         return Mean(value, spread / sqrt(n), count, left, fair)
 
 
-def _orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
+def orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
     """(n, m) orthonormal columns that span the first m independent centred controls; (m,) their sample means, and their
     lengths before they were made to be one."""
     n = len(controls)

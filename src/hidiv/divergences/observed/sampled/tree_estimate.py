@@ -1,4 +1,7 @@
-"""Estimates on chains and trees of known size: which draws are averaged, and what rare events may add."""
+"""Estimates on chains and trees of known size: which draws are averaged; draws of trees, with log p/q and controls.
+
+Messages are (n, L, K): sequences, nodes of a level, states. Chains of vectors are drawn as trees too.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.pair import closed
 from hidiv.emissions.registry import has_kl
+from hidiv.inference.likelihood import log_likelihoods
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -31,7 +35,6 @@ if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
     from hidiv.divergences.pair import Pair
     from hidiv.divergences.result import Divergence
-    from hidiv.models.model import Model
 
 DEAR = 3.0  # work of posterior counts on a tree, over that of a likelihood
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
@@ -147,6 +150,10 @@ class TreePair:
         """
         states = draw_states(self.p, self.tree, size, rng)
         x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+        events = drawn_counts(states, self.tree.parent, self.p.n_states)
+        if lean and not self.close:  # no messages are needed, and likelihoods alone are cheaper
+            plain = log_likelihoods(self.p, x, self.tree) - log_likelihoods(self.q, x, self.tree)
+            return Drawn(plain, plain, np.zeros((size, 0)), events)
         one = self._upward(self.p, self.moves[0], x)
         two = self._upward(self.q, self.moves[1], x)
         plain = one.logs - two.logs
@@ -155,7 +162,7 @@ class TreePair:
             excess = self._excess(x)
             plain, base = -np.log1p(excess), h(excess)
         controls = np.zeros((size, 0)) if lean else self.counts.along(one.own, x)
-        return Drawn(plain, base, controls, drawn_counts(states, self.tree.parent, self.p.n_states))
+        return Drawn(plain, base, controls, events)
 
     def _upward(self, model: Model, moves: Array, x: Array) -> Messages:
         """Messages from the leaves to the root, and the log-likelihoods."""

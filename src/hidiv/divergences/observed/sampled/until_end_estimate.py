@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.joint.visits import expected_visits
-from hidiv.divergences.observed.alphabets import by_formula, family_symbols, has_symbols
+from hidiv.divergences.observed.alphabets import FiniteChain, by_formula, family_symbols, has_symbols
 from hidiv.divergences.observed.certified.joint_bound import capped_by_joint, joint_above
-from hidiv.divergences.observed.interval import FiniteChain, NotApplicable
+from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion

@@ -6,8 +6,7 @@ from math import inf
 
 import numpy as np
 
-from hidiv.divergences.observed.alphabets import family_symbols, has_symbols
-from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
+from hidiv.divergences.observed.alphabets import FiniteChain, TreeLaw, family_symbols, has_symbols
 from hidiv.divergences.observed.support.symbols import (
     Word,
     emits_forbidden_tree,

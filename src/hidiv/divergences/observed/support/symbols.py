@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.interval import FiniteChain, TreeLaw
+from hidiv.divergences.observed.alphabets import FiniteChain, TreeLaw
 
 Word = tuple[int, ...]
 

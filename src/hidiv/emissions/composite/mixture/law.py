@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,10 +22,6 @@ from hidiv.types import Array, Flags, IntArray
 class MixtureLaw(Family):
     """The laws of a mixture; how two of them compare and how one is fitted is in `mixture.Mixture`."""
 
-    name: ClassVar[str] = "mixture"
-    needs: ClassVar[str] = "its families"
-    template: ClassVar[str] = "hd.Mixture([[0.5, 0.5]], [hd.Gaussian([0.0], std=[1.0]), hd.Gaussian([1.0], std=[1.0])])"
-    nested: ClassVar[str | None] = "components"
     weights: Array
     components: tuple[Family, ...]
 
@@ -131,7 +127,7 @@ class MixtureLaw(Family):
         self.check(x)
         value = self._mixed([_log_weight(member, x, lower, upper) for member in self.components], self._log_weights)
         # Where nothing is known weights sum to one, whatever rounding says.
-        return np.where(_nothing(x, lower, upper)[:, None], 0.0, value)
+        return np.where(nothing_known(x, lower, upper)[:, None], 0.0, value)
 
     @property
     def n_symbols(self) -> int:
@@ -158,6 +154,10 @@ class MixtureLaw(Family):
         if len({member.n_symbols for member in members}) > 1:
             refuse(IncompatibleModels, "emission", "the components of a mixture of symbols need the same alphabet")
         return np.stack([member.symbol_table() for member in members])
+
+    def component_logs(self, x: Array) -> Array:
+        """(n, K, C): log of the weight of a component times its density at x."""
+        return np.stack([_log_weight(member, x, None, None) for member in self.components], axis=2) + self._log_weights
 
     def component_laws(
         self,
@@ -218,7 +218,7 @@ def _widest(spaces: Iterable[SampleSpace]) -> SampleSpace:
     return max(spaces, key=lambda space: (space.most, space.kind is Kind.COUNTS))
 
 
-def _nothing(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.bool_]:
+def nothing_known(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.bool_]:
     """(n,): rows of which no entry is seen or bounded."""
     known = ~np.isnan(x)
     if lower is not None and upper is not None:

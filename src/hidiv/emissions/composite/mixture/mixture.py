@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from hidiv.emissions.composite.mixture.law import MixtureLaw
+from hidiv.emissions.composite.mixture.law import MixtureLaw, nothing_known
 from hidiv.emissions.composite.mixture.ratios import are_paired, mixed_ratio, residual, weight_ratio
+from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.registry import FamilyPair, register
 from hidiv.types import Array
 
@@ -46,6 +47,11 @@ class Mixture(MixtureLaw):
     -1.418938533205
     """
 
+    name: ClassVar[str] = "mixture"
+    needs: ClassVar[str] = "its families"
+    template: ClassVar[str] = "hd.Mixture([[0.5, 0.5]], [hd.Gaussian([0.0], std=[1.0]), hd.Gaussian([1.0], std=[1.0])])"
+    nested: ClassVar[str | None] = "components"
+
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
         """Responsibilities of the components given the state, then weights and components as they ask for.
 
@@ -71,6 +77,21 @@ class Mixture(MixtureLaw):
             total = mass.sum(axis=1, keepdims=True)
             weights = np.where(total > 0, mass / np.where(total > 0, total, 1.0), weights)
         return type(self)(weights, members)
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """Those of the components with the weights of their laws given the state; 0 for weights that are 0."""
+        laws = self.component_laws(known.x, known.lower, known.upper, known.inside)
+        nothing = nothing_known(known.x, known.lower, known.upper)
+        if known.inside is not None:
+            nothing &= known.inside.all(axis=1)
+        shared = np.where(nothing[:, None, None], 0.0, known.weight[:, :, None] * laws)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weights = np.where(self.weights > 0, items.sum(shared) / self.weights, 0.0)
+        components = [
+            member.gradients(known.weighing(np.ascontiguousarray(shared[:, :, c])), items)
+            for c, member in enumerate(self.components)
+        ]
+        return {"weights": weights, "components": components}
 
     def complete(self) -> Marked:
         from hidiv.emissions.composite.mixture.marked import Marked

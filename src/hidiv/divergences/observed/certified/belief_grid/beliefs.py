@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
-from hidiv.divergences.observed.interval import TINY, UNIT, FiniteChain, NotApplicable
+from hidiv.divergences.observed.interval import TINY, UNIT, NotApplicable
 from hidiv.recursions.belief_grid import belief_grid
 from hidiv.recursions.grid_sweeps import chance_sweeps, spread_sweeps, tangent_sweeps
 from hidiv.types import Array, Flags

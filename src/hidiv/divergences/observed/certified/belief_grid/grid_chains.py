@@ -10,6 +10,7 @@ from math import inf
 
 import numpy as np
 
+from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.beliefs import (
     Beliefs,
@@ -20,7 +21,7 @@ from hidiv.divergences.observed.certified.belief_grid.beliefs import (
 )
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import CELLS, FINER
 from hidiv.divergences.observed.certified.refining import Refiner
-from hidiv.divergences.observed.interval import UNIT, FiniteChain, Interval, outward
+from hidiv.divergences.observed.interval import UNIT, Interval, outward
 from hidiv.types import Array
 
 FLAT = 1e-3  # of the width a step, as it was on the last grid, may be lost by not sweeping to the end

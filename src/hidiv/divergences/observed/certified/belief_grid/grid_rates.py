@@ -13,6 +13,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.beliefs import (
     Beliefs,
@@ -22,7 +23,7 @@ from hidiv.divergences.observed.certified.belief_grid.beliefs import (
     TangentBound,
 )
 from hidiv.divergences.observed.certified.refining import Refiner
-from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable, outward
+from hidiv.divergences.observed.interval import Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.symbols import supports
 from hidiv.types import Array, Flags
 

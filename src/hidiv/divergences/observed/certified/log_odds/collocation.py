@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.certified.log_odds.chebyshev import values, zeros
 from hidiv.divergences.observed.certified.log_odds.filter import domain
 from hidiv.divergences.observed.certified.log_odds.operator import Operator
-from hidiv.divergences.observed.interval import FiniteChain, Interval, NotApplicable, outward
+from hidiv.divergences.observed.interval import Interval, NotApplicable, outward
 from hidiv.types import Array
 
 UNKNOWNS = 2400  # at most this many in the linear system

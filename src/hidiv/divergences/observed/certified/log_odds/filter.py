@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.interval import TINY, FiniteChain, NotApplicable
+from hidiv.divergences.observed.alphabets import FiniteChain
+from hidiv.divergences.observed.interval import TINY, NotApplicable
 from hidiv.types import Array
 
 LARGEST = 300.0  # log-odds beyond this are left to other methods: exp must not overflow anywhere near

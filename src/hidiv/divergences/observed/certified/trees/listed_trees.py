@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.divergences.observed.alphabets import no_alphabet, tree_laws
+from hidiv.divergences.observed.alphabets import TreeLaw, no_alphabet, tree_laws
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.certified.refining import bounded, capped
@@ -23,7 +23,7 @@ from hidiv.divergences.observed.certified.trees.regular_trees import (
     together,
     with_two_states,
 )
-from hidiv.divergences.observed.interval import Interval, NotApplicable, TreeLaw, difference
+from hidiv.divergences.observed.interval import Interval, NotApplicable, difference
 from hidiv.divergences.observed.support.symbols import forbidden_configuration
 from hidiv.models.tree import Tree
 from hidiv.types import IntArray

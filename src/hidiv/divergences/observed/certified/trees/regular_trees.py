@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.alphabets import no_alphabet, tree_laws
+from hidiv.divergences.observed.alphabets import TreeLaw, no_alphabet, tree_laws
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.certified.refining import bounded, capped
 from hidiv.divergences.observed.certified.trees.message_grid import Grid, spread, sum_of_copies
-from hidiv.divergences.observed.interval import TINY, UNIT, Interval, NotApplicable, TreeLaw, difference, outward
+from hidiv.divergences.observed.interval import TINY, UNIT, Interval, NotApplicable, difference, outward
 from hidiv.divergences.observed.support.symbols import emits_forbidden_tree
 from hidiv.errors import counted
 from hidiv.models.tree import Tree
