@@ -20,6 +20,7 @@ TABLES = (
     "pairwise",
     "nearest",
     "fit",
+    "simd",
     "paper",
 )
 
