@@ -57,6 +57,11 @@ def ranged_kernel(twin: Function) -> Function:
     return cast(Function, either)
 
 
+def are_compiled() -> bool:
+    """Whether compiled kernels run."""
+    return _module is not None
+
+
 def description() -> str:
     """'compiled, avx512', or 'python' and why."""
     return _words if _module is None else f"{_words}, {_module.target()}"

@@ -108,16 +108,21 @@ private:
 
 }  // namespace
 
-Status posterior_chain(const LawPair &pair, const Places &places, Divergence &result, bool &declined) {
+Status posterior_chain(const LawPair &given, const Places &nodes, Divergence &result, bool &declined, RowSource *source,
+                       int64_t chunk) {
     declined = true;
+    LawPair pair = given;
+    Places places = nodes;
+    Stream whole{pair, places, source, chunk};
+    Stream *stream = source ? &whole : nullptr;
     try {
         const int64_t padded = table().posterior_padding(pair.states);
         if (pair.states > 512 || pair.transitions * pair.states * padded > (int64_t(1) << 23)) return Status::done;
         const PaddedTables tables(pair, padded);
         if (!tables.positive) return Status::done;
-        const Status status = semiring_chain(pair, places, tables, result, declined);
+        const Status status = semiring_chain(pair, places, tables, result, declined, stream);
         if (status != Status::done || !declined) return status;
-        PreparedRows rows(pair, places, padded, steps_at_once);
+        PreparedRows rows(pair, places, padded, steps_at_once, false, stream);
         if (rows.zero()) return Status::done;
         ChainSweep sweep(pair, places, rows, tables.view());
         const int64_t look = std::max<int64_t>(1, (1 << 16) / (pair.states * pair.states));
