@@ -7,5 +7,6 @@ influence: `influence`.
 sampling: `sample` and `sample_posterior`.
 rows: evidence as rows of distinct knowledge (`EvidenceRows`), and the row of each node.
 weights: from rows to weights of the hidden states, also of evidence far in the tails.
+long_chains: the log-likelihood of a long chain, weighed part by part.
 model_tables: all of these together, as the tables that a recursion reads.
 """

@@ -31,7 +31,7 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
     declined = true;
     const StepTables tables = padded_tables.view();
     const int64_t states = pair.states;
-    if (places.n < 4 * trial || !may_be_far(pair, tables)) return Status::done;
+    if (places.n < 4 * trial || (!stream && !may_be_far(pair, tables))) return Status::done;
     PreparedRows rows(pair, places, tables.padded, steps_at_once, true, stream);
     if (rows.zero()) return Status::done;
     std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b),
