@@ -13,6 +13,7 @@ TABLES = (
     "joint",
     "start",
     "posterior",
+    "real_valued",
     "trees",
     "memory",
     "observed_mc",

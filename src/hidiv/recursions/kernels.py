@@ -84,6 +84,11 @@ def instruction_set() -> str | None:
     return None if _module is None else str(_module.target())
 
 
+def are_compiled() -> bool:
+    """Whether compiled kernels run."""
+    return _module is not None
+
+
 def description() -> str:
     """'compiled, avx512', or 'python' and why."""
     return _words if _module is None else f"{_words}, {_module.target()}"

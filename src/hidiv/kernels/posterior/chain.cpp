@@ -109,9 +109,9 @@ private:
 }  // namespace
 
 Status scaled_chain(const LawPair &pair, const Places &places, const PaddedTables &tables, Divergence &result,
-                    bool &declined) {
+                    bool &declined, Stream *stream) {
     declined = true;
-    PreparedRows rows(pair, places, tables.view().padded, steps_at_once);
+    PreparedRows rows(pair, places, tables.view().padded, steps_at_once, false, stream);
     if (rows.zero()) return Status::done;
     ChainSweep sweep(pair, places, rows, tables.view());
     const int64_t look = std::max<int64_t>(1, (1 << 16) / (pair.states * pair.states));
@@ -133,16 +133,21 @@ Status scaled_chain(const LawPair &pair, const Places &places, const PaddedTable
     return Status::done;
 }
 
-Status posterior_chain(const LawPair &pair, const Places &places, Divergence &result, bool &declined) {
+Status posterior_chain(const LawPair &given, const Places &nodes, Divergence &result, bool &declined, RowSource *source,
+                       int64_t chunk) {
     declined = true;
+    LawPair pair = given;
+    Places places = nodes;
+    Stream whole{pair, places, source, chunk};
+    Stream *stream = source ? &whole : nullptr;
     try {
         const int64_t padded = chain_padding(pair);
         if (padded == 0) return Status::done;
         const PaddedTables tables(pair, padded);
         if (!tables.positive) return Status::done;
-        const Status status = semiring_chain(pair, places, tables, result, declined);
+        const Status status = semiring_chain(pair, places, tables, result, declined, stream);
         if (status != Status::done || !declined) return status;
-        return scaled_chain(pair, places, tables, result, declined);
+        return scaled_chain(pair, places, tables, result, declined, stream);
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
     } catch (const Beyond &) {
