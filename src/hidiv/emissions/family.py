@@ -190,6 +190,11 @@ class Family(Protocol):
         """
         return dict.fromkeys(self.parameters(), "positive")
 
+    @property
+    def density_adds_up(self) -> bool:
+        """Whether columns are independent given the state, so that the log-density of a row is a sum over them."""
+        return True
+
     def n_free(self, fixed: frozenset[str] = frozenset(), zeros_stay: bool = False) -> int:
         """How many numbers of all states are free in a fit.
 

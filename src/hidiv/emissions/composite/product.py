@@ -116,6 +116,10 @@ class Product(Family):
     def take(self, states: ArrayLike) -> Self:
         return type(self)([member.take(states) for member in self.families])
 
+    @property
+    def density_adds_up(self) -> bool:
+        return all(member.density_adds_up for member in self.families)
+
     def select(self, columns: ArrayLike) -> Self:
         """The product of the families of these columns, in their order; neighbours of one family stay together."""
         own = [(i, f) for i, member in enumerate(self.families) for f in range(member.n_features)]

@@ -125,6 +125,10 @@ class Gaussian(Family):
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)
 
+    @property
+    def density_adds_up(self) -> bool:
+        return self.cov is None
+
     def log_density(self, x: Array) -> Array:
         if self.factor is not None:
             from hidiv.emissions.numerics.covariances import log_columns

@@ -84,6 +84,10 @@ class MixtureLaw(Family):
         return self.log_weight(x)
 
     @property
+    def density_adds_up(self) -> bool:
+        return False
+
+    @property
     def kl_is_integral(self) -> bool:
         return True
 
