@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.evidence.count_tables import by_count
 from hidiv.emissions.gradients import Gradients, Items, by_column
 from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
@@ -152,6 +153,10 @@ class Family(Protocol):
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         """(n, K): log w_u(s) of definitions (1.2); where x (n, F) is NaN the interval counts, infinite = open."""
         self.check(x)
+        if lower is None and self.space.is_counts:
+            looked_up = by_count(x, lambda f, counts: self.select([f]).log_density(counts)[:, :, 0])
+            if looked_up is not None:
+                return looked_up
         seen = ~np.isnan(x)
         terms = np.where(seen[:, None, :], self.log_density(x), 0.0)
         if lower is not None and upper is not None:

@@ -111,6 +111,9 @@ def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
     if not whole:
+        few = x[:64]  # numbers that are not whole show at once, as a rule
+        if (few != np.floor(few)).any() and not np.isnan(few).any():
+            return None
         seen = x[~np.isnan(x)]
         if not seen.size or (seen != np.floor(seen)).any() or np.isinf(seen).any():
             return None
@@ -177,6 +180,18 @@ def with_ends(rows: EvidenceRows, lasts: IntArray) -> EvidenceRows:
     return EvidenceRows(
         x, lower, upper, _copied(rows.symbols, both), _copied(rows.states, both), group, row_of, len(old)
     )
+
+
+def part_of(rows: EvidenceRows, first: int, end: int) -> EvidenceRows:
+    """The rows first..end-1, where every node has one of its own; sets must be tables."""
+
+    def cut(table: Any) -> Any:
+        return None if table is None else table[first:end]
+
+    return EvidenceRows(
+        cut(rows.x), cut(rows.lower), cut(rows.upper), cut(rows.symbols), cut(rows.states), cut(rows.group), None,
+        rows.n_ended if end == rows.n_rows else 0,
+    )  # fmt: skip
 
 
 def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: IntArray) -> Any:
