@@ -41,8 +41,8 @@ def chain_sums(
     Columns: log p/q; the divergences of the next observation; what the functions `value` of both filters exceed their
     expectation by, if there are any (value_function.py); linear functions of the filters less their expectation,
     with the step after if `following`, over all nodes but the `last` and over those; if `counts`, expected first
-    states (K,), pairs (K, K) and, by state, rows if `symbols` or log-ratios (K, L) if `logs`; `products` of two filter probabilities,
-    again twice, and of three if there are few.
+    states (K,), pairs (K, K) and, by state, rows if `symbols` or log-ratios (K, L) if `logs`; `products` of two filter
+    probabilities, again twice, and of three if there are few.
     """
     del threads  # the same numbers whatever it is
     tables = [np.ascontiguousarray(law[2][row_of].transpose(1, 2, 0)) for law in (p, q)]
