@@ -126,6 +126,18 @@ class ChainPair:
         states = draw_states(self.p, self.tree, size, rng)
         return states, draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
 
+    def scored(self, states: IntArray, x: Array) -> Drawn:
+        """What sequences of p that were drawn for several q give, with few controls: linear ones, and visits.
+
+        Not finite where probabilities are too small for it.
+        """
+        events = drawn_counts(states, None, self.p.n_states)
+        drawn = self._by_kernel(x, events, True, None, False)
+        if drawn is not None:
+            return drawn
+        lost = np.full(len(x), np.nan)
+        return Drawn(lost, lost, np.zeros((len(x), 0)), events)
+
     def fitted(self, rng: np.random.Generator) -> Fitted | None:
         """Draws with a value function fitted to sequences of their own; None where there is no such function."""
         length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
@@ -170,11 +182,16 @@ class ChainPair:
         counted = self.counts.along(one, x, weights_p, weights_q)
         return Drawn(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
 
-    def _by_kernel(self, x: Array, events: Array, lean: bool, value: Value | None) -> Drawn | None:
-        """All sums in one go; None where probabilities are too small for it."""
+    def _by_kernel(
+        self, x: Array, events: Array, lean: bool, value: Value | None, shown: bool = True
+    ) -> Drawn | None:
+        """All sums in one go; None where probabilities are too small for it.
+
+        shown: with counts of pairs of states and of what they show; else of visits.
+        """
         space, models = self.spaces[0], (self.p, self.q)
         counts = value is None or not lean
-        counted = counts and bool(self.counts.emissions)
+        counted = counts and shown and bool(self.counts.emissions)
         shift: Array | float = 0.0
         if self.is_finite:
             row_of = symbol_of(self.p.emissions[0], x)
@@ -203,10 +220,13 @@ class ChainPair:
         base = sums[:, 1] if value is None else sums[:, 1] - sums[:, 2]
         if not counts:
             return Drawn(sums[:, 0] + shift, base, controls, events)
-        means = self.counts.means()
+        means = self.counts.means() if shown else np.append(self.counts.initial, self.counts.pairs)
         first = (value is not None) + 2 * (self.p.n_states + self.q.n_states - 2 + (following is not None))
         mine = controls[:, first : first + len(means)]
         mine -= means
+        if not shown:
+            visits = mine[:, self.p.n_states :].reshape(len(mine), self.p.n_states, -1).sum(axis=1)
+            controls = np.concatenate([controls[:, :first], visits], axis=1)
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
             shown = self.counts.emissions[0][2].ravel()
             mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0

@@ -12,15 +12,13 @@ import numpy as np
 
 from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
+from hidiv.divergences.observed.sampled.rare import allowed
 from hidiv.divergences.observed.sampled.standard_errors import (
     SETTLED,
     SURE,
     Mean,
     kurtosis,
-    missed,
     plain_mean,
-    unseen,
-    widened,
 )
 from hidiv.divergences.result import Divergence
 from hidiv.errors import OutOfRange, counted, refuse
@@ -128,23 +126,9 @@ class _Drawing:
         batch = self.portions_drawn[0]
         if self.best is None:
             self.best = controlled_mean(batch.base, batch.controls)
-            self.error = self._widened(batch, self.best).std_error
+            widened, self.chance, self.lacking = allowed(self.draws, batch, self.best)
+            self.error = widened.std_error
         return batch, self.best
-
-    def _widened(self, batch: Drawn, mean: Mean) -> Mean:
-        """With what rare events may add that these draws do not show."""
-        self.chance = unseen(batch.controls)
-        self.lacking = 0.0
-        if self.draws.expected is not None:
-            means, costs = self.draws.expected()
-            self.lacking = missed(batch.events, means, costs)
-            mean = widened(mean, 1.0, self.lacking, least=False)
-        if self.chance > SURE:
-            mean = widened(mean, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
-        if self.draws.sparse and len(batch.base) > 1:
-            # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
-            mean = widened(mean, 1.0 / len(batch.base), float(np.ptp(batch.plain)), least=False)
-        return mean
 
     def wanted(self) -> float:
         """The standard error asked for."""
