@@ -86,22 +86,28 @@ bool sweep(const SmoothChain &c, SmoothOutcome &out) {
             store<W>(g + v, load<W>(last + v) / (even + odd));
         }
         double *pair = c.pairs ? c.pairs + u * K * K : nullptr;
-        // Whole vectors are stored, and the next row overwrites what is too much; not so at the end of the array.
+        // Whole vectors are stored, the next row overwrites what is too much; not so at the end of the array.
         const bool inside = u + 1 < n && padded <= K * K;
-        alignas(64) double lanes[512];
-        for (int64_t v = 0; v < padded; v += W) store<W>(last + v, Vec{});
-        for (int64_t r = 0; r < K; ++r) {
-            const Vec share = all<W>(g[r]);
-            double *to = pair && inside ? pair + r * K : lanes;
-            for (int64_t v = 0; v < padded; v += W) {
-                const Vec joint = load<W>(rows + r * padded + v) * load<W>(own + v) * share;
-                store<W>(last + v, load<W>(last + v) + joint);
-                store<W>(to + v, joint);
-            }
-            for (int64_t s = 0; pair && !inside && s < K; ++s) pair[r * K + s] = lanes[s];
-        }
         Vec sums{};
-        for (int64_t v = 0; v < padded; v += W) sums += load<W>(last + v);
+        for (int64_t v = 0; v < padded; v += W) {
+            const Vec mine = load<W>(own + v);
+            Vec total_here{};
+            for (int64_t r = 0; r < K; ++r) {
+                const Vec joint = load<W>(rows + r * padded + v) * mine * g[r];
+                total_here += joint;
+                if (!pair) continue;
+                if (P == 1 && inside) {
+                    store<W>(pair + r * K, joint);
+                } else {
+                    const int64_t width = K - v < W ? K - v : W;
+                    double lanes[W];
+                    store<W>(lanes, joint);
+                    for (int64_t s = 0; s < width; ++s) pair[r * K + v + s] = lanes[s];
+                }
+            }
+            store<W>(last + v, total_here);
+            sums += total_here;
+        }
         double all_of_it = 0.0;
         for (int l = 0; l < W; ++l) all_of_it += sums[l];
         // The rows sum to one but for rounding: over a million nodes that would add up.
