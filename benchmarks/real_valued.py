@@ -38,8 +38,8 @@ def chains(rng: np.random.Generator, n_states: int, n_features: int, full: bool)
     scores = lambda: (peer.score(x), peer_far.score(x))  # noqa: E731
     for distance, q in (("close", close), ("far", far)):
         yield interleaved(
-            f"posterior_kl, {name}, {distance}", lambda q=q: hd.posterior_kl(p, q, x), "two scores, scaling", scores, 0.5,
-            ROUNDS,
+            f"posterior_kl, {name}, {distance}", lambda q=q: hd.posterior_kl(p, q, x),
+            "two scores, scaling", scores, 0.5, ROUNDS,
         )  # fmt: skip
     for work, run, against, other in (
         ("log_likelihood", lambda: hd.log_likelihood(p, x), "score", lambda: peer.score(x)),
@@ -95,7 +95,8 @@ def tree(rng: np.random.Generator) -> Row:
     )
     x = rng.normal(size=quad.n_nodes)
     return interleaved(
-        f"posterior_kl, quad-tree of {quad.n_nodes} nodes, Gaussian, end to end", lambda: hd.posterior_kl(p, q, x, quad),
+        f"posterior_kl, quad-tree of {quad.n_nodes} nodes, Gaussian, end to end",
+        lambda: hd.posterior_kl(p, q, x, quad),
         "level-vectorised numpy", lambda: level_by_level(p, q, x, quad), 1 / 15, ROUNDS,
     )  # fmt: skip
 
