@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 
 import pytest
 
@@ -40,3 +41,21 @@ def test_what_results_have(tmp_path):
         hd.save(result, path)
         assert hd.load(path) == result
     assert type(hd.order(P)) is int
+
+
+@pytest.mark.parametrize("form", ["equivalence", "minimal", "reduction", "matching", "agreement"])
+def test_damaged_files_are_refused_in_one_sentence(form):
+    made = {
+        "equivalence": lambda: hd.equivalent(P, P),
+        "minimal": lambda: hd.minimal(P),
+        "reduction": lambda: hd.reduce(P, 2, nodes=200, seed=1),
+        "matching": lambda: hd.match([P, P]),
+        "agreement": lambda: hd.agreement([P, P], nodes=200, seed=1),
+    }[form]()
+    described = made.to_dict()
+    for key in set(described) - {"format", "version"}:
+        for value in (7, "x", [["y"]], {"z": 1}, None):
+            with suppress(hd.errors.InvalidFile):
+                type(made).from_dict(described | {key: value})
+    with pytest.raises(hd.errors.InvalidFile):
+        type(made).from_dict({"format": f"hidiv.{form}"})

@@ -45,6 +45,16 @@ def test_more_states_and_fewer():
     assert found == type(found).from_dict(found.to_dict())
 
 
+def test_zeros_do_not_decide():
+    """Trained models have zeros in other places; what states show still tells which is which."""
+    p = hd.Model("stationary", [[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]], hd.Poisson([1.0, 9.0, 30.0]))
+    q = hd.Model("stationary", [[0.4, 0.6, 0.0], [0.6, 0.0, 0.4], [0.0, 0.3, 0.7]], hd.Poisson([31.0, 1.1, 9.2]))
+    found = hd.match([p, q], 0)
+    assert hd.align(p, q, 100).infinite > 0
+    assert found.permutations[1] == (1, 2, 0)
+    assert found.weakest > 0.5
+
+
 def test_a_tie_is_in_doubt():
     twins = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], hd.Poisson([3.0, 3.0]), name="twins")
     found = hd.match([twins, twins.relabel([1, 0])], 0)

@@ -17,7 +17,7 @@ LUMPABLE = hd.Model([0.5, 0.3, 0.2], [[0.9, 0.06, 0.04], [0.2, 0.5, 0.3], [0.2, 
 
 
 def test_what_can_be_lumped_loses_nothing():
-    found = hd.reduce(LUMPABLE, within=0.0, nodes=1000, seed=1)
+    found = hd.reduce(LUMPABLE, 2, within=0.0, nodes=1000, seed=1)
     assert found.chosen == 2
     assert found.divergences[2].value == 0.0
     assert found.divergences[2].status == "exact"
@@ -91,10 +91,10 @@ def test_an_interrupt_keeps_what_is_finished(monkeypatch):
 
     original = reduction.best_refit
 
-    def interrupted(starts, draw):
+    def interrupted(starts, draw, rng):
         if starts[0].n_states == 1:
             raise KeyboardInterrupt
-        return original(starts, draw)
+        return original(starts, draw, rng)
 
     monkeypatch.setattr(reduction, "best_refit", interrupted)
     found = hd.reduce(NEAR, nodes=1000, seed=1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.emissions.product_integrals import log_products
 from hidiv.errors import HidivError
 
 LINES = {
@@ -38,7 +39,7 @@ COUNTS = {
 @pytest.mark.parametrize("beta", [0.5, 1.0, 0.75])
 def test_numbers_against_quadrature(name, beta):
     p, q = LINES[name]
-    found = np.exp(p.log_products(q, beta))
+    found = np.exp(log_products(p, q, beta))
     low, high = {"von mises": (-np.pi, np.pi), "beta": (0.0, 1.0)}.get(
         name, (-60.0, 60.0) if p.space.kind.value == "line" else (0.0, 150.0)
     )
@@ -62,16 +63,16 @@ def test_counts_and_symbols_against_sums(name, beta):
     x = np.arange(last + 1.0)[:, None]
     with np.errstate(all="ignore"):
         a, b = (np.exp(beta * np.nan_to_num(f.log_density(x)[:, :, 0], nan=-np.inf, neginf=-np.inf)) for f in (p, q))
-    np.testing.assert_allclose(np.exp(p.log_products(q, beta)), a.T @ b, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(np.exp(log_products(p, q, beta)), a.T @ b, rtol=1e-12, atol=1e-300)
 
 
 def test_columns_multiply():
     p, q = hd.Poisson([[1.0, 5.0]]), hd.Poisson([[2.0, 3.0]])
-    each = [p.select([c]).log_products(q.select([c]), 1.0) for c in range(2)]
-    np.testing.assert_allclose(p.log_products(q, 1.0), sum(each), rtol=1e-13)
+    each = [log_products(p.select([c]), q.select([c]), 1.0) for c in range(2)]
+    np.testing.assert_allclose(log_products(p, q, 1.0), sum(each), rtol=1e-13)
     one, two = (hd.Product([hd.Gaussian([m], std=[1.0]), hd.Poisson([r])]) for m, r in ((0.0, 1.0), (1.0, 2.0)))
-    parts = [a.log_products(b, 1.0) for a, b in zip(one.families, two.families, strict=True)]
-    np.testing.assert_allclose(one.log_products(two, 1.0), sum(parts), rtol=1e-13)
+    parts = [log_products(a, b, 1.0) for a, b in zip(one.families, two.families, strict=True)]
+    np.testing.assert_allclose(log_products(one, two, 1.0), sum(parts), rtol=1e-13)
 
 
 def test_full_covariances_are_the_density_of_the_difference():
@@ -81,20 +82,20 @@ def test_full_covariances_are_the_density_of_the_difference():
     p, q = (hd.Gaussian(means[i : i + 1], cov=covs[i : i + 1]) for i in range(2))
     total, d = covs[0] + covs[1], means[0] - means[1]
     expected = -0.5 * (np.linalg.slogdet(2 * np.pi * total)[1] + d @ np.linalg.solve(total, d))
-    assert p.log_products(q, 1.0)[0, 0] == pytest.approx(expected, rel=1e-12)
+    assert log_products(p, q, 1.0)[0, 0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_far_and_tiny_laws_keep_their_logarithms():
     p, q = (hd.Gaussian([m], std=[1e-3]) for m in (0.0, 1.0))
-    assert p.log_products(q, 0.5)[0, 0] == pytest.approx(-1.0 / 8e-6, rel=1e-12)
+    assert log_products(p, q, 0.5)[0, 0] == pytest.approx(-1.0 / 8e-6, rel=1e-12)
     a, b = hd.Categorical([[1e-200, 1.0 - 1e-200]]), hd.Categorical([[1.0, 1e-200]])
-    assert a.log_products(b, 1.0)[0, 0] == pytest.approx(np.log(2e-200), rel=1e-12)
+    assert log_products(a, b, 1.0)[0, 0] == pytest.approx(np.log(2e-200), rel=1e-12)
 
 
 def test_what_is_refused():
     with pytest.raises(HidivError, match="no finite integral"):
-        hd.Beta([0.3], [1.0]).log_products(hd.Beta([0.3], [1.0]), 1.0)
+        log_products(hd.Beta([0.3], [1.0]), hd.Beta([0.3], [1.0]), 1.0)
     with pytest.raises(HidivError, match="columns"):
-        hd.Poisson([1.0]).log_products(hd.Poisson([[1.0, 2.0]]), 1.0)
+        log_products(hd.Poisson([1.0]), hd.Poisson([[1.0, 2.0]]), 1.0)
     with pytest.raises(HidivError):
-        hd.Poisson([1.0]).log_products(hd.Gaussian([1.0], std=[1.0]), 1.0)
+        log_products(hd.Poisson([1.0]), hd.Gaussian([1.0], std=[1.0]), 1.0)

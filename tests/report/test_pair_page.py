@@ -202,7 +202,7 @@ def test_groups_are_chosen(browser: Browser, grouped_file: Path) -> None:
         level.select_option("2")
         captions = page.locator("figure.heat:visible figcaption").all_inner_texts()
         assert captions == ["Transition, level 2", "Emission, level 2 (every cell has the shade of its row)"]
-        assert {"root", "0", "01", "11"} <= set(page.locator("svg.tree text").all_inner_texts())
+        assert {"root", "0", "01", "11"} <= set(page.locator("svg.tree text").all_text_contents())
         page.locator("svg.tree circle").first.hover()
         assert page.locator("#tip").inner_text().startswith("root: 0.25")
         page.emulate_media(media="print")

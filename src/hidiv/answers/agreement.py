@@ -13,10 +13,10 @@ from hidiv.arguments import Seed, generator, number, whole
 from hidiv.divergences.pair import check_length, check_observations
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import plain
-from hidiv.errors import HidivError, ImpossibleEvidence, IncompatibleModels, InvalidFile, counted, refuse
+from hidiv.divergences.saved import read_saved
+from hidiv.errors import HidivError, ImpossibleEvidence, IncompatibleModels, counted, refuse
 from hidiv.inference.likelihood import log_likelihood
 from hidiv.inference.sampling import sample
-from hidiv.models.checks import check_format, check_keys
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END
@@ -112,16 +112,18 @@ class Agreement(Value):
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Agreement:
         """The result of a description as `to_dict` writes it."""
+
+        def build() -> Agreement:
+            tables = [np.array(described[key], dtype=np.float64) for key in ("divergences", "std_errors")]
+            for table in tables:
+                table.flags.writeable = False
+            return cls(
+                tables[0], tables[1], tuple(tuple(map(int, group)) for group in described["groups"]),
+                Matching.from_dict(described["matching"]), float(described["within"]),
+            )  # fmt: skip
+
         keys = ("verdict", "divergences", "std_errors", "groups", "within", "matching")
-        check_keys(InvalidFile, described, keys, ("format", "version"))
-        check_format(InvalidFile, described, "hidiv.agreement")
-        tables = [np.array(described[key], dtype=np.float64) for key in ("divergences", "std_errors")]
-        for table in tables:
-            table.flags.writeable = False
-        return cls(
-            tables[0], tables[1], tuple(map(tuple, described["groups"])), Matching.from_dict(described["matching"]),
-            float(described["within"]),
-        )  # fmt: skip
+        return read_saved(described, "hidiv.agreement", keys, build)
 
     def __repr__(self) -> str:
         return self.summary()

@@ -15,8 +15,8 @@ from hidiv.divergences.alignment.align import alignment
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import plain
-from hidiv.errors import HidivError, InvalidFile, counted, refuse
-from hidiv.models.checks import check_format, check_keys
+from hidiv.divergences.saved import read_saved
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END
@@ -25,6 +25,7 @@ from hidiv.values import Value
 
 CANDIDATES = 30  # models that the most central one is looked for among
 FAR = 1e6  # stands for an infinite distance where states are assigned
+ROUNDS = 10  # of matching again with the rows of the last match
 SURE = 0.5  # certainty from which a match is called sure
 
 
@@ -125,15 +126,20 @@ class Matching(Value):
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Matching:
         """The result of a description as `to_dict` writes it."""
+
+        def build() -> Matching:
+            partners = ([None if s is None else int(s) for s in each] for each in described["partners"])
+            position = described["position"]
+            return cls(
+                tuple(map(Model.from_dict, described["models"])),
+                tuple(tuple(map(int, order)) for order in described["permutations"]), tuple(map(tuple, partners)),
+                tuple(_read_only(np.array(each, dtype=np.float64)) for each in described["certainty"]),
+                Model.from_dict(described["reference"]), None if position is None else int(position),
+                tuple(map(str, described["names"])),
+            )  # fmt: skip
+
         keys = ("models", "permutations", "partners", "certainty", "reference", "position", "names")
-        check_keys(InvalidFile, described, keys, ("format", "version"))
-        check_format(InvalidFile, described, "hidiv.matching")
-        return cls(
-            tuple(map(Model.from_dict, described["models"])), tuple(map(tuple, described["permutations"])),
-            tuple(map(tuple, described["partners"])),
-            tuple(_read_only(np.array(each, dtype=np.float64)) for each in described["certainty"]),
-            Model.from_dict(described["reference"]), described["position"], tuple(described["names"]),
-        )  # fmt: skip
+        return read_saved(described, "hidiv.matching", keys, build)
 
     def __repr__(self) -> str:
         return self.summary()
@@ -171,9 +177,10 @@ def match(models: Any, reference: Any = None, *, tree: Tree | int | None = None)
 
     Notes
     -----
-    Models with as many states as the reference are put in the order that makes the joint divergence smallest; others
-    are matched by their laws, state by state, at the least total distance. How sure a match is compares distances
-    (definitions (13.2)): with a to the partner and b to the nearest other state, on either side, (b - a) / max(a, b).
+    Models with as many states as the reference are put in the order that makes the joint divergence smallest. Where it
+    is infinite, because of zeros, they are matched at the least total distance of laws and rows; models with other
+    numbers of states at that of laws alone. How sure a match is compares distances (definitions (13.2)): with a to the
+    partner and b to the nearest other state, on either side, it is (b - a) / max(a, b).
 
     Examples
     --------
@@ -220,12 +227,29 @@ def _matched(anchor: Model, model: Model, tree: Tree | int | None) -> tuple[IntA
         return np.arange(model.n_states), tuple(range(model.n_states))
     if model.n_states == anchor.n_states:
         place = UNTIL_END if anchor.end is not None else None if tree is None else as_tree(tree)
-        order = alignment(Pair.of(anchor, model, place, by_states="joint")).permutation
-        return np.array(order), tuple(range(len(order)))
+        found = alignment(Pair.of(anchor, model, place, by_states="joint"))
+        order = np.array(found.permutation) if not found.infinite else _by_distances(anchor, model)
+        return order, tuple(range(len(order)))
     theirs, ours = _assigned(law_distances(anchor, model))
     rest = [s for s in range(model.n_states) if s not in ours.tolist()]
     partners: tuple[int | None, ...] = (*theirs.tolist(), *(None for _ in rest))
     return np.array([*ours.tolist(), *rest], dtype=np.int64), partners
+
+
+def _by_distances(anchor: Model, model: Model) -> IntArray:
+    """The order of as many states at the least total distance of laws and rows, for models with zeros.
+
+    Where every order has an infinite joint divergence, the number of zeros would decide, and not what states show.
+    """
+    laws = law_distances(anchor, model)
+    order = _assigned(laws)[1]
+    for _ in range(ROUNDS):
+        back = np.argsort(order)  # rows in the order of now, columns as they were
+        following = _assigned(laws + row_distances(anchor, model.relabel(order))[:, back])[1]
+        if (following == order).all():
+            break
+        order = following
+    return order
 
 
 def _assigned(distances: Array) -> tuple[IntArray, IntArray]:

@@ -11,27 +11,29 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.answers.merging import Blocks, blended, merge_path, merged_model
-from hidiv.answers.refitting import Draw, best_refit
+from hidiv.answers.refitting import Draw, best_refit, finished_on
 from hidiv.arguments import Seed, generator, number, whole
 from hidiv.divergences.equivalence.minimal import minimal
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence
-from hidiv.errors import HidivError, IncompatibleModels, InvalidFile, counted, refuse
-from hidiv.models.checks import check_format, check_keys
+from hidiv.divergences.saved import read_saved
+from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
 from hidiv.progress import Progress, Wanted, reported, reporting
 from hidiv.values import Value
 
-NODES = 100_000
+NODES = 200_000
+SHORTER, SEARCHED = 4, 50_000  # models are looked for on a draw so many times shorter, but of at least so many nodes
+RARE = 1e-6  # share of merged laws in a fitted one, so that nothing rare becomes impossible
 NOISE = 0.5  # of the logarithm of a cost, in the other paths of merges
-OTHERS = 2  # other paths
+OTHERS = 4  # other paths
 RTOL, ATOL = 2e-2, 1e-6  # of a divergence on the curve
 SECONDS = 1.0  # for one of them
-JUDGES, LONGER = 32, 2  # chains of the draw that losses are judged on, and how much longer it is than the fitted one
+JUDGES = 32  # chains of the draw that losses are judged on
 Z95 = 2.04  # two-sided 95 % of Student's law with 31 degrees of freedom
 
 
@@ -116,20 +118,21 @@ class Reduction(Value):
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Reduction:
         """The result of a description as `to_dict` writes it."""
+
+        def build() -> Reduction:
+            models = {model.n_states: model for model in map(Model.from_dict, described["models"])}
+            losses = map(Divergence.from_dict, described["divergences"])
+            merged = (tuple(tuple(map(int, block)) for block in each) for each in described["merged"])
+            names, within = described["state_names"], described["within"]
+            return cls(
+                models, dict(zip(models, losses, strict=True)), int(described["chosen"]),
+                dict(zip(models, merged, strict=True)), int(described["n_states"]),
+                None if within is None else float(within), None if names is None else tuple(map(str, names)),
+                tuple(map(str, described["notes"])),
+            )  # fmt: skip
+
         keys = ("n_states", "chosen", "within", "models", "divergences", "merged", "state_names", "notes")
-        check_keys(InvalidFile, described, keys, ("format", "version"))
-        check_format(InvalidFile, described, "hidiv.reduction")
-        models = [Model.from_dict(each) for each in described["models"]]
-        sizes = [model.n_states for model in models]
-        names = described["state_names"]
-        return cls(
-            dict(zip(sizes, models, strict=True)),
-            dict(zip(sizes, map(Divergence.from_dict, described["divergences"]), strict=True)),
-            int(described["chosen"]),
-            dict(zip(sizes, (tuple(tuple(block) for block in each) for each in described["merged"]), strict=True)),
-            int(described["n_states"]), described["within"], None if names is None else tuple(names),
-            tuple(described["notes"]),
-        )  # fmt: skip
+        return read_saved(described, "hidiv.reduction", keys, build)
 
     def __repr__(self) -> str:
         lines = [self.summary()]
@@ -178,7 +181,7 @@ def reduce(
     tree : Tree, optional
         The tree on which models are compared, for example `hd.Tree.regular(2, 6)`, then the loss is per node. By
         default an endless chain; with `end`, chains of random length.
-    nodes : int, default 100000
+    nodes : int, default 200000
         The size of the draw that the smaller models are fitted to.
     seed : int or numpy.random.Generator, optional
         The same seed gives the same models again.
@@ -276,7 +279,7 @@ class _Search:
     ) -> None:  # fmt: skip
         self.model, self.exact, self.exact_blocks, self.place = model, exact, merged, place
         self.rng, self.nodes, self.seed = rng, nodes, int(rng.integers(2**31))
-        self.draw: Draw | None = None
+        self.draws: tuple[Draw, Draw] | None = None
         self.judge: Draw | None = None
         self.paths: list[dict[int, Blocks]] = []
         self.models: dict[int, Model] = {}
@@ -296,9 +299,8 @@ class _Search:
 
     def add(self, k: int) -> None:
         """The best model with k states."""
-        if self.draw is None:
-            self.draw = Draw.of(self.exact, self.place, self.nodes, self.rng)
-        visits = self.draw.visits()
+        search, final = self._draws()
+        visits = search.visits()
         if not self.paths:
             noises = [0.0] + [NOISE] * OTHERS
             self.paths = [merge_path(self.exact, visits, 1, self.rng, noise) for noise in noises]
@@ -306,19 +308,29 @@ class _Search:
         starts = [merged_model(self.exact, blocks, visits, self.rng) for blocks in partitions]
         above = self.models.get(k + 1)
         if above is not None and k + 1 < self.exact.n_states:
-            own = Draw.visits(replace(self.draw, model=above)) if self.place is None else np.ones(k + 1)
+            own = Draw.visits(replace(search, model=above)) if self.place is None else np.ones(k + 1)
             blocks = merge_path(above, own, k, self.rng)[k]
             starts.append(merged_model(above, blocks, own, self.rng))
-        model = best_refit(starts, self.draw)
+        found = best_refit(starts, search, self.rng)
+        # Zeros would stay, and what is rare may be lacking from the draw.
+        model = finished_on(blended(found, starts[0], RARE), final)
         lost = self._lost(model)
-        if lost.value == inf:  # the draw lacks something rare
-            model = blended(model, starts[0], 1.0 / self.nodes)
+        if lost.value == inf:
+            model = blended(model, starts[0], RARE)
             lost = self._lost(model)
-        sharing = self.draw.shared(model)
+        sharing = search.shared(model)
         self.models[k], self.divergences[k] = model, lost
         self.merged[k] = tuple(
             tuple(sorted(s for i in np.flatnonzero(sharing == b) for s in self.exact_blocks[i])) for b in range(k)
         )
+
+    def _draws(self) -> tuple[Draw, Draw]:
+        """A draw on which models are looked for, and one on which they are finished; the same for all sizes."""
+        if self.draws is None:
+            few = min(self.nodes, max(self.nodes // SHORTER, SEARCHED))
+            search, final = (Draw.of(self.exact, self.place, nodes, self.rng) for nodes in (few, self.nodes))
+            self.draws = search, final
+        return self.draws
 
     def _lost(self, model: Model) -> Divergence:
         """The observed divergence of the model from a smaller one, per step or node.
@@ -334,14 +346,14 @@ class _Search:
         if rate.status != "estimate" or rate.value == inf:
             return rate
         if self.judge is None:
-            self.judge = Draw.of(self.exact, None, LONGER * self.nodes, self.rng, JUDGES)
+            self.judge = Draw.of(self.exact, None, self.nodes, self.rng, JUDGES)
         value, error = self.judge.loss(model)
         if not error < (rate.std_error or inf):
             return rate
         return Divergence(
             value, "observed", "estimate", lower=max(value - Z95 * error, 0.0), upper=value + Z95 * error,
             std_error=error, n_samples=JUDGES, per="step", subject=rate.subject,
-            notes=[f"mean over {LONGER * self.nodes} steps drawn from the larger model"],
+            notes=[f"mean over {self.nodes} steps drawn from the larger model"],
         )  # fmt: skip
 
     def result(self, within: float | None) -> Reduction:

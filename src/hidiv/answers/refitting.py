@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from hidiv.errors import HidivError
-from hidiv.fitting.draft import draft_of
-from hidiv.fitting.em import Options, begin, climb
+from hidiv.errors import HidivError, ImpossibleEvidence
+from hidiv.fitting.draft import Draft, draft_of
+from hidiv.fitting.em import Options, Run, begin, climb
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
-from hidiv.fitting.expected_counts import expectation, problem_of
+from hidiv.fitting.expected_counts import Problem, expectation, problem_of
+from hidiv.fitting.restarts import neighbour
 from hidiv.inference.decoding import viterbi
 from hidiv.inference.sampling import sample
 from hidiv.models.model import Model
@@ -24,6 +26,8 @@ ROOTS = 2000  # short chains from which a first law is fitted
 FIRST = 12  # their length
 ENOUGH_ROOTS = 200  # trees from which the law of the root is fitted with all else
 SHORT = 12  # iterations after which starts are ranked
+CLIMBED = 3  # starts climbed to their maxima
+HOPS, ROUNDS = 5, 4  # starts near the best maximum, and how often they are tried while they help
 SETTLED = 1e-7  # log-likelihood per node that further iterations would gain, below which a climb ends
 LONGEST = 300  # iterations of a climb
 FORGOTTEN = 20  # the part of a chain, one in so many, that is left out of a loss
@@ -118,25 +122,59 @@ def _ending(model: Model, nodes: int, rng: np.random.Generator) -> int:
     return int(np.clip(nodes / np.mean(lengths), 50, nodes))
 
 
-def best_refit(starts: list[Model], draw: Draw) -> Model:
-    """The best model that a climb from one of the starts reaches; starts are ranked after a few iterations."""
+def best_refit(starts: list[Model], draw: Draw, rng: np.random.Generator) -> Model:
+    """The best model that a climb from one of the starts, or from near the best maximum, reaches.
+
+    Starts are ranked after a few iterations, and the best of them climbed to their maxima.
+    """
+    options = _options(draw)
+    problem, shape = problem_of(draw.forest, starts[0]), starts[0]
+    best = _climbed([draft_of(start) for start in starts], problem, options, CLIMBED)
+    for _ in range(ROUNDS if shape.n_states > 1 else 0):
+        near = [neighbour(best, problem, options, rng) for _ in range(HOPS)]
+        found = _climbed(near, problem, options, 1)
+        if found.log_likelihood <= best.log_likelihood + options.tol:
+            break
+        best = found
+    return best.model.finished(shape)
+
+
+def finished_on(model: Model, draw: Draw) -> Model:
+    """The model climbed on to its maximum on another, longer draw, with its first law."""
+    options = _options(draw)
+    problem = problem_of(draw.forest, model)
+    try:
+        run = climb(begin(draft_of(model), problem, options), problem, options, polish=True)
+    except ImpossibleEvidence:  # something rare that the first draw lacked
+        return model
+    if run.interrupted:
+        raise KeyboardInterrupt
+    better = run.model.finished(model)
+    return better if "initial" not in options.fixed else _with_first_law(better, draw)
+
+
+def _options(draw: Draw) -> Options:
+    """How long to climb; the law of the root is held where a draw has few of them."""
     many_roots = draw.tree is not None and draw.forest.n_trees >= ENOUGH_ROOTS
     fixed = frozenset() if many_roots else frozenset({"initial"})
-    options = Options(SETTLED * draw.forest.n_nodes, LONGEST, fixed=fixed)
+    return Options(SETTLED * draw.forest.n_nodes, LONGEST, fixed=fixed)
+
+
+def _climbed(starts: list[Draft], problem: Problem, options: Options, count: int) -> Run:
+    """The best of `count` climbs, from the starts that lead after a few iterations."""
+    short = replace(options, tol=0.0, max_iter=SHORT)
     runs = []
     for start in starts:
-        problem = problem_of(draw.forest, start)
-        short = replace(options, tol=0.0, max_iter=SHORT)
-        run = climb(begin(draft_of(start), problem, options), problem, short)
-        runs.append((run, problem, start))
-    runs.sort(key=lambda each: -each[0].log_likelihood)
-    for run, problem, _ in runs[:2]:
+        with suppress(ImpossibleEvidence):
+            runs.append(climb(begin(start, problem, options), problem, short))
+    if not runs:
+        begin(starts[0], problem, options)  # raises with the reason
+    runs.sort(key=lambda run: -run.log_likelihood)
+    for run in runs[:count]:
         climb(run, problem, options, polish=True)
-    if any(run.interrupted for run, _, _ in runs):
+    if any(run.interrupted for run in runs):
         raise KeyboardInterrupt  # a climb ends where it is; here it was to go on with others
-    run, _, start = max(runs[:2], key=lambda each: each[0].log_likelihood)
-    model = run.model.finished(start)
-    return model if many_roots else _with_first_law(model, draw)
+    return max(runs, key=lambda run: run.log_likelihood)
 
 
 def _with_first_law(model: Model, draw: Draw) -> Model:

@@ -9,6 +9,7 @@ import click
 
 from hidiv.cli.inputs import json_option, standard_input
 from hidiv.cli.pictures import check_picture, save_picture
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import InvalidFile, refuse
 
@@ -84,11 +85,11 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
         }  # fmt: skip
         print_json(described)
         return
-    click.echo(repr(clustering))
+    say(repr(clustering))
     for c, (i, inside) in enumerate(zip(clustering.medoids, members, strict=True)):
-        click.echo(f"\ncluster {c}, medoid {names[int(i)]}")
+        say(f"\ncluster {c}, medoid {names[int(i)]}")
         for name in inside:
-            click.echo(f"  {name}")
+            say(f"  {name}")
 
 
 def _csv(names, clustering, points) -> str:  # type: ignore[no-untyped-def]

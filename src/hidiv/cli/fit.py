@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hidiv.cli.inputs import data_option, json_option, read_model, read_tree, read_values_of, tree_option
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import counted
 
@@ -125,14 +126,14 @@ def fit(
     if as_json:
         print_json(result.to_dict() | {"columns": list(values.used)})
         return
-    click.echo(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
-    click.echo(f"{result.model!r} -> {out}")
-    click.echo(
+    say(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
+    say(f"{result.model.headline} -> {out}")
+    say(
         f"log-likelihood {result.log_likelihood:.6f}, BIC {result.bic:.3f}, {counted(result.n_parameters, 'parameter')}"
     )
-    click.echo(f"{counted(result.n_iter, 'iteration')}, {'converged' if result.converged else 'not converged'}")
+    say(f"{counted(result.n_iter, 'iteration')}, {'converged' if result.converged else 'not converged'}")
     for note in result.notes:
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
 
 
 def _fit_by(

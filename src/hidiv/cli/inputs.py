@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 FILE = click.Path(allow_dash=True)  # for completion in shells; errors are reported when it is read
 
+FORMS = {"chain:": "chain:N, a chain of N nodes", "regular:": "regular:CxN, C children a node and N levels"}
+
 
 def _trees(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completions of --tree: its two forms, or files."""
-    forms = [CompletionItem(form) for form in ("chain:", "regular:") if incomplete and form.startswith(incomplete)]
-    return forms or [CompletionItem(incomplete, type="file")]
+    """Completions of --tree: its two forms, and files where it could be one."""
+    forms = [CompletionItem(form, help=words) for form, words in FORMS.items() if form.startswith(incomplete)]
+    return forms if forms and incomplete else [*forms, CompletionItem(incomplete, type="file")]
 
 
 tree_option = click.option(

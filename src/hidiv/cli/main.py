@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
@@ -49,6 +50,16 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for; a name that is nearly one is answered with that one."""
+        name = args[0]
+        near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        if name not in COMMANDS and near and not name.startswith("-"):
+            ctx.fail(f"No such command {name!r}; did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -67,7 +78,7 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -76,8 +87,11 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     callback=show_version,
     help="Show the version and which kernels run.",
 )
-def commands() -> None:
+@click.pass_context
+def commands(ctx: click.Context) -> None:
     """Divergences of hidden Markov models on chains and trees."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:

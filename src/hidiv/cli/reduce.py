@@ -14,7 +14,7 @@ from hidiv.cli.text_tables import print_json
 @click.option("--within", type=click.FloatRange(min=0), metavar="NATS", help="Observed divergence a step to allow.")
 @tree_option
 @click.option(
-    "--nodes", type=click.IntRange(min=100), default=100_000, show_default=True, help="Size of the draw fitted to."
+    "--nodes", type=click.IntRange(min=100), default=200_000, show_default=True, help="Size of the draw fitted to."
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the draws.")
 @click.option("--plot", "picture", metavar="d.png", help="Save a plot of what each number of states loses.")

@@ -8,6 +8,7 @@ statistics.py    mean statistics and natural parameters, for many pairs at once
 weighted.py      observations with weights: what parameters are estimated from
 gradients.py     derivatives of log-weights in the parameters; full_gradients.py those of full covariances
 guarded.py       at the limits of the doubles: a value without NaN, or one sentence
+product_integrals.py  integrals of products of powers of two laws, for kernels of models
 dicts.py         families as dicts, for files
 tabular.py       families as tables, for pictures and pages
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.evidence.count_tables import by_count
 from hidiv.emissions.gradients import Gradients, Items, by_column
 from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
@@ -152,6 +153,10 @@ class Family(Protocol):
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         """(n, K): log w_u(s) of definitions (1.2); where x (n, F) is NaN the interval counts, infinite = open."""
         self.check(x)
+        if lower is None and self.space.is_counts:
+            looked_up = by_count(x, lambda f, counts: self.select([f]).log_density(counts)[:, :, 0])
+            if looked_up is not None:
+                return looked_up
         seen = ~np.isnan(x)
         terms = np.where(seen[:, None, :], self.log_density(x), 0.0)
         if lower is not None and upper is not None:
@@ -299,6 +304,14 @@ class Family(Protocol):
             low, high = np.where(rises, middle + 1.0, low), np.where(rises, high, middle)
         return low
 
+    def first_counts(self) -> Array:
+        """(K, F): the least count of each law, of laws of counts."""
+        return np.zeros((self.n_states, self.n_features))
+
+    def support(self) -> tuple[Array, Array] | None:
+        """(K, F) twice: least and largest count of positive probability, with no gap between; None unless known."""
+        return None
+
     def last_counts(self) -> Array | None:
         """(K, F): the largest count of each law, for laws of a number of trials; None for others."""
         return None
@@ -321,12 +334,6 @@ class Family(Protocol):
         None where such laws are not of this family, or have no formula.
         """
         return None
-
-    def log_products(self, other: Family, beta: float) -> Array:
-        """(K, K'): log of the integral of (e_s e'_t)^beta, every state of this family with every one of `other`."""
-        from hidiv.emissions.product_integrals import log_products
-
-        return log_products(self, other, beta)
 
     def complete(self) -> Any:
         """The law with all that it hides besides the state: what a joint divergence compares; often itself."""

@@ -8,13 +8,14 @@ what is left of one column is integrated.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hidiv.emissions.guarded import refuse_integral
 from hidiv.emissions.registry import comparable
 from hidiv.emissions.sample_space import Kind
-from hidiv.errors import IncompatibleModels, OutOfRange, refuse
+from hidiv.errors import IncompatibleModels, refuse
 from hidiv.types import Array
 
 if TYPE_CHECKING:
@@ -35,12 +36,6 @@ def log_products(p: Family, q: Family, beta: float) -> Array:
     if np.isnan(value).any() or (value == np.inf).any():
         refuse_integral(p.name, 2.0 * beta)
     return value
-
-
-def refuse_integral(name: str, exponent: float) -> NoReturn:
-    """Refuse: a density to this power has no finite integral."""
-    rule = f"the density of these {name} laws to the power {exponent:g} has no finite integral"
-    refuse(OutOfRange, "emission", rule, remedy="use beta=0.5, whose integrals are all finite")
 
 
 def _log_products(p: Family, q: Family, beta: float) -> Array:

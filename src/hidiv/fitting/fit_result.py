@@ -14,6 +14,7 @@ from hidiv.arguments import whole
 from hidiv.divergences.result import number, plain
 from hidiv.emissions.family import free_entries
 from hidiv.errors import InvalidFile, InvalidModel, counted, refuse
+from hidiv.markup import card, line, table
 from hidiv.models.checks import check_format, check_keys
 from hidiv.models.model import Model
 
@@ -137,11 +138,23 @@ class FitResult:
             _numbers("starts", described["starts"]),
         )  # fmt: skip
 
+    def _repr_html_(self) -> str:
+        """How the fit went, and the model, in a notebook."""
+        facts: list[tuple[str, list[Any]]] = [
+            ("log-likelihood", [f"{self.log_likelihood:.6g}"]),
+            ("BIC", [f"{self.bic:.6g}"]),
+            ("iterations", [self.n_iter]),
+            ("converged", ["yes" if self.converged else "no"]),
+        ]
+        curve = line(list(self.history), "log-likelihood by iteration")
+        return card("fit", table([""], facts), curve, self.model._repr_html_(), notes=self.notes)
+
     def __repr__(self) -> str:
         ending = "converged" if self.converged else "not converged"
         notes = "".join(f"\n  {note}" for note in self.notes)
         return (
-            f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {counted(self.n_iter, 'iteration')}, "
+            f"{self.model.headline}; log-likelihood {self.log_likelihood:.6g} "
+            f"after {counted(self.n_iter, 'iteration')}, "
             f"{ending}, BIC {self.bic:.6g}{notes}"
         )
 

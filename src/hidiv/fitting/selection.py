@@ -14,13 +14,13 @@ from hidiv.arguments import generator, whole
 from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence, number, plain
-from hidiv.errors import HidivError, InvalidFile, counted, refuse
+from hidiv.divergences.saved import read_saved
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
 from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.fitting.fit import fit
 from hidiv.fitting.fit_result import FitResult
-from hidiv.models.checks import check_format, check_keys
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.progress import Progress, Wanted, reported, reporting
@@ -59,8 +59,8 @@ class Choice:
     --------
     >>> import hidiv as hd
     >>> choice = hd.choose([0, 1, 0, 2, 1, 9, 8, 7, 9, 9], None, (1, 2), "poisson", n_init=1, seed=0)
-    >>> choice.best.model
-    Model: 2 states, poisson emission
+    >>> choice.best.model.headline
+    'Model: 2 states, poisson emission'
     >>> choice.enough(gain=0.01)
     2
     """
@@ -117,15 +117,20 @@ class Choice:
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Choice:
         """The choice of a description as `to_dict` writes it."""
-        check_keys(InvalidFile, described, ("by", "candidates"), ("format", "version"))
-        check_format(InvalidFile, described, "hidiv.choice")
-        return cls(
-            tuple(
-                Candidate(each["n_states"], each["emission"], FitResult.from_dict(each["fit"]), number(each["score"]))
+
+        def build() -> Choice:
+            candidates = (
+                Candidate(
+                    int(each["n_states"]),
+                    str(each["emission"]),
+                    FitResult.from_dict(each["fit"]),
+                    number(each["score"]),
+                )
                 for each in described["candidates"]
-            ),
-            described["by"],
-        )
+            )
+            return cls(tuple(candidates), str(described["by"]))
+
+        return read_saved(described, "hidiv.choice", ("by", "candidates"), build)
 
     def __repr__(self) -> str:
         lines = [f"chosen by {self.by}:"]

@@ -79,6 +79,16 @@ def ranged_kernel(twin: Function) -> Function:
     return cast(Function, either)
 
 
+def instruction_set() -> str | None:
+    """The one that the compiled kernels run on; None where the twins run."""
+    return None if _module is None else str(_module.target())
+
+
+def are_compiled() -> bool:
+    """Whether compiled kernels run."""
+    return _module is not None
+
+
 def description() -> str:
     """'compiled, avx512', or 'python' and why."""
     return _words if _module is None else f"{_words}, {_module.target()}"

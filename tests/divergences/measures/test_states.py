@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 
 import numpy as np
@@ -177,3 +178,23 @@ def test_a_measure_is_its_number_and_can_be_saved(tmp_path):
     for key, value in (("status", "sure"), ("value", "large"), ("notes", "none"), ("name", 3)):
         with pytest.raises(HidivError, match=key):
             hd.Measure.from_dict(described | {key: value})
+
+
+def test_signatures_are_those_of_the_contract():
+    names = {
+        hd.product_kernel: "(p, q, tree, beta=1.0, normalized=True)",
+        hd.coemission: "(p, q, tree)",
+        hd.aggregated_wasserstein: "(p, q, alpha=0.5, ground=None",
+        hd.sahraeian_yoon: "(p, q, k=1.0)",
+        hd.pairwise: "(models, tree, others=None, *, measure='joint'",
+    }
+    for function, expected in names.items():
+        given = inspect.signature(function)
+        plain = given.replace(
+            parameters=[each.replace(annotation=inspect.Parameter.empty) for each in given.parameters.values()],
+            return_annotation=inspect.Signature.empty,
+        )
+        assert str(plain).startswith(expected)
+    for function in (hd.bhattacharyya, hd.hellinger, hd.total_variation, hd.bayes_error, hd.jensen_shannon):
+        assert list(inspect.signature(function).parameters)[:3] == ["p", "q", "tree"]
+        assert {"seed", "rtol"} <= set(inspect.signature(function).parameters)

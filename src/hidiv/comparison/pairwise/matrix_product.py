@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
-from hidiv.recursions.products import products
+from hidiv.recursions.products import quickest_products
 from hidiv.types import Array, IntArray
 
 EPS = float(np.finfo(np.float64).eps)
@@ -98,7 +98,7 @@ def multiply(factors: Factors, out: Array, alike: bool = False) -> tuple[IntArra
     # A bound for the whole row first: one comparison an entry, and few entries to look at twice.
     bounds = factors.error_left / RELATIVE_ERROR
     of_row = bounds @ factors.error_right.max(axis=0)
-    close_rows = products(factors.left, factors.right, of_row, alike, out)
+    close_rows = quickest_products(factors.left, factors.right, of_row, alike, out)
     height = max(1, STRIP // out.shape[1])
     if factors.support is not None and factors.missing is not None:
         for top in range(0, len(out), height):

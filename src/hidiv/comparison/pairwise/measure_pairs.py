@@ -14,6 +14,7 @@ from hidiv.comparison.pairwise.plan import Pairs, PairsByShape
 from hidiv.divergences.measures.names import MEASURES, function_of
 from hidiv.divergences.measures.product_kernel import subtrees_of
 from hidiv.emissions.family import Family
+from hidiv.emissions.product_integrals import log_products
 from hidiv.models.tree import Tree
 from hidiv.recursions.product_pairs import product_pairs
 from hidiv.recursions.subtrees import Subtrees
@@ -78,7 +79,7 @@ def log_kernels(kinds: Subtrees, p: KernelOperand, q: KernelOperand, beta: float
     by_state = np.arange(n * width).reshape(n, width).T.ravel()  # the kernel wants q's models side by side
     for g in range(groups):
         a, b = (models.families[min(g, len(models.families) - 1)] for models in (p, q))
-        table[g] = a.log_products(b.take(by_state), beta).reshape(m, k, width, n)
+        table[g] = log_products(a, b.take(by_state), beta).reshape(m, k, width, n)
     laws = np.ascontiguousarray(p.initial), np.ascontiguousarray(p.transitions)
     others = np.ascontiguousarray(q.initial.T), np.ascontiguousarray(np.moveaxis(q.transitions, 0, -1))
     # One thread: blocks are the parallelism.

@@ -16,8 +16,8 @@ from hidiv.divergences.pair import Pair, check_length, check_observations
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import number as from_json
 from hidiv.divergences.result import plain
-from hidiv.errors import HidivError, IncompatibleModels, InvalidFile, refuse
-from hidiv.models.checks import check_format, check_keys
+from hidiv.divergences.saved import read_saved
+from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.types import Array, IntArray
@@ -107,18 +107,21 @@ class Equivalence(Value):
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Equivalence:
         """The answer of a description as `to_dict` writes it."""
+
+        def build() -> Equivalence:
+            word, pair, symbols = (described[key] for key in ("word", "probabilities", "symbols"))
+            first, second = described["names"]
+            return cls(
+                bool(described["equal"]),
+                None if word is None else tuple(tuple(x) if isinstance(x, list) else x for x in word),
+                None if pair is None else (from_json(pair[0]), from_json(pair[1])),
+                bool(described["ends"]), str(described["on"]), float(described["tolerance"]),
+                from_json(described["difference"]), (str(first), str(second)),
+                None if symbols is None else tuple(map(str, symbols)),
+            )  # fmt: skip
+
         keys = ("equal", "word", "probabilities", "ends", "on", "tolerance", "difference", "names", "symbols")
-        check_keys(InvalidFile, described, keys, ("format", "version"))
-        check_format(InvalidFile, described, "hidiv.equivalence")
-        word, pair, symbols = (described[key] for key in ("word", "probabilities", "symbols"))
-        return cls(
-            bool(described["equal"]),
-            None if word is None else tuple(tuple(x) if isinstance(x, list) else x for x in word),
-            None if pair is None else (from_json(pair[0]), from_json(pair[1])),
-            bool(described["ends"]), str(described["on"]), float(described["tolerance"]),
-            from_json(described["difference"]), tuple(described["names"]),
-            None if symbols is None else tuple(symbols),
-        )  # fmt: skip
+        return read_saved(described, "hidiv.equivalence", keys, build)
 
     def __repr__(self) -> str:
         return self.summary()

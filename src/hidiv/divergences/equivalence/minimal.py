@@ -15,8 +15,8 @@ from hidiv.divergences.equivalence.equivalent import LISTED, PLACES, TOLERANCE, 
 from hidiv.divergences.equivalence.letters import few, letters_of, own_laws
 from hidiv.divergences.equivalence.words import spanned
 from hidiv.divergences.quantities import header
-from hidiv.errors import HidivError, IncompatibleModels, InvalidFile, counted, refuse
-from hidiv.models.checks import check_format, check_keys
+from hidiv.divergences.saved import read_saved
+from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import Value
@@ -92,16 +92,17 @@ class Minimal(Value):
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Minimal:
         """The result of a description as `to_dict` writes it."""
-        check_keys(
-            InvalidFile, described, ("model", "merged", "unreachable", "order", "state_names"), ("format", "version")
-        )
-        check_format(InvalidFile, described, "hidiv.minimal")
-        names, order = described["state_names"], described["order"]
-        return cls(
-            Model.from_dict(described["model"]), tuple(tuple(map(int, block)) for block in described["merged"]),
-            tuple(map(int, described["unreachable"])), None if order is None else int(order),
-            None if names is None else tuple(names),
-        )  # fmt: skip
+
+        def build() -> Minimal:
+            names, order = described["state_names"], described["order"]
+            return cls(
+                Model.from_dict(described["model"]), tuple(tuple(map(int, block)) for block in described["merged"]),
+                tuple(map(int, described["unreachable"])), None if order is None else int(order),
+                None if names is None else tuple(map(str, names)),
+            )  # fmt: skip
+
+        keys = ("model", "merged", "unreachable", "order", "state_names")
+        return read_saved(described, "hidiv.minimal", keys, build)
 
     def __repr__(self) -> str:
         return self.summary()

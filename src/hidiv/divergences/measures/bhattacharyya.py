@@ -28,6 +28,7 @@ from hidiv.divergences.measures.measure import Measure
 from hidiv.divergences.measures.product_kernel import about, known_tree, log_radius, log_sum, subtrees_of
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.pair import Pair, of_models
+from hidiv.emissions.product_integrals import log_products
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.inference.sampling import check_size
 from hidiv.models.tree import Tree
@@ -65,7 +66,7 @@ class Bracket(NamedTuple):
 @of_models
 def half_products(pair: Pair) -> Array:
     """(G, K, K'): log of the integrals of sqrt(e_s e'_t), by group."""
-    return np.stack([a.log_products(b, 0.5) for a, b in pair.families()])
+    return np.stack([log_products(a, b, 0.5) for a, b in pair.families()])
 
 
 def log_upper(pair: Pair) -> float:
@@ -123,7 +124,7 @@ def _widened(below: float, above: float, gap_upper: float) -> Bracket:
     return Bracket(low - ROUNDING, min(high + ROUNDING, 0.0), gap_lower, max(gap_upper, gap_lower) * (1.0 + ROUNDING))
 
 
-class Kind(NamedTuple):
+class OverlapMeasure(NamedTuple):
     """A measure that is a function of BC's bracket and the mean of a function of the log-ratio."""
 
     name: str
@@ -146,13 +147,13 @@ def _error(of: Bracket) -> tuple[float, float]:
     return 0.5 * square / (1.0 + sqrt(max(1.0 - square, 0.0))), 0.5 * of.upper
 
 
-BHATTACHARYYA = Kind("Bhattacharyya coefficient", overlap, lambda of: (of.lower, of.upper), other=gap)
-HELLINGER = Kind(
+BHATTACHARYYA = OverlapMeasure("Bhattacharyya coefficient", overlap, lambda of: (of.lower, of.upper), other=gap)
+HELLINGER = OverlapMeasure(
     "Hellinger distance", gap, lambda of: (sqrt(of.gap_lower), sqrt(of.gap_upper)),
     lambda mean: sqrt(max(mean, 0.0)), lambda mean: 0.5 / sqrt(mean) if mean > 0 else 0.0,
 )  # fmt: skip
-TOTAL_VARIATION = Kind("total variation", distance, _variation)
-BAYES_ERROR = Kind("Bayes error", smaller_half, _error)
+TOTAL_VARIATION = OverlapMeasure("total variation", distance, _variation)
+BAYES_ERROR = OverlapMeasure("Bayes error", smaller_half, _error)
 
 
 def bhattacharyya(
@@ -222,8 +223,20 @@ def hellinger(
 
     Parameters
     ----------
-    p, q, tree, method, rtol, seed, max_samples, progress
+    p, q : Model or fitted model of a supported library
+        The two models, with any numbers of states.
+    tree : Tree or int
+        The tree, or the length of a chain.
+    method : {"auto", "exact", "certified", "montecarlo"}, default "auto"
         As of `bhattacharyya`.
+    rtol : float, default 0.01
+        The standard error of an estimate as a share of it.
+    seed : int or Generator, optional
+        The seed of the draws.
+    max_samples : int, optional
+        Draws of both models together; by default 20,000, and fewer on trees of more than 200 nodes.
+    progress : bool or callable, optional
+        Whether to show progress, or a function that is called with it.
 
     Returns
     -------
@@ -259,8 +272,20 @@ def total_variation(
 
     Parameters
     ----------
-    p, q, tree, method, rtol, seed, max_samples, progress
+    p, q : Model or fitted model of a supported library
+        The two models, with any numbers of states.
+    tree : Tree or int
+        The tree, or the length of a chain.
+    method : {"auto", "exact", "certified", "montecarlo"}, default "auto"
         As of `bhattacharyya`.
+    rtol : float, default 0.01
+        The standard error of an estimate as a share of it.
+    seed : int or Generator, optional
+        The seed of the draws.
+    max_samples : int, optional
+        Draws of both models together; by default 20,000, and fewer on trees of more than 200 nodes.
+    progress : bool or callable, optional
+        Whether to show progress, or a function that is called with it.
 
     Returns
     -------
@@ -296,8 +321,20 @@ def bayes_error(
 
     Parameters
     ----------
-    p, q, tree, method, rtol, seed, max_samples, progress
+    p, q : Model or fitted model of a supported library
+        The two models, with any numbers of states.
+    tree : Tree or int
+        The tree, or the length of a chain.
+    method : {"auto", "exact", "certified", "montecarlo"}, default "auto"
         As of `bhattacharyya`.
+    rtol : float, default 0.01
+        The standard error of an estimate as a share of it.
+    seed : int or Generator, optional
+        The seed of the draws.
+    max_samples : int, optional
+        Draws of both models together; by default 20,000, and fewer on trees of more than 200 nodes.
+    progress : bool or callable, optional
+        Whether to show progress, or a function that is called with it.
 
     Returns
     -------
@@ -340,7 +377,7 @@ def error_in_words(error: Measure, tree: Any) -> str:
 
 @reported
 def measured(
-    kind: Kind,
+    kind: OverlapMeasure,
     p: Any,
     q: Any,
     tree: Any,
@@ -398,7 +435,7 @@ def most_samples(pair: Pair, wanted: int | None) -> int:
     return int(min(MOST_SAMPLES, max(2 * FIRST, MOST_NODES // tree.n_nodes)))
 
 
-def measured_bracket(kind: Kind, pair: Pair) -> Measure:
+def measured_bracket(kind: OverlapMeasure, pair: Pair) -> Measure:
     """The measure between proven bounds; the value is their mean, of logarithms where both are known."""
     of = pair.once(bracket)
     low, high = kind.bounds(of)
@@ -414,7 +451,7 @@ def measured_bracket(kind: Kind, pair: Pair) -> Measure:
     )
 
 
-def _exact(kind: Kind, pair: Pair) -> Measure:
+def _exact(kind: OverlapMeasure, pair: Pair) -> Measure:
     functions = [kind.function] if kind.other is None else [kind.function, kind.other]
     mean, *rest = over_words(pair, *functions)
     if rest and rest[0] < 0.5:

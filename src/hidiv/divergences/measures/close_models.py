@@ -18,6 +18,7 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.pair import Pair
 from hidiv.emissions.family import Family
+from hidiv.emissions.product_integrals import log_products
 from hidiv.errors import HidivError
 from hidiv.recursions.subtrees import Subtrees
 from hidiv.types import Array, IntArray
@@ -104,7 +105,7 @@ def complement(pair: Pair, kinds: Subtrees, beta: float, drift: float) -> float 
 
 def like_states(pair: Pair) -> IntArray:
     """The order of q's states whose emissions are the most like those of p."""
-    cost = sum(-np.maximum(a.log_products(b, 0.5), -1e6) for a, b in pair.families())
+    cost = sum(-np.maximum(log_products(a, b, 0.5), -1e6) for a, b in pair.families())
     # Among equal emissions the labels stay as they are.
     return np.asarray(linear_sum_assignment(np.asarray(cost) - 1e-9 * np.eye(pair.p.n_states))[1])
 

@@ -6,7 +6,7 @@ from math import log
 from typing import Any
 
 from hidiv.arguments import Seed
-from hidiv.divergences.measures.bhattacharyya import RTOL, Bracket, Kind, Method, measured
+from hidiv.divergences.measures.bhattacharyya import RTOL, Bracket, Method, OverlapMeasure, measured
 from hidiv.divergences.measures.mean_ratio import surprise
 from hidiv.divergences.measures.measure import Measure
 from hidiv.progress import Wanted
@@ -19,7 +19,7 @@ def _bounds(of: Bracket) -> tuple[float, float]:
     return LOG_TWO * of.gap_lower, min(of.gap_upper, LOG_TWO)
 
 
-JENSEN_SHANNON = Kind("Jensen-Shannon divergence", surprise, _bounds, unit="nats")
+JENSEN_SHANNON = OverlapMeasure("Jensen-Shannon divergence", surprise, _bounds, unit="nats")
 
 
 def jensen_shannon(

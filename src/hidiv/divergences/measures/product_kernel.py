@@ -11,6 +11,7 @@ from hidiv.arguments import number
 from hidiv.divergences.measures.close_models import complement
 from hidiv.divergences.measures.measure import Measure
 from hidiv.divergences.pair import Pair, families, tree_in_words
+from hidiv.emissions.product_integrals import log_products
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -135,7 +136,7 @@ def log_normalized(pair: Pair, tree: Tree, beta: float) -> tuple[float, float]:
 
 def log_kernel(p: Model, q: Model, tree: Tree, beta: float, kinds: Subtrees | None = None) -> float:
     """log of the product kernel; -inf where no word is possible for both."""
-    phi = np.stack([a.log_products(b, beta) for a, b in families(p, q)])
+    phi = np.stack([log_products(a, b, beta) for a, b in families(p, q)])
     return log_sum(p, q, tree, beta, phi, kinds)
 
 
@@ -194,7 +195,7 @@ def _rate(pair: Pair, beta: float, normalized: bool, name: str) -> Measure:
 
 def log_radius(p: Model, q: Model, beta: float) -> float:
     """log of the spectral radius of the map of pairs of states, on what the initial laws reach."""
-    log_phi = p.emissions[0].log_products(q.emissions[0], beta)
+    log_phi = log_products(p.emissions[0], q.emissions[0], beta)
     top = float(log_phi.max())
     if isinf(top):
         return -inf

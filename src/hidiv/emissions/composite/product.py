@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from hidiv.emissions.family import Family
 from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.parameters import outer_rows
-from hidiv.emissions.registry import FamilyPair, kl_bounds, pair, register
+from hidiv.emissions.registry import FamilyPair, Tables, kl_bounds, pair, register
 from hidiv.emissions.sample_space import VECTOR, SampleSpace
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.emissions.weighted import Weighted
@@ -214,6 +214,25 @@ def log_ratio(p: Product, q: Product, x: Array) -> Array:
     return _added(how.log_ratio(a, b, part[0]) for (how, a, b), (_, part) in zip(together, p.split(x), strict=True))
 
 
+def tables(p: Product, q: Product) -> Tables:
+    """Sums of the families' own; rows that are not wholly seen are left to be weighed apart."""
+    from hidiv.emissions.evidence.log_ratios import pair_weights
+
+    each = [pair_weights(a, b) for _, a, b in _together(p, q) if a.n_features]
+
+    def seen(x: Array, with_q: bool) -> tuple[Array, Array | None, Array, bool]:
+        parts = [columns for member, (columns,) in p.split(x) if member.n_features]
+        log_p, log_q, ratio = (
+            _added(table) for table in zip(*(weigh(part) for weigh, part in zip(each, parts, strict=True)), strict=True)
+        )
+        missing = np.isnan(x).any(axis=1)
+        if missing.any():
+            ratio[missing] = np.nan
+        return log_p, log_q, ratio, not bool(all((np.abs(table) <= 1e300).all() for table in (log_p, log_q, ratio)))
+
+    return seen
+
+
 def gaps(p: Product, q: Product) -> list[str | None]:
     """The first family that has one."""
     each = [how.gaps(a, b) for how, a, b in _together(p, q)]
@@ -252,4 +271,4 @@ def _known(p: Product, q: Product, x: Array, lower: Array | None, upper: Array |
         yield a, b, *columns
 
 
-register(Product, Product, FamilyPair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds))
+register(Product, Product, FamilyPair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds, tables))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hidiv.emissions.evidence.count_tables import by_count
 from hidiv.emissions.evidence.symbol_sets import by_distinct_row, set_divergence, set_ratio
 from hidiv.emissions.guarded import guarded
 from hidiv.emissions.registry import pair
@@ -97,8 +98,13 @@ def columns_residual(p: Any, q: Any, x: Array, lower: Bound, upper: Bound, insid
 
 def seen_ratio(p: Any, q: Any, x: Array) -> Array:
     """(R, K): log q/p of the entries that are seen."""
+    how = pair(p, q)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return pair(p, q).log_ratio(p, q, x)
+        if p.space.is_counts and q.space.is_counts:
+            looked_up = by_count(x, lambda f, counts: how.log_ratio(p.select([f]), q.select([f]), counts))
+            if looked_up is not None:
+                return looked_up
+        return how.log_ratio(p, q, x)
 
 
 def added(arrays: Any) -> Array:

@@ -1,9 +1,7 @@
 // Log-densities of real observations in every state, and log-ratios of two models' (recursions/normal_rows.py).
 //
-// Which route a problem takes:
-//   normal laws     normal_rows.cpp    pieces of rows over threads, from 2^16 products on
-//                   normal_steps.cpp   rows of observations in the lanes, four vectors of them at once; diagonal and
-//                   full
+// Which route a problem takes, in pieces over threads (rows.cpp):
+//   normal laws     normal_steps.cpp   rows of observations in the lanes, four vectors of them at once
 //   mixtures        mixture_steps.cpp  log-sum-exp over components, a row and state in every lane
 // Rows with a number that is none or infinite are flagged, and answered by the family in numpy. *_steps.cpp are
 // compiled for each instruction set.
@@ -47,7 +45,21 @@ constexpr int64_t most_features = 512;
 // Rows first..end-1.
 using normal_steps_kernel = Status(const NormalTask &, int64_t first, int64_t end, bool &odd);
 
-#define HIDIV_EMISSION_KERNELS(X) X(normal_steps)
+// Mixtures of C components: their tables (n, K), log-weights (K, C) of p and q, and log(q/p) of the weights. Where the
+// log-ratios of all components are below 1/2 the log-ratio is log1p of their mean excess, else a difference.
+struct MixtureTask {
+    int64_t states, components;
+    const double *const *log_p, *const *log_q, *const *ratio;  // C tables each; the last two may be null
+    const double *weights_p, *weights_q, *weights_ratio;       // (C, K)
+    double *out_p, *out_q, *out_ratio;                         // (n, K); the last two null for one model
+};
+
+// Rows first..end-1.
+using mixture_steps_kernel = Status(const MixtureTask &, int64_t first, int64_t end, bool &odd);
+
+#define HIDIV_EMISSION_KERNELS(X) X(normal_steps) X(mixture_steps)
+
+Status mixture_rows(const MixtureTask &, int64_t rows, int64_t threads, bool &odd);
 
 Status normal_rows(const NormalTask &, int64_t rows, int64_t threads, bool &odd);
 

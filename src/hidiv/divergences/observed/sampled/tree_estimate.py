@@ -68,7 +68,11 @@ def draws_on_tree(pair: Pair) -> Draws:
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, reach, lambda: on_nodes.expected, DEAR
         )
     base, dear = "KL(p(x_t | past) || q(x_t | past)) summed", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
-    return Draws(on_chain.draw, pair.subject, base, at_once, None, sparse, reach, lambda: on_chain.expected, dear)
+    scored = on_chain.scored if on_chain.is_plain else None
+    return Draws(
+        on_chain.draw, pair.subject, base, at_once, None, sparse, reach, lambda: on_chain.expected, dear,
+        on_chain.fitted, scored,
+    )  # fmt: skip
 
 
 def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:

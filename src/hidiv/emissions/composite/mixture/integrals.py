@@ -251,7 +251,7 @@ def count_places(member: Any) -> Array:
 
         far = float(fall(log_p, peak, 1.0)[0])
         side = far * np.exp2(-np.arange(8.0))
-        table.append(np.concatenate([peak, peak + side, np.maximum(peak - side, 0.0)]))
+        table.append(np.concatenate([peak, peak + side, np.maximum(peak - side, one.first_counts()[0, 0])]))
     return np.asarray(np.ceil(np.array(table)))
 
 

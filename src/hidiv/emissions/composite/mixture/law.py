@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.families.categorical import Categorical
-from hidiv.emissions.family import Family, check_whole
+from hidiv.emissions.family import Family, check_whole, redone
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import comparable
 from hidiv.emissions.sample_space import Kind, SampleSpace
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
+from hidiv.recursions.mixture_rows import mixture_table
 from hidiv.types import Array, Flags, IntArray
 
 
@@ -129,9 +130,13 @@ class MixtureLaw(Family):
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         self.check(x)
-        value = self._mixed([_log_weight(member, x, lower, upper) for member in self.components], self._log_weights)
+        each = [np.ascontiguousarray(_log_weight(member, x, lower, upper)) for member in self.components]
+        value, odd = mixture_table(each, np.ascontiguousarray(self._log_weights.T))
+        if odd:
+            value = redone(value, lambda *terms: self._mixed(list(terms), self._log_weights), *each)
         # Where nothing is known weights sum to one, whatever rounding says.
-        return np.where(nothing_known(x, lower, upper)[:, None], 0.0, value)
+        nothing = nothing_known(x, lower, upper)
+        return np.where(nothing[:, None], 0.0, value) if nothing.any() else value
 
     @property
     def n_symbols(self) -> int:
