@@ -132,6 +132,16 @@ def _log_mass(family: Shifted, method: Method, lower: Array, upper: Array) -> Ar
     return value
 
 
+def _slopes(family: Shifted, method: Method, *known: Array) -> dict[str, Array]:
+    """Derivatives at values, or at both ends of intervals, by parameter."""
+    found: dict[str, Array] = {}
+    for row, states, plain in family.by_shift():
+        for name, part in method(plain, *(each - row for each in known)).items():
+            table = found.setdefault(name, np.zeros((len(known[0]), family.n_states, known[0].shape[1])))
+            table[:, states] = part
+    return found
+
+
 def _draw(family: Shifted, method: Method, states: IntArray, rng: np.random.Generator) -> Array:
     return np.asarray(method(family, states, rng) + wide(family.shift)[states])
 
@@ -167,6 +177,8 @@ def _statistics(family: Shifted, method: Method) -> Statistics | None:
 _MOVES: dict[str, Callable[..., Any]] = {
     "parameters": _parameters,
     "ranges": _ranges,
+    "log_slopes": _slopes,
+    "mass_slopes": _slopes,
     "log_density": _log_density,
     "log_mass": _log_mass,
     "draw": _draw,
