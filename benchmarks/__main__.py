@@ -13,6 +13,7 @@ TABLES = (
     "joint",
     "start",
     "posterior",
+    "real_valued",
     "trees",
     "memory",
     "observed_mc",
@@ -21,6 +22,7 @@ TABLES = (
     "nearest",
     "measures",
     "fit",
+    "simd",
     "paper",
 )
 

@@ -24,6 +24,7 @@ from hidiv.cli.inputs import (
 )
 from hidiv.cli.interrupts import was_interrupted
 from hidiv.cli.many_models import measure_option
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, refuse
 
@@ -87,8 +88,6 @@ def compare(
         return
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_trees_for(tree_text, first, second)
-    if isinstance(tree, list) and montecarlo is not None:
-        refuse(HidivError, "--montecarlo", "needs one tree", tree_text, "leave it out for several")
     comparison = compare_models(first, second, tree, evidence=values).to(unit)
     drawn = (
         {}
@@ -98,7 +97,7 @@ def compare(
     if as_json:
         print_json(comparison.to_dict() | {f"{name}_montecarlo": result.to_dict() for name, result in drawn.items()})
     else:
-        click.echo(in_words(first, comparison, drawn))
+        say(in_words(first, comparison, drawn))
     if fail_above is not None and is_above(comparison, fail_above):
         sys.exit(1)
 

@@ -10,6 +10,7 @@ import click
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
 from hidiv.cli.many_models import measure_option, quantity_option, read_models, seed_option
 from hidiv.cli.pictures import check_picture, save_picture
+from hidiv.cli.speaking import COLUMNS, say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, counted, refuse
 
@@ -97,7 +98,7 @@ def pairwise(
     if as_json:
         print_json(to_json(matrix, table, names, unit, whole=out is None))
     else:
-        click.echo(in_words(matrix, table, names, unit, out is None))
+        say(in_words(matrix, table, names, unit, out is None))
     if matrix.finished is not None:
         click.echo(matrix.notes[-1] + (", and there is no picture" if plot is not None else ""), err=True)
 
@@ -152,9 +153,12 @@ def in_words(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, wh
     ]
     if whole:
         width = max(10, *(len(name) for name in names))
-        lines += ["", " " * width + "".join(f"  {name:>{width}}" for name in names)]
-        lines += [
-            f"{name:<{width}}" + "".join(f"  {'' if isnan(x) else f'{x:.6g}':>{width}}" for x in row)
-            for name, row in zip(names, table.tolist(), strict=True)
-        ]
+        block = max(1, (COLUMNS - width) // (width + 2))  # columns that fit side by side
+        for first in range(0, len(names), block):
+            some = slice(first, first + block)
+            lines += ["", " " * width + "".join(f"  {name:>{width}}" for name in names[some])]
+            lines += [
+                f"{name:<{width}}" + "".join(f"  {'' if isnan(x) else f'{x:.6g}':>{width}}" for x in row[some])
+                for name, row in zip(names, table.tolist(), strict=True)
+            ]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from hidiv.divergences.quantities import COMPARED, MEANINGS, OVERLAPS, UNITS, he
 from hidiv.divergences.result import Divergence, number, plain
 from hidiv.divergences.saved import check_saved_comparison
 from hidiv.errors import InvalidFile
+from hidiv.markup import card, table
 from hidiv.values import Value
 
 
@@ -173,6 +174,18 @@ class Comparison(Value):
         texts = {key: described[key] for key in ("subject", "p", "q", "unit")}
         return cls(**texts, **results, alignment=alignment, undefined=dict(described["undefined"]))
 
+    def _repr_html_(self) -> str:
+        """The quantities as a table, in a notebook."""
+        named = [(in_words(name), getattr(self, name)) for name in MEANINGS]
+        named += [(f"{in_words(name)} rate", self.rates[name]) for name in self.rates]
+        rows: list[tuple[str, list[Any]]] = [
+            (name, [f"{result.value:.6g}", result.measure, _standing(result)])
+            for name, result in named
+            if result is not None
+        ]
+        notes = [line for line in (self.chain_rule, *self.infinite, *self.absent) if line is not None]
+        return card(f"comparison {self.subject}", table(["value", "unit", "status"], rows), notes=notes)
+
     def __repr__(self) -> str:
         lines = [f"comparison {self.subject}"]
         named = [(in_words(name), getattr(self, name)) for name in MEANINGS]
@@ -194,6 +207,11 @@ def short(result: Divergence) -> str:
     if result.std_error is not None:
         return f"{words} (standard error {result.std_error:.2g})"
     return words if result.error is None else f"{words} (error about {result.error:.2g})"
+
+
+def _standing(result: Divergence) -> str:
+    """The status of a result, with the error of one that has any."""
+    return short(result).split(f"{result.measure}, ", 1)[1]
 
 
 def _in(value: Any, unit: str) -> Any:

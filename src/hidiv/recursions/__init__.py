@@ -31,6 +31,10 @@ Two models and evidence (kernels/posterior)
     infinite_profile.py * the profile of an infinite divergence
     inward_given.py *     divergences of subtrees given the state above
 
+Observations (kernels/emission)
+    normal_rows.py        normal log-densities of rows, and the log-ratio of two models'
+    mixture_rows.py       the same for mixtures, from the tables of their components
+
 Observed divergences (kernels/certified, kernels/sampled, kernels/pairs)
     belief_grid.py        filters on a grid (certified)
     grid_sweeps.py        bounds by sweeps over that grid (certified)

@@ -209,7 +209,7 @@ def _of_some(
         places, models, columns = piece
         q = models.take(columns)
         out = np.empty((len(p), len(q)))
-        JointPairs(p, q, factors_of(p, q), out.shape).fill(out, False)
+        JointPairs(p, q, factors_of(p, q), out.shape).fill_or_beyond(out, False)
         return _smallest(np.broadcast_to(places[columns], out.shape), out, k)
 
     pieces = [

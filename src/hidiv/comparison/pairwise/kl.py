@@ -164,7 +164,9 @@ def pairwise_kl(
         executor=executor, store=store, progress=progress, keep_finished=keep_finished,
     )  # fmt: skip
     if quantity == "joint":
-        matrix = replace(matrix, notes=(*matrix.notes, *note_on_labels(left, right, tree)))
+        known = isinstance(matrix.values, np.ndarray) and matrix.finished is None
+        values = matrix.values if known and not symmetric and level_weights is None else None
+        matrix = replace(matrix, notes=(*matrix.notes, *note_on_labels(left, right, tree, values)))
     return matrix
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from hidiv import markup
 from hidiv.divergences.measures.names import MEASURES
 from hidiv.errors import HidivError, InvalidFile, MissingExtra, refuse
 from hidiv.types import Array
@@ -198,6 +199,16 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
         if name.startswith("__") or name == "values":  # `values` is missing only while a copy is being made
             raise AttributeError(name)
         return getattr(np.asarray(self), name)
+
+    def _repr_html_(self) -> str:
+        """The matrix as a shaded table, in a notebook."""
+        values = np.asarray(self, dtype=np.float64)
+        top = float(values[np.isfinite(values)].max(initial=0.0)) or 1.0
+        names, others = self.labels()
+        shades = np.sqrt(np.clip(np.nan_to_num(values, posinf=np.inf), 0.0, None) / top).tolist()
+        rows = list(zip([str(name) for name in names], values.tolist(), strict=True))
+        shown = markup.table([str(name) for name in others], rows, "", shades)
+        return markup.card(repr(self), shown, notes=self.notes)
 
     def __repr__(self) -> str:
         rows, columns = self.shape

@@ -97,6 +97,9 @@ class Bernoulli(Family):
         log_norm = np.logaddexp(exponent * one, exponent * zero)
         return type(self)(np.exp(exponent * one - log_norm)), wide(log_norm).sum(axis=1)
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        return {"probs": bits.slope_of_bits(x[:, None, :], 1.0 - x[:, None, :], wide(self.probs))}
+
     def statistics(self) -> Statistics:
         both = bits.bits(wide(self.probs))
         return Statistics(

@@ -121,6 +121,14 @@ class Beta(Family):
         mass = np.where(usable, known.mass, 0.0)
         return type(self)(kept(a, self.a, mass), kept(b, self.b, mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        a, b, at = wide(self.a), wide(self.b), x[:, None, :]
+        s = a + b
+        return {
+            "a": np.log(at * s / a) - slope(a) + slope(s),
+            "b": np.log1p(-at) + np.log(s / b) - slope(b) + slope(s),
+        }
+
     def statistics(self) -> Statistics:
         a, b = wide(self.a), wide(self.b)
         s, ones = a + b, np.ones((self.n_states, 1))

@@ -44,6 +44,7 @@ class Exponential(Family):
     """
 
     name: ClassVar[str] = "exponential"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"rate": 1.0}
     rate: Array  # (K,) or (K, F)
 
@@ -80,6 +81,17 @@ class Exponential(Family):
     def estimate(self, known: Weighted) -> Self:
         mean = np.maximum(known.mean(), np.minimum(known.smallest, 1.0 / wide(self.rate)))
         return type(self)(kept(1.0 / mean, self.rate, known.mass))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        return {"rate": 1.0 / wide(self.rate) - x[:, None, :]}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        """With d the width: d / (exp(rate d) - 1) less the lower end."""
+        low = np.maximum(lower, 0.0)[:, None, :]
+        width = upper[:, None, :] - low
+        stretched = wide(self.rate) * width
+        gain = np.where(np.isinf(width), 0.0, width / np.expm1(np.minimum(stretched, 700.0)))
+        return {"rate": gain - low}
 
     def statistics(self) -> Statistics:
         rate = wide(self.rate)

@@ -54,6 +54,7 @@ class LogNormal(Family):
     """
 
     name: ClassVar[str] = "log_normal"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "std": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array
@@ -121,6 +122,16 @@ class LogNormal(Family):
         std = np.maximum(np.sqrt(known.mean_of(apart * apart)), least)
         mass = np.where(usable, known.mass, 0.0)
         return type(self)(kept(mean, self.mean, mass), kept(std, self.std, mass))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        mean, std = wide(self.mean), wide(self.std)
+        z = (np.log(x)[:, None, :] - mean) / std
+        return {"mean": z / std, "std": (z * z - 1.0) / std}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        logs = (np.log(np.maximum(end, 0.0)) for end in (lower, upper))
+        slopes = of_log(self).mass_slopes(*logs)
+        return {"mean": slopes["mean"], "std": slopes["std"]}
 
     def statistics(self) -> Statistics:
         """In log x: the factor 1/x of the density is common to every law and drops out."""

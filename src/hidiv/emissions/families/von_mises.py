@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.bessel import bregman, growth, log_bessel, mean_cosine, mean_cosine_gap, scaled_growth
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
@@ -54,6 +55,7 @@ class VonMises(Family):
     """
 
     name: ClassVar[str] = "von_mises"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "concentration": 1.0}
     mean: Array  # (K,) or (K, F)
     concentration: Array
@@ -123,6 +125,17 @@ class VonMises(Family):
             climb(lambda z: -np.exp(z[0]) * short - log_bessel(np.exp(z[0])), start, (-HIGH_LOG, HIGH_LOG), rounds=2)[0]
         )
         return type(self)(kept(mean, self.mean, known.mass), kept(concentration, self.concentration, known.mass))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        kappa, apart = wide(self.concentration), x[:, None, :] - wide(self.mean)
+        fall = 2.0 * np.sin(0.5 * apart) ** 2
+        return {
+            "mean": kappa * np.sin(apart),
+            "concentration": np.where(kappa > 0, mean_cosine_gap(kappa) - fall, 0.0),
+        }
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        return {"mean": location_slopes(self, lower, upper, wide(self.mean), np.ones(()))[0]}
 
     def statistics(self) -> Statistics:
         mean, kappa = wide(self.mean), wide(self.concentration)
