@@ -7,6 +7,8 @@ influence_plot: `influence`, how much each observation changes what is known of 
 over_length_plot: `over_length`, divergences over the length of a chain, and their rate.
 convergence_plot: `convergence`, Monte Carlo estimates over the number of draws.
 pairwise_plot: `pairwise`, all pairs of many models as a matrix, with a dendrogram.
+state_diagram_plot: `state_diagram`, states and arrows as wide as their probability.
+emissions_plot: `emissions`, what two models show in each state.
 diagram_layout: where to draw states and the arrows between them.
 emission_curves: the laws of two models as curves, bars or ellipses.
 style: colours, markers, frames and labels that all plots share.
@@ -17,10 +19,15 @@ from __future__ import annotations
 
 from hidiv.plots.convergence_plot import convergence as convergence
 from hidiv.plots.differences_plot import differences as differences
+from hidiv.plots.emissions_plot import emissions as emissions
 from hidiv.plots.influence_plot import influence as influence
 from hidiv.plots.over_length_plot import over_length as over_length
 from hidiv.plots.pairwise_plot import pairwise as pairwise
 from hidiv.plots.parts_plot import parts as parts
 from hidiv.plots.profile_plot import profile as profile
+from hidiv.plots.state_diagram_plot import state_diagram as state_diagram
 
-__all__ = ["convergence", "differences", "influence", "over_length", "pairwise", "parts", "profile"]
+__all__ = [
+    "convergence", "differences", "emissions", "influence", "over_length", "pairwise", "parts", "profile",
+    "state_diagram",
+]  # fmt: skip
