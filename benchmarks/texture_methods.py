@@ -53,6 +53,7 @@ class Method:
         return fit_bands(self.bands(tile), **self.fit)
 
 
+FARTHEST = 600.0  # logarithm of the largest mean of a power that is told from larger ones
 GENERALISED: dict[str, Any] = {"n_states": 1, "states": "generalized_gaussian"}
 TREES, SUB_BANDS = "hidden Markov trees, one an orientation", "generalised Gaussian sub-bands"
 
@@ -83,8 +84,11 @@ def independent(models: Sequence[WaveletModel], level_weights: str | None = "equ
             families: list[Any] = [each.models[way].emissions[level] for each in models]
             scale, shape = (np.stack([getattr(family, key)[0] for family in families]) for key in ("scale", "shape"))
             a, b, c, d = scale[:, None], shape[:, None], scale[None], shape[None]
-            norm = np.log(c / a) + gammaln(1.0 + 1.0 / d) - gammaln(1.0 + 1.0 / b)
-            one_way = (norm + (a / c) ** d * np.exp(gammaln((d + 1.0) / b) - gammaln(1.0 / b)) - 1.0 / b).sum(axis=2)
+            apart = np.log(a) - np.log(c)
+            norm = gammaln(1.0 + 1.0 / d) - gammaln(1.0 + 1.0 / b) - apart
+            # The mean of |x/c|^d under the law of a and b; of heavy tails it is beyond the doubles, and very far.
+            mean = np.exp(np.minimum(d * apart + gammaln((d + 1.0) / b) - gammaln(1.0 / b), FARTHEST))
+            one_way = (norm + mean - 1.0 / b).sum(axis=2)
             weight = 1.0 if level_weights == "equal" else float(models[0].tree.children) ** level
             total += weight * (one_way + one_way.T)
     return total

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
+
+LONGEST = 80  # characters of a value in a message
 
 
 class HidivError(ValueError):
@@ -70,7 +73,7 @@ def shown(value: object) -> str:
     """A value for a message: at most 80 characters on one line, without control characters."""
     text = value if isinstance(value, str) else _written(value)
     text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return text if len(text) <= 80 else text[:38] + "..." + text[-39:]  # the end of a path matters most
+    return text if len(text) <= LONGEST else _shortened(text)
 
 
 def counted(number: float | str, what: str, many: str = "") -> str:
@@ -82,6 +85,20 @@ def counted(number: float | str, what: str, many: str = "") -> str:
     ('1 state', '0 states', '2 families', '0.3 nodes')
     """
     return f"{number} {what}" if number in (1, "1") else f"{number} {many or what + 's'}"
+
+
+def _shortened(text: str) -> str:
+    """The text without its middle, cut between words or parts of a path; the end of a path matters most."""
+    pieces = re.findall(r"[^\s/\\,]*[\s/\\,]+|[^\s/\\,]+", text)
+    tail = pieces.pop()
+    if len(tail) > LONGEST - 4:  # a word that would fill the message
+        return text[:38] + "..." + text[-39:]
+    while len(tail) + len(pieces[-1]) <= LONGEST // 2 - 4:
+        tail = pieces.pop() + tail
+    head = ""
+    while len(head) + len(pieces[0]) + len(tail) <= LONGEST - 4:
+        head += pieces.pop(0)
+    return f"{head}...{pieces[-1][-1]}{tail}"
 
 
 def _written(value: object) -> str:

@@ -119,6 +119,10 @@ SHIFTED = (
     "BINOMIAL   INF_BOUND : 1   SUP_BOUND : 9   PROBABILITY : 0.4",
     "UNIFORM   INF_BOUND : 2   SUP_BOUND : 5",
 )
+LATER = (
+    "POISSON   INF_BOUND : 3   PARAMETER : 2.5",
+    "NEGATIVE_BINOMIAL   INF_BOUND : 2   PARAMETER : 1.5   PROBABILITY : 0.25",
+)
 FEW = "BINOMIAL   INF_BOUND : 0   SUP_BOUND : 4   PROBABILITY : 0.3"
 POISSON = ("POISSON   INF_BOUND : 0   PARAMETER : 2.5", "POISSON   INF_BOUND : 0   PARAMETER : 7")
 
@@ -131,13 +135,20 @@ LAWS = [  # a column, and scipy's probabilities of 0..9 in each state
     (process(*POISSON), [stats.poisson.pmf(x, 2.5), stats.poisson.pmf(x, 7)]),
     (process(POISSON[0], NEGATIVE[1]), [stats.poisson.pmf(x, 2.5), stats.nbinom.pmf(x, 1.5, 0.25)]),
     (process(FEW, POISSON[1]), [stats.binom.pmf(x, 4, 0.3), stats.poisson.pmf(x, 7)]),
+    (process(LATER[0], POISSON[1]), [stats.poisson.pmf(x - 3, 2.5), stats.poisson.pmf(x, 7)]),
+    (process(LATER[1], NEGATIVE[1]), [stats.nbinom.pmf(x - 2, 1.5, 0.25), stats.nbinom.pmf(x, 1.5, 0.25)]),
+    (process(SHIFTED[0], BINOMIAL[0]), [stats.binom.pmf(x - 1, 8, 0.4), stats.binom.pmf(x, 9, 0.335956)]),
+    (process(*LATER), [stats.poisson.pmf(x - 3, 2.5), stats.nbinom.pmf(x - 2, 1.5, 0.25)]),
 ]
 
 
 @pytest.mark.parametrize(
     ("column", "expected"),
     LAWS,
-    ids=["table", "negative binomial", "binomial", "mixed", "poisson", "two unbounded", "one bounded"],
+    ids=[
+        *("table", "negative binomial", "binomial", "mixed", "poisson", "two unbounded", "one bounded"),
+        *("later poisson", "later negative binomial", "later binomial", "two later"),
+    ],
 )
 def test_openalea_laws(column, expected):
     model = tree_model(column)
@@ -186,6 +197,28 @@ def test_openalea_in_equilibrium():
     np.testing.assert_allclose(model.initial, model.stationary(), rtol=1e-14)
 
 
+def chain(heading, more="", memory=("", "")):
+    """The model of a chain, with one word after each row of the transitions."""
+    text = HMT.format(f"{more}\n\n1 OUTPUT_PROCESS\n" + process(*POISSON)).replace(
+        "HIDDEN_MARKOV_INDEPENDENT_OUT_TREE", heading
+    )
+    return text.replace("0.114921", f"0.114921 {memory[0]}").replace("0.666667", f"0.666667 {memory[1]}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        chain("HIDDEN_MARKOV_CHAIN"),
+        chain("HIDDEN_MARKOV_CHAIN", memory=("   0  # terminal", "   1  # terminal")).replace("ORDER 1", ""),
+        chain("HIDDEN_SEMI-MARKOV_CHAIN").replace("ORDER 1", ""),
+    ],
+    ids=["order 1", "memory", "no occupancy distribution"],
+)
+def test_openalea_chains(text):
+    """Of order 1 they are the model a tree has; states without a law for the time in them are Markovian."""
+    assert model_from_text(text, "a.hmc") == tree_model(process(*POISSON))
+
+
 def column(first, second=POISSON[1], kind="PARAMETRIC"):
     return HMT.format("1 OUTPUT_PROCESS\n" + process(first, second, kind))
 
@@ -210,8 +243,29 @@ def column(first, second=POISSON[1], kind="PARAMETRIC"):
         (jahmm("PoissonOPDF [1]", SYMBOLS[1]), "the kind of observation is not known, got PoissonOPDF"),
         (jahmm("MultiGaussianOPDF [ [ 1 2 ] [ [ 1 0 ] [ 0 ] ] ]", SYMBOLS[1]), "the covariance must be 2 x 2"),
         ("HIDDEN_MARKOV_TREE 2 STATES ORDER 2", "only order 1 can be represented"),
-        ("HIDDEN_SEMI-MARKOV_CHAIN 2 STATES", "is not JSON"),
-        ("VARIABLE_HIDDEN_MARKOV_CHAIN", "the kind of model is not known"),
+        (
+            "MARKOV_CHAIN 2 STATES",
+            "a.hmt: MARKOV_CHAIN, a format of OpenAlea, is not read; read are hidden",
+        ),
+        ("SEMI-MARKOV_CHAIN 2 STATES", "SEMI-MARKOV_CHAIN, a format of OpenAlea, is not read"),
+        ("EQUILIBRIUM_SEMI-MARKOV_CHAIN", "EQUILIBRIUM_SEMI-MARKOV_CHAIN, a format of OpenAlea, is not read"),
+        ("NONHOMOGENEOUS_MARKOV_CHAIN", "NONHOMOGENEOUS_MARKOV_CHAIN, a format of OpenAlea, is not read"),
+        ("HIDDEN_VARIABLE_ORDER_MARKOV_CHAIN", "HIDDEN_VARIABLE_ORDER_MARKOV_CHAIN, a format of OpenAlea, is not read"),
+        (
+            chain("HIDDEN_SEMI-MARKOV_CHAIN", "STATE 0 OCCUPANCY_DISTRIBUTION\nPOISSON INF_BOUND : 1 PARAMETER : 5.4"),
+            "HIDDEN_SEMI-MARKOV_CHAIN with an OCCUPANCY_DISTRIBUTION, a law of its own for the time in a state, is not",
+        ),
+        (
+            chain("HIDDEN_MARKOV_CHAIN").replace("0.885079   0.114921", "0.885079   0.114921   0 0"),
+            "line 11: only order 1 can be represented, state 0 for a memory, got 0 0",
+        ),
+        (
+            HMT.format("").replace("2 STATES", "2\tSTATES"),
+            "is a spreadsheet export of OpenAlea's HIDDEN_MARKOV_INDEPENDENT_OUT_TREE, which cannot be read back; save",
+        ),
+        ("a\tb\n1\t2\n", "is a table of values between tabs, as spreadsheets export it, and not a model; fit a model"),
+        ("a;b\n1;2\n", "a table of values between semicolons"),
+        ("1,2.5,3\n4,5,6\n", "a table of values between commas"),
         (column("CAUCHY INF_BOUND : 0"), "the law is not known, got CAUCHY"),
         (column("POISSON INF_BOUND : 0 PARAMETER : -1"), "PARAMETER must be above 0"),
         (column("BINOMIAL INF_BOUND : 3 SUP_BOUND : 2 PROBABILITY : 1"), "SUP_BOUND must be a whole number from 3"),
@@ -219,11 +273,6 @@ def column(first, second=POISSON[1], kind="PARAMETRIC"):
         (column("OUTPUT 1 : .5\nOUTPUT 0 : .5", TABLE[1], "NONPARAMETRIC"), "symbols must grow, got 0"),
         (column("OUTPUT 99999999 : 1", TABLE[1], "NONPARAMETRIC"), "the symbol must be a whole number from 0 to 10000"),
         (column("", TABLE[1], "NONPARAMETRIC"), "must be probabilities"),
-        (
-            column("POISSON INF_BOUND : 1 PARAMETER : 2", "POISSON INF_BOUND : 1 PARAMETER : 3"),
-            "must start at 0, no law here starts later, got POISSON from 1; subtract 1 from this column",
-        ),
-        (column("POISSON INF_BOUND : 1 PARAMETER : 2"), "got POISSON from 0, POISSON from 1"),
         (column("UNIFORM INF_BOUND : 0 SUP_BOUND : 3"), "a uniform law beside one without a largest count"),
         (column(*NEGATIVE).replace("0.885079", "0.5"), "transition probabilities must sum to 1"),
     ],

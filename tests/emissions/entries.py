@@ -265,6 +265,35 @@ ENTRIES = {
     "product": Entry("product", draw_product, product_law, product_points),
 }
 
+
+def moved(name, by, last, tails):
+    """The entry of a family of counts whose laws start at `by`."""
+    base = ENTRIES[name]
+
+    def draw(rng):
+        return family_class(name)(**base.draw(rng).parameters(), shift=by)
+
+    def law(family):
+        plain = base.law(family.unshifted())
+        return lambda x: plain(x - by) if x >= by else -mp.inf
+
+    def frozen(family):
+        (plain,) = base.frozen(family.unshifted())
+        return [type(plain)(plain.dist, *plain.args, **{**plain.kwds, "loc": plain.kwds.get("loc", 0) + by})]
+
+    def at(p, q):
+        return counts(last)
+
+    return Entry(name, draw, law, at, frozen, {"shift": 0.5}, kept=(*base.kept, "shift"), tails=tails)
+
+
+ENTRIES |= {
+    "poisson from 2": moved("poisson", 2, 112, ((42.0, 47.0), (0.0, 4.0), (-np.inf, 2.0))),
+    "geometric from 1": moved("geometric", 1, 221, ((61.0, 65.0), (0.0, 3.0))),
+    "binomial from 3": moved("binomial", 3, 14, ((12.0, 14.0), (1.0, 5.0))),
+    "negative_binomial from 4": moved("negative_binomial", 4, 174, ((64.0, 68.0), (0.0, 9.0))),
+}
+
 # Pairs of two families, compared both ways: how to draw each with three states, and points that carry both.
 CROSSED = {
     ("bernoulli", "categorical"): (ENTRIES["bernoulli"].draw, lambda rng: draw_symbols(rng, 2), lambda p, q: counts(1)),

@@ -1,7 +1,8 @@
-"""OpenAlea's hidden Markov trees, files `.hmt`: columns of counts, tabulated or from a parametric law."""
+"""OpenAlea's hidden Markov trees and chains: columns of counts, tabulated or from a parametric law."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -16,16 +17,26 @@ from hidiv.emissions.families.negative_binomial import NegativeBinomial
 from hidiv.emissions.families.poisson import Poisson
 from hidiv.emissions.families.silent import Silent
 from hidiv.emissions.family import Family
-from hidiv.errors import InvalidFile, refuse
+from hidiv.errors import InvalidFile, refuse, shown
 from hidiv.models.model import Model
 from hidiv.types import Array
 
-HEADINGS = (
+TREES = (
     "HIDDEN_MARKOV_INDEPENDENT_OUT_TREE",
     "HIDDEN_MARKOV_OUT_TREE",
     "HIDDEN_MARKOV_TREE",
     "EQUILIBRIUM_HIDDEN_MARKOV_INDEPENDENT_OUT_TREE",
     "EQUILIBRIUM_HIDDEN_MARKOV_TREE",
+)
+CHAINS = (
+    "HIDDEN_MARKOV_CHAIN",
+    "EQUILIBRIUM_HIDDEN_MARKOV_CHAIN",
+    "HIDDEN_SEMI-MARKOV_CHAIN",
+    "EQUILIBRIUM_HIDDEN_SEMI-MARKOV_CHAIN",
+)
+READ = (
+    "read are hidden Markov trees (HIDDEN_MARKOV_TREE and its kin), HIDDEN_MARKOV_CHAIN of order 1, and "
+    "HIDDEN_SEMI-MARKOV_CHAIN without occupancy distributions"
 )
 MOST_COUNTS = 10_000  # largest symbol of a table; OpenAlea's own bounds are lower
 
@@ -42,24 +53,49 @@ class ObservationLaw(NamedTuple):
 
 
 def read_text(text: str, place: str) -> Model:
-    """The model of a `.hmt` file: children independent given their parent, columns independent given the state."""
+    """The model of a file: children independent given their parent, columns independent given the state."""
     tokens = Tokens(text, place)
-    stationary = tokens.one_of(HEADINGS, "the kind of model").startswith("EQUILIBRIUM")
+    heading = tokens.take()
+    if heading not in TREES + CHAINS:
+        refuse(InvalidFile, place, f"{shown(heading)}, a format of OpenAlea, is not read", remedy=READ)
+    if re.search(r"^\d+\tSTATES?\b", text, re.MULTILINE):
+        refuse(
+            InvalidFile,
+            place,
+            f"is a spreadsheet export of OpenAlea's {heading}, which cannot be read back",
+            remedy="save the model again without the spreadsheet format",
+        )
+    stationary = heading.startswith("EQUILIBRIUM")
     n_states = tokens.count("the number of states", least=1)
     tokens.one_of(("STATES", "STATE"), "this word")
     if tokens.peek() == "ORDER":
         tokens.expect("ORDER")
         if tokens.count("the order", least=1) != 1:
-            tokens.refuse("only order 1 can be represented, children that depend on their parent alone", tokens.at.text)
+            tokens.refuse("only order 1 can be represented, nodes that depend on the one before alone", tokens.at.text)
     initial: list[float] | str = "stationary"
     if not stationary or tokens.peek() == "INITIAL_PROBABILITIES":
         tokens.expect("INITIAL_PROBABILITIES")
         initial = tokens.law("initial probabilities", n_states)
     tokens.expect("TRANSITION_PROBABILITIES")
-    transition = [tokens.law("transition probabilities", n_states) for _ in range(n_states)]
+    transition = [_row(tokens, state, n_states, heading in CHAINS) for state in range(n_states)]
+    if [token.text for token in tokens.left[:-4:-1]][::2] == ["STATE", "OCCUPANCY_DISTRIBUTION"]:
+        rule = f"{heading} with an OCCUPANCY_DISTRIBUTION, a law of its own for the time in a state, is not read"
+        refuse(InvalidFile, place, rule, remedy=READ)
     emission = _columns(tokens, n_states)
     tokens.finish()
     return Model(initial, transition, emission)
+
+
+def _row(tokens: Tokens, state: int, n_states: int, chain: bool) -> list[float]:
+    """The transition probabilities from a state; chains of variable order write their memory on the same line."""
+    row = tokens.law("transition probabilities", n_states)
+    memory: list[str] = []
+    while chain and tokens.left and tokens.left[-1].line == tokens.at.line:
+        memory.append(tokens.take())
+    if memory not in ([], [str(state)]):
+        rule = f"only order 1 can be represented, state {state} for a memory"
+        tokens.refuse(rule, " ".join(memory))
+    return row
 
 
 def _columns(tokens: Tokens, n_states: int) -> Family:
@@ -123,8 +159,7 @@ def _law(tokens: Tokens) -> ObservationLaw:
 def _family(tokens: Tokens, number: int, laws: list[ObservationLaw]) -> Family:
     """One family for all states: their common law, a table where all laws are finite, else a mixture."""
     kinds = {law.kind for law in laws}
-    low = max(law.low for law in laws)
-    if len(kinds) == 1 and low == 0 and kinds <= set(COUNTED):
+    if len(kinds) == 1 and kinds <= set(COUNTED):
         return COUNTED[laws[0].kind](laws)
     if kinds <= {"TABLE", "BINOMIAL", "UNIFORM"}:
         tables = [_tabulated(law) for law in laws]
@@ -134,26 +169,17 @@ def _family(tokens: Tokens, number: int, laws: list[ObservationLaw]) -> Family:
     if not kinds <= set(COUNTED):
         described = ", ".join(sorted(kinds))
         refuse(InvalidFile, place, "a uniform law beside one without a largest count cannot be represented", described)
-    if low > 0:
-        described = ", ".join(sorted({f"{law.kind} from {law.low}" for law in laws}))
-        alike = {law.low for law in laws} == {low}
-        remedy = f"subtract {low} from this column and write INF_BOUND : 0, no divergence changes" if alike else ""
-        refuse(
-            InvalidFile,
-            place,
-            "counts without a largest one must start at 0, no law here starts later",
-            described,
-            remedy,
-        )
     return _each_its_own(laws)
 
 
 COUNTED: dict[str, Callable[[list[ObservationLaw]], Family]] = {
-    "BINOMIAL": lambda laws: Binomial([law.high for law in laws], [law.probability for law in laws]),
-    "NEGATIVE_BINOMIAL": lambda laws: NegativeBinomial(
-        [law.parameter for law in laws], [law.probability for law in laws]
+    "BINOMIAL": lambda laws: Binomial(
+        [law.high - law.low for law in laws], [law.probability for law in laws], [law.low for law in laws]
     ),
-    "POISSON": lambda laws: Poisson([law.parameter for law in laws]),
+    "NEGATIVE_BINOMIAL": lambda laws: NegativeBinomial(
+        [law.parameter for law in laws], [law.probability for law in laws], [law.low for law in laws]
+    ),
+    "POISSON": lambda laws: Poisson([law.parameter for law in laws], [law.low for law in laws]),
 }
 
 

@@ -52,7 +52,7 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     if plot is not None:
         check_picture(plot)
     table = matrix_from_text(standard_input("the matrix"), "standard input") if matrix == "-" else read_matrix(matrix)
-    values, names, columns = table
+    values, names, columns, unit = table
     if names != columns:
         refuse(InvalidFile, matrix, "must have the same models in its rows and columns")
     clustering = group(values, clusters, method=method)  # type: ignore[arg-type]
@@ -65,7 +65,9 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
         from hidiv.plots import pairwise as picture
 
         linkage = clustering.linkage if clustering.linkage is not None else group(values, 1).linkage
-        axes: Any = picture(jeffreys(values), names=names, linkage=linkage, quantity="Jeffreys", symmetric=True)
+        axes: Any = picture(
+            jeffreys(values), names=names, linkage=linkage, unit=unit, quantity="Jeffreys", symmetric=True
+        )
         save_picture(axes, plot)
     members = [
         [names[i] for i, label in enumerate(clustering.labels) if label == c] for c in range(clustering.n_clusters)

@@ -86,6 +86,8 @@ def read_tree(text: str) -> Tree:
     from hidiv.files.loading import load_tree
     from hidiv.models.tree import Tree
 
+    if "," in text and not os.path.exists(text):
+        refuse(InvalidTree, "--tree", "must be one tree here", text, "hidiv compare takes several")
     kind, colon, size = text.partition(":")
     if kind == "chain" and colon:
         return Tree.chain(_whole(text, size))

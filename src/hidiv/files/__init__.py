@@ -7,5 +7,6 @@ strict_json: JSON read strictly and written exactly.
 npz: named arrays in NPZ files.
 named_matrices: matrices of divergences in CSV and NPZ.
 csv_values: observations in CSV.
+csv_folder: a model as a folder of CSV files.
 disk: bytes of files: size limits, and files replaced whole or not at all.
 """

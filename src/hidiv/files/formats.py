@@ -18,20 +18,32 @@ FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
+    "hidiv.measure": ("hidiv.divergences.measures.measure", "Measure"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
+    "hidiv.equivalence": ("hidiv.divergences.equivalence.equivalent", "Equivalence"),
+    "hidiv.minimal": ("hidiv.divergences.equivalence.minimal", "Minimal"),
+    "hidiv.reduction": ("hidiv.answers.reduction", "Reduction"),
+    "hidiv.matching": ("hidiv.answers.matching", "Matching"),
+    "hidiv.agreement": ("hidiv.answers.agreement", "Agreement"),
     "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
+    "hidiv.choice": ("hidiv.fitting.selection", "Choice"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
+    "hidiv.score": ("hidiv.inference.score", "Score"),
+    "hidiv.standard_errors": ("hidiv.fitting.parameter_errors", "StandardErrors"),
+    "hidiv.divergence_interval": ("hidiv.fitting.divergence_interval", "DivergenceInterval"),
+    "hidiv.difference": ("hidiv.answers.difference", "Difference"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats whose `model` is taken where a model is wanted
 # Models in the text formats of other programs: a part of their first word -> the function that reads them.
 FOREIGN = {
     "Hmm": ("hidiv.adapters.jahmm", "read_text"),
-    "HIDDEN_MARKOV": ("hidiv.adapters.openalea", "read_text"),
+    "MARKOV": ("hidiv.adapters.openalea", "read_text"),
 }
 CHROMHMM = ("hidiv.adapters.chromhmm", "read_text")
 ADAPTERS = "hidiv.adapters.as_model"
 FOREIGN_LIMIT = 2**26  # characters: every word becomes an object while they are read
 KINDS = tuple(name for _, name in FORMATS.values())
+SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas"}  # of tables
 COLLECTION = ("hidiv.comparison.collection.collection", "Collection")
 MATRIX = FORMATS["hidiv.pairwise"]
 ARCHIVES = {"hidiv.collection": COLLECTION, "hidiv.matrix": MATRIX}  # in NPZ files
@@ -44,7 +56,7 @@ def class_of(place: tuple[str, str]) -> Any:
 
 def is_a(obj: object, place: tuple[str, str]) -> bool:
     """Whether an object is of the class at a place, which is not imported."""
-    return (type(obj).__module__, type(obj).__qualname__) == place
+    return any((each.__module__, each.__qualname__) == place for each in type(obj).__mro__)
 
 
 def our_own(obj: object) -> object:
@@ -64,6 +76,14 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
         foreign = CHROMHMM
     if foreign is not None and not first.startswith("{"):
         return _foreign_model(text, place, wanted, foreign)
+    separator = _table_separator(text)
+    if separator:
+        refuse(
+            InvalidFile,
+            place,
+            f"is a table of values between {separator}, as spreadsheets export it, and not {_needed(wanted)}",
+            remedy="fit a model to it with `hidiv fit --data`, or give a model or a tree in JSON",
+        )
     described = parse(text, place)
     form = described.get("format")
     known = ", ".join(FORMATS)
@@ -104,6 +124,20 @@ def _is_chromhmm(text: str) -> bool:
     """Whether a text is a model of ChromHMM: a line of sizes, then `probinit`, between tabs."""
     lines = text.removeprefix("\ufeff")[:4096].splitlines()[:2]
     return len(lines) == 2 and lines[0].count("\t") >= 2 and lines[1].startswith("probinit\t")
+
+
+def _table_separator(text: str) -> str:
+    """What stands between the values of a table, in words; empty for a text that is none."""
+    lines = [line for line in text.removeprefix("\ufeff")[:4096].splitlines() if line.strip()][:2]
+    if len(lines) < 2 or lines[0].lstrip()[0] in "{[":
+        return ""
+    counts = ((word, lines[0].count(mark), lines[1].count(mark)) for mark, word in SEPARATORS.items())
+    return next((word for word, first, second in counts if first == second > 0), "")
+
+
+def _needed(wanted: str | None) -> str:
+    """What a file should hold, with its article."""
+    return "a model, a tree or a result" if wanted is None else f"a {wanted.removeprefix('hidiv.')}"
 
 
 def _foreign_model(text: str, place: str, wanted: str | None, reader: tuple[str, str]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from hidiv.errors import HidivError, InvalidFile, refuse, shown
@@ -20,8 +21,8 @@ def load(path: Path) -> Any:
     Parameters
     ----------
     path : str or path-like
-        The file: JSON, NPZ, or a model of jahmm (text), OpenAlea (.hmt) or ChromHMM (model_*.txt), recognised
-        by their contents.
+        The file: JSON, NPZ, or a model of jahmm (text), OpenAlea (.hmt) or ChromHMM (model_*.txt), recognised by its
+        contents; or a folder with a model in CSV files.
 
     Returns
     -------
@@ -75,6 +76,10 @@ def decoded(data: bytes, place: str) -> str:
 def _load(path: str, wanted: str | None) -> Any:
     """The object in a file; `wanted` names the only format allowed."""
     place = shown(path)
+    if os.path.isdir(path) and wanted in (None, "hidiv.model"):
+        from hidiv.files.csv_folder import read_folder
+
+        return read_folder(path)
     with opened(path) as file:
         if file.peek(2)[:2] == b"PK":  # the first bytes of every zip
             if wanted is not None:

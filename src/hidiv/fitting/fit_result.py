@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from math import log
 from typing import Any
 
@@ -42,12 +43,20 @@ class FitResult:
         was reached.
     starts : tuple of float
         The log-likelihood each climb came to, before the best one was finished.
+    restarts : tuple of Model
+        The models that the starts came to, for `hd.agreement`; not kept in files, and not compared.
     n_iter : int
         The number of iterations made.
     bic : float
         Bayesian information criterion, -2 log_likelihood + n_parameters log(n_observations); smaller is better.
     aic : float
         Akaike information criterion, -2 log_likelihood + 2 n_parameters; smaller is better.
+    data : object or None
+        What the model was fitted to, for its standard errors; not compared, and not written to files.
+    fixed : frozenset of str
+        Parts and parameters that were not fitted; not compared, and not written to files.
+    errors : StandardErrors
+        The standard errors of the parameters; not of a fit that was read from a file, which has no data.
 
     Examples
     --------
@@ -64,6 +73,9 @@ class FitResult:
     n_observations: int  # nodes with any evidence
     notes: tuple[str, ...] = ()
     starts: tuple[float, ...] = ()  # log-likelihood each climb reached, before the best was finished
+    restarts: tuple[Model, ...] = field(default=(), compare=False)
+    data: Any = field(default=None, compare=False, repr=False)  # what it was fitted to, for standard errors
+    fixed: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def n_iter(self) -> int:
@@ -79,6 +91,17 @@ class FitResult:
     def aic(self) -> float:
         """Akaike information criterion; smaller is better."""
         return -2.0 * self.log_likelihood + 2.0 * self.n_parameters
+
+    @cached_property
+    def errors(self) -> Any:
+        """The standard errors of the parameters, `hd.standard_errors` of this fit."""
+        from hidiv.fitting.parameter_errors import standard_errors
+
+        return standard_errors(self)
+
+    def summary(self) -> str:
+        """The fit and a table of its parameters with their standard errors and intervals, where its data are known."""
+        return repr(self) if self.data is None else f"{self!r}\n{self.errors.summary()}"
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and texts, the model in the form of its file."""
@@ -136,7 +159,7 @@ class FitResult:
         )
 
 
-KEPT = tuple(field.name for field in fields(FitResult))
+KEPT = tuple(each.name for each in fields(FitResult) if each.compare)  # what files hold
 
 
 def _numbers(place: str, values: Any) -> tuple[float, ...]:

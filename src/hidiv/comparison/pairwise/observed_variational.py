@@ -9,7 +9,7 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.collection.collection import Collection
-from hidiv.comparison.pairwise.matrix_product import EPS, Factors, balance, multiply, norms
+from hidiv.comparison.pairwise.matrix_product import EPS, Factors, balance, multiply, norms, shared_statistics
 from hidiv.comparison.pairwise.plan import Pairs
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
@@ -131,7 +131,7 @@ def _operand(models: Collection, kinds: Subtrees, n_groups: int | None, is_p: bo
 
 def fill_state_table(p: Family, q: Family, out: Array) -> None:
     """out (S, S'): KL of each state of p from each state of q, relative error 1e-11; +inf where support is missing."""
-    a, b = p.statistics(), q.statistics()
+    a, b = shared_statistics(p, 1), shared_statistics(q, 1)  # every state is compared with every other
     factors = None if a is None or b is None or a.key != b.key else _factors(a, b)
     if factors is None:
         first, second = (grid.ravel() for grid in np.indices(out.shape))

@@ -69,7 +69,7 @@ def support(p: Any) -> tuple[float, float]:
     before, after = (np.array([[-np.inf, mode + 1.0]]), np.array([[mode - 1.0, np.inf]]))
     with np.errstate(all="ignore"):
         below, above = p.log_mass(before.T, after.T)[:, 0, 0] > -np.inf
-    return (0.0 if below else mode), (float(p.space.most) if above else mode)
+    return (float(p.first_counts()[0, 0]) if below else mode), (float(p.space.most) if above else mode)
 
 
 def fall(log_p: Any, start: Array, sign: float) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.bernoulli import Bernoulli, bits_renyi
-from hidiv.emissions.family import Family, add_columns, check_whole
+from hidiv.emissions.family import add_columns, check_whole
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.binomial_trials import kl_trials, log_pmf, ratio_trials, renyi_trials
 from hidiv.emissions.numerics.bits import Bits
@@ -17,13 +17,14 @@ from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import counts, proportions, same_shape, wide
 from hidiv.emissions.registry import FamilyPair, converted, register
 from hidiv.emissions.sample_space import SampleSpace, counts_up_to
+from hidiv.emissions.shifted import Shifted, count_gaps, shifted_pair
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class Binomial(Family):
+@dataclass(frozen=True, eq=False, repr=False)
+class Binomial(Shifted):
     """Successes out of a number of trials.
 
     Parameters
@@ -32,6 +33,8 @@ class Binomial(Family):
         Whole numbers from 0, (K,), or (K, F) for F independent columns.
     prob : array_like
         The probability of a success, from 0 to 1, in the shape of `trials`.
+    shift : array_like, optional
+        The least count, 0 unless given: a whole number, one a state, or in the shape of `trials`. Fits keep it.
 
     Raises
     ------
@@ -40,8 +43,8 @@ class Binomial(Family):
 
     Notes
     -----
-    P(X = x | S = s) = C(trials, x) prob^x (1-prob)^(trials-x): e_s(x) of definitions (1.1). One trial is Bernoulli, and
-    compares with it.
+    P(X = shift + x | S = s) = C(trials, x) prob^x (1-prob)^(trials-x): e_s of definitions (1.1), counts from shift to
+    shift + trials. One trial is Bernoulli, and compares with it.
 
     Examples
     --------
@@ -54,28 +57,34 @@ class Binomial(Family):
     template: ClassVar[str] = "hd.Binomial([10], [0.5])"
     trials: Array  # (K,) or (K, F), whole numbers
     prob: Array  # the same shape
+    shift: Array  # the same, whole numbers
 
-    def __init__(self, trials: ArrayLike, prob: ArrayLike) -> None:
+    def __init__(self, trials: ArrayLike, prob: ArrayLike, shift: ArrayLike = 0) -> None:
         object.__setattr__(self, "trials", counts("trials", trials))
         object.__setattr__(self, "prob", proportions("prob", prob))
         same_shape("prob", self.trials, self.prob)
+        self.keep_shift(shift, self.trials)
 
     def parameters(self) -> dict[str, Array]:
         return {"trials": self.trials, "prob": self.prob}
 
     @property
     def space(self) -> SampleSpace:
-        return counts_up_to(float(self.trials.max()))
+        return counts_up_to(float(self.last_counts().max()))
 
     def modes(self) -> Array:
         trials = wide(self.trials)
         return np.minimum(np.floor((trials + 1.0) * wide(self.prob)), trials)
 
+    def support(self) -> tuple[Array, Array]:
+        trials, prob = wide(self.trials), wide(self.prob)
+        return np.where(prob == 1, trials, 0.0), np.where(prob == 0, 0.0, trials)
+
     def last_counts(self) -> Array:
         return wide(self.trials)
 
     def check(self, x: Array) -> None:
-        check_whole(x, self.name, float(self.trials.max()))
+        check_whole(x, self.name, self.space.most)
 
     def log_density(self, x: Array) -> Array:
         return log_pmf(x[:, None, :], wide(self.trials), trial(self))
@@ -104,6 +113,10 @@ class Binomial(Family):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = known.mean() / wide(self.trials)
         return type(self)(self.trials, np.clip(kept(share, self.prob, known.mass), 0.0, 1.0))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        at = x[:, None, :]
+        return {"prob": bits.slope_of_bits(at, wide(self.trials) - at, wide(self.prob))}
 
     def statistics(self) -> Statistics:
         """Only laws with the same trials make one exponential family: the trials are in the key."""
@@ -153,34 +166,12 @@ def log_ratio(p: Binomial, q: Binomial, x: Array) -> Array:
     return add_columns(terms, x)
 
 
-def gaps(p: Binomial, q: Binomial) -> list[str | None]:
-    (low_p, high_p), (low_q, high_q) = _support(p), _support(q)
-    return [_first_gap(*row) for row in zip(low_p, high_p, low_q, high_q, strict=True)]
-
-
-def _support(family: Binomial) -> tuple[Array, Array]:
-    """(K, F): least and largest count of positive probability."""
-    n, p = wide(family.trials), wide(family.prob)
-    return np.where(p == 1, n, 0.0), np.where(p == 0, 0.0, n)
-
-
-def _first_gap(low_p: Array, high_p: Array, low_q: Array, high_q: Array) -> str | None:
-    """(F,) each: the first column where p reaches beyond q's counts, in words."""
-    for column in range(low_p.size):
-        where = f" in column {column}" if low_p.size > 1 else ""
-        if high_p[column] > high_q[column]:
-            return f"counts above {high_q[column]:.0f}{where}"
-        if low_p[column] < low_q[column]:
-            return f"counts below {low_q[column]:.0f}{where}"
-    return None
-
-
 def of_bernoulli(family: Bernoulli) -> Binomial:
     """The same law as successes out of one trial."""
     return Binomial(np.ones_like(family.probs), family.probs)
 
 
-_PAIR = FamilyPair(kl, renyi, log_ratio, gaps)
+_PAIR = shifted_pair(FamilyPair(kl, renyi, log_ratio, count_gaps))
 register(Binomial, Binomial, _PAIR)
 register(Bernoulli, Binomial, converted(_PAIR, p=of_bernoulli))
 register(Binomial, Bernoulli, converted(_PAIR, q=of_bernoulli))

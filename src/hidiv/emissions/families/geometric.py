@@ -8,27 +8,29 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.families.poisson import counts_above
-from hidiv.emissions.family import Family, add_columns, check_whole
+from hidiv.emissions.family import add_columns, check_whole
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import proportions, require, wide
 from hidiv.emissions.registry import FamilyPair, register
 from hidiv.emissions.sample_space import COUNTS, SampleSpace
+from hidiv.emissions.shifted import Shifted, count_gaps, shifted_pair
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class Geometric(Family):
-    """Failures before the first success, counted from 0.
+@dataclass(frozen=True, eq=False, repr=False)
+class Geometric(Shifted):
+    """Failures before the first success, counted from 0 or from a shift.
 
     Parameters
     ----------
     prob : array_like
         The probability of a success, (K,), or (K, F) for F independent columns; above 0, at most 1.
+    shift : array_like, optional
+        The least count, 0 unless given: a whole number, one a state, or in the shape of `prob`. Fits keep it.
 
     Raises
     ------
@@ -37,8 +39,8 @@ class Geometric(Family):
 
     Notes
     -----
-    P(X = x | S = s) = prob (1 - prob)^x: e_s(x) of definitions (1.1). It is NegativeBinomial of size 1, and compares
-    with it.
+    P(X = shift + x | S = s) = prob (1 - prob)^x: e_s of definitions (1.1). It is NegativeBinomial of size 1, and
+    compares with it.
 
     Examples
     --------
@@ -47,11 +49,14 @@ class Geometric(Family):
     """
 
     name: ClassVar[str] = "geometric"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"prob": 0.5}
     prob: Array  # (K,) or (K, F)
+    shift: Array  # the same, whole numbers
 
-    def __init__(self, prob: ArrayLike) -> None:
+    def __init__(self, prob: ArrayLike, shift: ArrayLike = 0) -> None:
         object.__setattr__(self, "prob", success("prob", prob))
+        self.keep_shift(shift, self.prob)
 
     def parameters(self) -> dict[str, Array]:
         return {"prob": self.prob}
@@ -62,6 +67,10 @@ class Geometric(Family):
 
     def modes(self) -> Array:
         return np.zeros_like(wide(self.prob))
+
+    def support(self) -> tuple[Array, Array]:
+        prob = wide(self.prob)
+        return np.zeros_like(prob), np.where(prob < 1, np.inf, 0.0)
 
     def check(self, x: Array) -> None:
         check_whole(x, self.name)
@@ -88,11 +97,19 @@ class Geometric(Family):
     def estimate(self, known: Weighted) -> Self:
         return type(self)(kept(1.0 / (1.0 + known.mean()), self.prob, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        return {"prob": bits.slope_of_bits(np.ones(()), x[:, None, :], wide(self.prob))}
+
     def statistics(self) -> Statistics:
         p = bits.bits(wide(self.prob))
         one, zero = bits.log_bits(p)
         expected = np.hstack([p.zero / p.one, np.ones((self.n_states, 1))])
         return Statistics((self.name, self.n_features), expected, np.hstack([zero, one.sum(axis=1, keepdims=True)]))
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        one, zero = bits.log_bits(bits.bits(self.prob))
+        prob = -np.expm1(exponent * zero)
+        return type(self)(prob), wide(exponent * one - np.log(prob)).sum(axis=1)
 
 
 def success(place: str, value: ArrayLike) -> Array:
@@ -107,9 +124,10 @@ def renyi_failures(p: Bits, q: Bits, alpha: float) -> Array:
 
     Z = u / (1 - w), u and w that of a success and of a failure: -log Z = log1p(defect / u).
     """
+    p, q, d = bits.lifted(p, q, bits.step(p, q))
     log_u, log_w = bits.log_powers(p, q, alpha)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        excess = bits.defect(p, q, bits.step(p, q), alpha) / np.exp(log_u)
+        excess = bits.defect(p, q, d, alpha) / np.exp(log_u)
         far = np.log(-np.expm1(log_w)) - log_u
         value = np.where(np.abs(excess) < 0.5, np.log1p(excess), far) / (1.0 - alpha)
     return np.where(log_w >= 0, np.inf, value)
@@ -130,9 +148,4 @@ def log_ratio(p: Geometric, q: Geometric, x: Array) -> Array:
     return add_columns(one + times(x[:, None, :], zero), x)
 
 
-def gaps(p: Geometric, q: Geometric) -> list[str | None]:
-    missing = (wide(p.prob) < 1) & (wide(q.prob) == 1)
-    return [counts_above(0, row) for row in missing]
-
-
-register(Geometric, Geometric, FamilyPair(kl, renyi, log_ratio, gaps))
+register(Geometric, Geometric, shifted_pair(FamilyPair(kl, renyi, log_ratio, count_gaps)))

@@ -9,23 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.geometric import Geometric, renyi_failures, success
-from hidiv.emissions.families.poisson import counts_above, draw_poisson
-from hidiv.emissions.family import Family, add_columns, check_whole
+from hidiv.emissions.families.poisson import draw_poisson
+from hidiv.emissions.family import add_columns, check_whole
 from hidiv.emissions.numerics import bits
 from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.numerics.negative_binomial_sizes import kl_sizes, log_pmf, ratio_sizes, renyi_sizes
+from hidiv.emissions.numerics.stirling import slope_rise
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
 from hidiv.emissions.registry import FamilyPair, converted, register
 from hidiv.emissions.sample_space import COUNTS, SampleSpace
+from hidiv.emissions.shifted import Shifted, count_gaps, shifted_pair
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class NegativeBinomial(Family):
+@dataclass(frozen=True, eq=False, repr=False)
+class NegativeBinomial(Shifted):
     """Failures before a number of successes: counts that vary more than Poisson's.
 
     Parameters
@@ -34,6 +36,8 @@ class NegativeBinomial(Family):
         The number of successes, (K,), or (K, F) for F independent columns; above 0, need not be whole.
     prob : array_like
         The probability of a success, above 0 and at most 1, in the shape of `size`.
+    shift : array_like, optional
+        The least count, 0 unless given: a whole number, one a state, or in the shape of `size`. Fits keep it.
 
     Raises
     ------
@@ -42,8 +46,8 @@ class NegativeBinomial(Family):
 
     Notes
     -----
-    P(X = x | S = s) = Gamma(size+x) / (Gamma(size) x!) prob^size (1-prob)^x: e_s(x) of definitions (1.1). The mean is
-    size (1-prob)/prob. Size 1 is Geometric, and compares with it.
+    P(X = shift + x | S = s) = Gamma(size+x) / (Gamma(size) x!) prob^size (1-prob)^x: e_s of definitions (1.1). The mean
+    is shift + size (1-prob)/prob. Size 1 is Geometric, and compares with it.
 
     Examples
     --------
@@ -52,14 +56,17 @@ class NegativeBinomial(Family):
     """
 
     name: ClassVar[str] = "negative_binomial"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"size": 1.0, "prob": 0.5}
     size: Array  # (K,) or (K, F)
     prob: Array  # the same
+    shift: Array  # the same, whole numbers
 
-    def __init__(self, size: ArrayLike, prob: ArrayLike) -> None:
+    def __init__(self, size: ArrayLike, prob: ArrayLike, shift: ArrayLike = 0) -> None:
         object.__setattr__(self, "size", positive("size", size, span=SHAPES))
         object.__setattr__(self, "prob", success("prob", prob))
         same_shape("prob", self.size, self.prob)
+        self.keep_shift(shift, self.size)
 
     def parameters(self) -> dict[str, Array]:
         return {"size": self.size, "prob": self.prob}
@@ -71,6 +78,10 @@ class NegativeBinomial(Family):
     def modes(self) -> Array:
         size, prob = wide(self.size), wide(self.prob)
         return np.floor(np.maximum(size - 1.0, 0.0) * (1.0 - prob) / prob)
+
+    def support(self) -> tuple[Array, Array]:
+        prob = wide(self.prob)
+        return np.zeros_like(prob), np.where(prob < 1, np.inf, 0.0)
 
     def check(self, x: Array) -> None:
         check_whole(x, self.name)
@@ -112,6 +123,13 @@ class NegativeBinomial(Family):
 
         start = np.log(wide(self.size))[None]
         return type(self)(**built(np.exp(climb(value, start, (-HIGH_LOG, HIGH_LOG), rounds=1)[0])).parameters())
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        size, prob, at = wide(self.size), wide(self.prob), x[:, None, :]
+        one = bits.log_bits(trial(self)).one
+        # digamma(x + size) - digamma(size) + log prob
+        grown = np.where(at > 0, np.log1p(at / size) + slope_rise(size, at), 0.0)
+        return {"size": grown + one, "prob": bits.slope_of_bits(size, at, prob)}
 
     def statistics(self) -> Statistics:
         """Only laws with the same sizes make one exponential family: the sizes are in the key."""
@@ -165,17 +183,12 @@ def log_ratio(p: NegativeBinomial, q: NegativeBinomial, x: Array) -> Array:
     return add_columns(terms, x)
 
 
-def gaps(p: NegativeBinomial, q: NegativeBinomial) -> list[str | None]:
-    missing = (wide(p.prob) < 1) & (wide(q.prob) == 1)
-    return [counts_above(0, row) for row in missing]
-
-
 def of_geometric(family: Geometric) -> NegativeBinomial:
     """The same law as failures before one success."""
-    return NegativeBinomial(np.ones_like(family.prob), family.prob)
+    return NegativeBinomial(np.ones_like(family.prob), family.prob, family.shift)
 
 
-_PAIR = FamilyPair(kl, renyi, log_ratio, gaps)
+_PAIR = shifted_pair(FamilyPair(kl, renyi, log_ratio, count_gaps))
 register(NegativeBinomial, NegativeBinomial, _PAIR)
 register(Geometric, NegativeBinomial, converted(_PAIR, p=of_geometric))
 register(NegativeBinomial, Geometric, converted(_PAIR, q=of_geometric))

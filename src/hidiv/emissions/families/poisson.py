@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, add_columns, check_whole
+from hidiv.emissions.family import add_columns, check_whole
 from hidiv.emissions.numerics.deviance import deviance, power_gap, times
 from hidiv.emissions.numerics.stirling import factorial_remainder, log_step
 from hidiv.emissions.parameters import RESCALE, reading, require, wide
 from hidiv.emissions.registry import FamilyPair, register
 from hidiv.emissions.sample_space import COUNTS, SampleSpace
+from hidiv.emissions.shifted import Shifted, count_gaps, shifted_pair
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.types import Array, IntArray
@@ -21,14 +22,17 @@ from hidiv.types import Array, IntArray
 LARGEST_DRAW = 1e15  # of a mean: above it whole numbers leave no trace in a double, and a normal law is drawn
 
 
-@dataclass(frozen=True, eq=False)
-class Poisson(Family):
+@dataclass(frozen=True, eq=False, repr=False)
+class Poisson(Shifted):
     """Counts whose mean and variance are equal.
 
     Parameters
     ----------
     rate : array_like
-        The mean, (K,), or (K, F) for F independent columns; at least 0, where 0 is the law that only gives 0.
+        The mean less the shift, (K,), or (K, F) for F independent columns; at least 0, where 0 is the law that only
+        gives the shift.
+    shift : array_like, optional
+        The least count, 0 unless given: a whole number, one a state, or in the shape of `rate`. Fits keep it.
 
     Raises
     ------
@@ -37,7 +41,7 @@ class Poisson(Family):
 
     Notes
     -----
-    P(X = x | S = s) = exp(-rate) rate^x / x!: e_s(x) of definitions (1.1).
+    P(X = shift + x | S = s) = exp(-rate) rate^x / x!: e_s of definitions (1.1).
 
     Examples
     --------
@@ -46,13 +50,16 @@ class Poisson(Family):
     """
 
     name: ClassVar[str] = "poisson"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"rate": 1.0}
-    rate: Array  # (K,) or (K, F); 0 is the law that gives nothing but 0
+    rate: Array  # (K,) or (K, F); 0 is the law that gives nothing but the shift
+    shift: Array  # the same, whole numbers
 
-    def __init__(self, rate: ArrayLike) -> None:
+    def __init__(self, rate: ArrayLike, shift: ArrayLike = 0) -> None:
         object.__setattr__(self, "rate", reading("rate", rate, (1, 2)))
         require("rate", self.rate, self.rate >= 0, "cannot be negative")
         require("rate", self.rate, self.rate <= 1e300, "must be at most 1e300", RESCALE)
+        self.keep_shift(shift, self.rate)
 
     def parameters(self) -> dict[str, Array]:
         return {"rate": self.rate}
@@ -63,6 +70,10 @@ class Poisson(Family):
 
     def modes(self) -> Array:
         return np.floor(wide(self.rate))
+
+    def support(self) -> tuple[Array, Array]:
+        rate = wide(self.rate)
+        return np.zeros_like(rate), np.where(rate > 0, np.inf, 0.0)
 
     def check(self, x: Array) -> None:
         check_whole(x, self.name)
@@ -93,6 +104,18 @@ class Poisson(Family):
 
     def estimate(self, known: Weighted) -> Self:
         return type(self)(kept(known.mean(), self.rate, known.mass))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        rate = wide(self.rate)
+        return {"rate": np.where(rate > 0, x[:, None, :] / np.where(rate > 0, rate, 1.0) - 1.0, 0.0)}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        """The probability of the count before the first, less that of the last, over that of the interval."""
+        mass, first, last = self.log_mass(lower, upper), np.ceil(lower), np.floor(upper)
+        before = np.exp(self.log_density(np.maximum(first - 1.0, 0.0)) - mass)
+        at_last = np.exp(self.log_density(np.where(np.isfinite(last), last, 0.0)) - mass)
+        gain = np.where((first > 0)[:, None, :], before, 0.0) - np.where(np.isfinite(last)[:, None, :], at_last, 0.0)
+        return {"rate": np.where(wide(self.rate) > 0, gain, 0.0)}
 
     def statistics(self) -> Statistics:
         rate = wide(self.rate)
@@ -129,17 +152,4 @@ def log_ratio(p: Poisson, q: Poisson, x: Array) -> Array:
     return add_columns(terms, x)
 
 
-def gaps(p: Poisson, q: Poisson) -> list[str | None]:
-    missing = (wide(p.rate) > 0) & (wide(q.rate) == 0)
-    return [counts_above(0, row) for row in missing]
-
-
-def counts_above(top: float, missing: NDArray[np.bool_]) -> str | None:
-    """In words: p has counts above `top` and q none; missing (F,) says in which columns."""
-    if not missing.any():
-        return None
-    where = f" in column {int(np.argmax(missing))}" if missing.size > 1 else ""
-    return f"counts above {top:.0f}{where}"
-
-
-register(Poisson, Poisson, FamilyPair(kl, renyi, log_ratio, gaps))
+register(Poisson, Poisson, shifted_pair(FamilyPair(kl, renyi, log_ratio, count_gaps)))

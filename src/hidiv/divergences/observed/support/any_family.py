@@ -80,7 +80,11 @@ def supports(p: Family, q: Family) -> tuple[Flags, Flags]:
         return tables[0] > 0, tables[1] > 0
     last_p, last_q = p.last_counts(), q.last_counts()
     if last_p is not None and last_q is not None:
-        return _counts(p, q, np.append(last_p, last_q))
+        return _counts(p, q, np.concatenate([np.ravel(p.first_counts()), np.ravel(q.first_counts()), *last_p, *last_q]))
+    span_p, span_q = p.support(), q.support()
+    if p.n_features == q.n_features == 1 and span_p is not None and span_q is not None:
+        ends = np.concatenate([np.ravel(end) for end in (*span_p, *span_q)])
+        return _counts(p, q, ends[np.isfinite(ends)])
     everything = np.ones((p.n_states, 1), dtype=np.bool_), np.ones((q.n_states, 1), dtype=np.bool_)
     if not p.n_features or not comparable(p, q):
         return everything
@@ -94,13 +98,13 @@ def supports(p: Family, q: Family) -> tuple[Flags, Flags]:
     return outside, np.concatenate([everything[1], ~np.eye(q.n_states, dtype=np.bool_)], axis=1)
 
 
-def _counts(p: Family, q: Family, tops: Array) -> tuple[Flags, Flags]:
-    """Supports of laws on 0..trials, of rows with one count in all columns.
+def _counts(p: Family, q: Family, ends: Array) -> tuple[Flags, Flags]:
+    """Supports of laws whose counts have no gaps between their `ends`, of rows with one count in all columns.
 
-    A state has 0, its last count, or all up to it: nothing changes between those counts and their neighbours.
+    A state has its first count, its last, or all between: nothing changes between those counts and their neighbours.
     """
-    marks = np.unique(np.concatenate([[0.0, 1.0], tops - 1.0, tops, tops + 1.0]))
-    marks = marks[(marks >= 0) & (marks <= tops.max())]
+    marks = np.unique([ends - 1.0, ends, ends + 1.0])
+    marks = marks[marks >= 0]
     tables = []
     for family in (p, q):
         x = np.repeat(marks[:, None], family.n_features, axis=1)
