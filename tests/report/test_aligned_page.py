@@ -144,3 +144,13 @@ def test_different_numbers_of_states_are_matched(browser: Browser, tmp_path: Pat
             "state 0 with state 0, state 1 with state 0, state 2 with state 1"
         )
         assert [d.locator(".state").count() for d in page.locator(".diagram").all()] == [3, 2]
+
+
+def test_further_results_have_sections() -> None:
+    groups = {"a": [[0, 1, 0, 0]] * 5 + [[1, 0, 0, 2]] * 5, "b": [[3, 2, 5, 4]] * 5 + [[4, 4, 2, 6]] * 5}
+    found = hd.differ(groups, n_states=1, emission="poisson", seed=1, n_init=1, permutations=99)
+    made = pair_page(*found.models.values(), 4, results=[found])
+    assert "Do the groups of data differ?</h2>" in made.html
+    assert made.data["results"] == [found.to_dict()]
+    with pytest.raises(hd.HidivError, match="sections for the results of differ and reduce, got Model"):
+        pair_page(P, Q, 4, results=[P])

@@ -13,7 +13,7 @@ import hidiv as hd
 from hidiv.comparison.pairwise.plan import Plan
 from hidiv.errors import HidivError
 from hidiv.report.collection_page import collection_page
-from hidiv.report.collection_pictures import dendrogram
+from hidiv.report.collection_pictures import dendrogram, shades
 from tests.report.reading import numbers, opened
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -195,6 +195,51 @@ def test_dendrogram_heights() -> None:
     assert [name for _, name in drawn.leaves] == ["c", "a", "b"]
     assert drawn.path.count("M") == 2
     assert "H260.0" in drawn.path  # half of the axis, whose top is 4
+
+
+def test_a_wide_range_is_logarithmic() -> None:
+    values = np.array([[0.0, 1.0, 1000.0], [1.0, 0.0, 31.6227766], [1000.0, np.inf, 0.0]])
+    shade = shades(values)
+    assert shade[0, 0] == 0.0
+    assert shade[0, 1] == pytest.approx(0.08)
+    assert shade[1, 2] == pytest.approx(0.54)
+    assert shade[0, 2] == shade[2, 1] == 1.0
+    drawn = dendrogram(np.array([[0.0, 1.0, 1.0, 2.0], [2.0, 3.0, 1000.0, 3.0]]), ["a", "b", "c"])
+    assert drawn.logarithmic
+    assert [value for _, value in drawn.ticks] == [1.0, 10.0, 100.0, 1000.0]
+    steps = np.diff([x for x, _ in drawn.ticks])
+    assert steps == pytest.approx([steps[0]] * 3)
+
+
+def test_a_click_opens_a_pair(browser: Browser, page_file: Path) -> None:
+    made = models(9)
+    with opened(browser, page_file) as page:
+        page.locator('.matrix td[data-r="0"][data-c="8"]').click()
+        names = [page.locator(f".matrix tbody tr:nth-child({r}) th").inner_text() for r in (1, 9)]
+        p, q = (next(model for model in made if model.name == name) for name in names)
+        panel = page.locator(".pair")
+        assert panel.locator("h3").inner_text() == f"{p.name} against {q.name}"
+        told = panel.inner_text()
+        assert f"D({p.name} || {q.name}) = {float(f'{hd.joint_kl(p, q, 20).value:.4g}'):g} nats" in told
+        assert f"D({q.name} || {p.name}) = {float(f'{hd.joint_kl(q, p, 20).value:.4g}'):g} nats" in told
+        assert "What is seen in state" in told
+
+
+def test_many_models_fit_the_width_and_the_paper(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "many.html"
+    path.write_text(collection_page(models(30), 20).html, encoding="utf-8")
+    with opened(browser, path, width=700) as page:
+        fits = "document.querySelector('.matrix table').getBoundingClientRect().right <= innerWidth"
+        assert page.evaluate(fits)
+        titles = {th.get_attribute("title") for th in page.locator(".matrix tbody th").all()}
+        assert titles == {model.name for model in models(30)}
+        page.emulate_media(media="print")
+        assert page.evaluate(fits)
+        assert page.locator(".printed p:visible").count() == 30
+        hues = page.evaluate(
+            "[...document.querySelectorAll('svg.map circle')].map((dot) => getComputedStyle(dot).fill)"
+        )
+        assert len(set(hues)) == 3
 
 
 def test_refused() -> None:

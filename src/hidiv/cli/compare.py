@@ -82,7 +82,7 @@ def compare(
         if as_json:
             print_json(result.to_dict())
         else:
-            click.echo("\n".join([repr(result), *result.notes]))
+            say("\n".join([repr(result), *result.notes]))
         if fail_above is not None and float(result) > fail_above:
             sys.exit(1)
         return

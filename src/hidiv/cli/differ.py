@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hidiv.cli.inputs import FILE, json_option, read_model
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 
 
@@ -95,7 +96,7 @@ def differ(
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(found.summary())
+        say(found.summary())
 
 
 def _states(text: str | None) -> Any:

@@ -164,7 +164,7 @@ def _fit_by(
     width = max(len(name) for name in found.fits)
     for name, each in found.fits.items():
         ending = "" if each.converged else ", not converged"
-        click.echo(f"{name:<{width}}  log-likelihood {each.log_likelihood:.6f}, BIC {each.bic:.3f}{ending}")
+        say(f"{name:<{width}}  log-likelihood {each.log_likelihood:.6f}, BIC {each.bic:.3f}{ending}")
     for name, why in found.failures.items():
-        click.echo(f"{name}: failed: {why}")
-    click.echo(f"{counted(len(found), 'model')} -> {out}")
+        say(f"{name}: failed: {why}")
+    say(f"{counted(len(found), 'model')} -> {out}")

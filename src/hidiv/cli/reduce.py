@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from hidiv.cli.inputs import FILE, json_option, read_model, read_tree, tree_option
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 
 
@@ -64,6 +65,6 @@ def reduce(
     if as_json:
         print_json(result.to_dict())
         return
-    click.echo(repr(result))
+    say(repr(result))
     if out is not None:
-        click.echo(f"{result.model!r} -> {out}")
+        say(f"{result.model.headline} -> {out}")

@@ -23,11 +23,25 @@ if TYPE_CHECKING:
 @click.argument("models", nargs=-1, required=True, type=FILE, metavar="MODELS...")
 @tree_option
 @click.option("--data", type=FILE, metavar="X.csv", help="Observations: shows where along them the two models differ.")
+@click.option(
+    "--result",
+    "results",
+    multiple=True,
+    type=FILE,
+    metavar="D.json",
+    help="A result of hidiv differ or reduce to show.",
+)
 @quantity_option("joint", "aligned", "observed")
 @click.option("-o", "out", required=True, type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page.")
 @json_option
 def report(
-    models: tuple[str, ...], tree_text: str | None, data: str | None, quantity: str, out: str, as_json: bool
+    models: tuple[str, ...],
+    tree_text: str | None,
+    data: str | None,
+    results: tuple[str, ...],
+    quantity: str,
+    out: str,
+    as_json: bool,
 ) -> None:
     """Write one self-contained HTML page about two models, or about all pairs of more.
 
@@ -46,9 +60,9 @@ def report(
     check_target(out)
     json_name = free_name(Path(out))
     if len(models) == 2 and not any(path.endswith(".npz") for path in models):
-        page = of_two(models[0], models[1], tree_text, data, json_name)
+        page = of_two(models[0], models[1], tree_text, data, results, json_name)
     else:
-        page = of_many(models, tree_text, data, quantity, json_name)
+        page = of_many(models, tree_text, data, results, quantity, json_name)
     if page.json_name is not None:
         write_text(str(Path(out).with_name(page.json_name)), page.data_text())
     write_text(out, page.html)
@@ -77,22 +91,34 @@ def is_ours(path: Path) -> bool:
         return False
 
 
-def of_two(first: str, second: str, tree_text: str | None, data: str | None, json_name: str) -> Page:
+def of_two(
+    first: str, second: str, tree_text: str | None, data: str | None, results: tuple[str, ...], json_name: str
+) -> Page:
     """The page about two model files."""
+    from hidiv.files.loading import load
     from hidiv.report.pair_page import pair_page
 
     p, q = (named(read_model(path), path) for path in (first, second))
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, p, q)
-    return pair_page(p, q, tree, evidence=values, json_name=json_name, stopped=was_interrupted)
+    answers = [load(path) for path in results]
+    return pair_page(p, q, tree, evidence=values, json_name=json_name, stopped=was_interrupted, results=answers)
 
 
-def of_many(paths: tuple[str, ...], tree_text: str | None, data: str | None, quantity: str, json_name: str) -> Page:
+def of_many(
+    paths: tuple[str, ...],
+    tree_text: str | None,
+    data: str | None,
+    results: tuple[str, ...],
+    quantity: str,
+    json_name: str,
+) -> Page:
     """The page about a collection."""
     from hidiv.report.collection_page import collection_page
 
-    if data is not None:
-        refuse(HidivError, "--data", "belongs to a report about two models")
+    for option, given in (("--data", data is not None), ("--result", bool(results))):
+        if given:
+            refuse(HidivError, option, "belongs to a report about two models")
     models, names = read_models(paths)
     tree = read_tree_for(tree_text, models[0])
     return collection_page(models, tree, names=names, quantity=quantity, json_name=json_name)  # type: ignore[arg-type]

@@ -8,6 +8,8 @@ influence_plot: `influence`, how much each observation changes what is known of 
 over_length_plot: `over_length`, divergences over the length of a chain, and their rate.
 convergence_plot: `convergence`, Monte Carlo estimates over the number of draws.
 pairwise_plot: `pairwise`, all pairs of many models as a matrix, with a dendrogram.
+state_diagram_plot: `state_diagram`, states and arrows as wide as their probability.
+emissions_plot: `emissions`, what two models show in each state.
 diagram_layout: where to draw states and the arrows between them.
 emission_curves: the laws of two models as curves, bars or ellipses.
 reduction_plot: `reduction`, what smaller models lose; choice_plot: `choice`, fits with different numbers of states.
@@ -25,6 +27,7 @@ from hidiv.plots.choice_plot import choice as choice
 from hidiv.plots.convergence_plot import convergence as convergence
 from hidiv.plots.difference_plot import difference as difference
 from hidiv.plots.differences_plot import differences as differences
+from hidiv.plots.emissions_plot import emissions as emissions
 from hidiv.plots.equivalence_plot import equivalence as equivalence
 from hidiv.plots.equivalence_plot import minimal as minimal
 from hidiv.plots.influence_plot import influence as influence
@@ -33,8 +36,9 @@ from hidiv.plots.pairwise_plot import pairwise as pairwise
 from hidiv.plots.parts_plot import parts as parts
 from hidiv.plots.profile_plot import profile as profile
 from hidiv.plots.reduction_plot import reduction as reduction
+from hidiv.plots.state_diagram_plot import state_diagram as state_diagram
 
 __all__ = [
-    "agreement", "choice", "convergence", "difference", "differences", "equivalence", "influence", "matching",
-    "minimal", "over_length", "pairwise", "parts", "profile", "reduction",
+    "agreement", "choice", "convergence", "difference", "differences", "emissions", "equivalence", "influence",
+    "matching", "minimal", "over_length", "pairwise", "parts", "profile", "reduction", "state_diagram",
 ]  # fmt: skip

@@ -71,7 +71,7 @@ def _arrow(middles: list[Point], i: int, j: int, probability: float) -> Arrow:
         c1, c2 = (
             (ax + 1.25 * reach * x, ay + 1.25 * reach * y) for x, y in (_turned(ux, uy, 0.5), _turned(ux, uy, -0.5))
         )
-        return Arrow(i, j, probability, (start, c1, c2, end), (ax + 1.12 * reach * ux, ay + 1.12 * reach * uy))
+        return Arrow(i, j, probability, (start, c1, c2, end), (ax + 1.3 * reach * ux, ay + 1.3 * reach * uy))
     length = hypot(bx - ax, by - ay)
     nx, ny = (by - ay) / length, -(bx - ax) / length
     bow = max(BOW * length, 0.22 if len(middles) < 6 else 0.1)

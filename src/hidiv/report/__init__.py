@@ -14,6 +14,7 @@ samples_needed: how many observations tell two models apart.
 digits: numbers with the digits that their errors leave.
 state_names: how states and models are called.
 collection_page: the page about many models.
+collection_pairs: what that page tells of a pair that is clicked.
 collection_pictures: a matrix of divergences as shades or as a PNG, a dendrogram, and models as points of a plane.
 paper: the table and figures of the paper, each number with a verdict.
 """

@@ -16,7 +16,8 @@ from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
-from hidiv.report.collection_pictures import cells, dendrogram, picture, placed
+from hidiv.report.collection_pairs import pairs_in_words
+from hidiv.report.collection_pictures import cells, dendrogram, is_wide, picture, placed
 from hidiv.report.page import Page, render, short, versions
 from hidiv.report.pair_page import listed_tree
 from hidiv.types import Array
@@ -66,6 +67,7 @@ def collection_page(
     assert groups.linkage is not None
     drawn = dendrogram(groups.linkage, labels)
     points = embed(values)
+    told = pairs_in_words(models, where, labels)
     return render(
         "collection.html.j2",
         {
@@ -77,6 +79,7 @@ def collection_page(
             "about_labels": next((note for note in matrix.notes if "separate fits" in note), None),
             "summary": summary(values, labels),
             "clusters": groups,
+            "logarithmic": is_wide(values),
             "cells": cells(values, drawn.order) if len(labels) <= IN_A_TABLE else None,
             "order": drawn.order,
             "values": values,
@@ -86,7 +89,8 @@ def collection_page(
             "neighbours": neighbours(values, labels, groups),
             "versions": versions(),
             "result": _data(matrix, values, where, labels, groups, points, missing),
-            "view": _view(labels, drawn.order, groups),
+            "view": _view(labels, drawn.order, groups) | {"pairs": told, "status": matrix.status},
+            "print_list": len(labels) <= IN_A_TABLE,
         },
         json_name,
         {"matrix": short(values, DIGITS)} if len(labels) <= POINTED_AT else None,

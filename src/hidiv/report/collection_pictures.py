@@ -6,7 +6,7 @@ import struct
 import zlib
 from base64 import b64encode
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from hidiv.report.charts import scale
 from hidiv.types import Array
 
 SHADES = 10
+SPAN = 100.0  # how many times the smallest value the largest must be for a logarithmic scale
+FAINTEST = 0.08  # shade of the smallest value above zero on a logarithmic scale
 MANY = 300  # models; the picture of more has fewer shades, so that it stays small
 PALETTE = [
     tuple(round(a + (b - a) * i / 255) for a, b in zip((245, 249, 254), (8, 48, 107), strict=True)) for i in range(256)
@@ -28,11 +30,23 @@ MAP = 720.0, 440.0  # width and greatest height
 MARGIN = 70.0  # space for names at the left and the right
 
 
+def is_wide(values: Array) -> bool:
+    """Whether the finite values above zero span so much that they are shown on a logarithmic scale."""
+    known = values[np.isfinite(values) & (values > 0)]
+    return bool(len(known)) and float(known.max()) > SPAN * float(known.min())
+
+
 def shades(values: Array) -> Array:
-    """Shades from 0 to 1: square roots, which spread small divergences; infinite ones are the darkest."""
+    """Shades from 0 to 1, logarithmic if values span much and square roots otherwise; infinite ones are the darkest."""
     finite = values[np.isfinite(values)]
     top = float(finite.max(initial=0.0)) or 1.0
-    return np.asarray(np.sqrt(np.where(np.isfinite(values), np.clip(values, 0, None), top) / top))
+    held = np.where(np.isfinite(values), np.clip(values, 0, None), top)
+    if not is_wide(values):
+        return np.asarray(np.sqrt(held / top))
+    low = float(finite[finite > 0].min())
+    with np.errstate(divide="ignore"):
+        logs = FAINTEST + (1 - FAINTEST) * np.log(held / low) / np.log(top / low)
+    return np.asarray(np.where(held > 0, logs, 0.0))
 
 
 def cells(values: Array, order: list[int]) -> list[list[int]]:
@@ -77,6 +91,7 @@ class Dendrogram:
     ticks: list[tuple[float, float]]
     height: float
     order: list[int]
+    logarithmic: bool = False
 
 
 def dendrogram(linkage: Array, names: list[str]) -> Dendrogram:
@@ -87,18 +102,30 @@ def dendrogram(linkage: Array, names: list[str]) -> Dendrogram:
         members[m + step] = members[int(a)] + members[int(b)]
     order = members[2 * m - 2]
     row = 17.0 if m <= NAMED_ROWS else 700.0 / m
-    top, lines = scale(float(linkage[:, 2].max()))
+    heights = np.asarray(linkage[:, 2], dtype=np.float64)
+    logarithmic = is_wide(heights)
+    top, lines = scale(float(heights.max()))
+    low = 0.0
+    if logarithmic:  # from a power of ten below the smallest merge to one above the largest
+        low, top = floor(log10(float(heights[heights > 0].min()))) - 0.3, ceil(log10(float(heights.max())))
+        lines = [(0.0, 10.0**k) for k in range(ceil(low), top + 1)]
+
+    def place(height: float) -> float:
+        if not logarithmic:
+            return WIDTH * (1 - height / top)
+        return WIDTH if height <= 0 else WIDTH * (top - log10(height)) / (top - low)
+
     x = dict.fromkeys(range(m), WIDTH)
     y = {leaf: 22.0 + row * (at + 0.5) for at, leaf in enumerate(order)}
     steps = []
     for step, (a, b, height, _) in enumerate(linkage):
         left, right = int(a), int(b)
-        at = WIDTH * (1 - float(height) / top)
+        at = place(float(height))
         steps.append(f"M{x[left]:.1f} {y[left]:.1f}H{at:.1f}V{y[right]:.1f}H{x[right]:.1f}")
         x[m + step], y[m + step] = at, 0.5 * (y[left] + y[right])
     leaves = [(round(y[leaf], 1), names[leaf]) for leaf in order] if m <= NAMED_ROWS else []
-    ticks = [(WIDTH * (1 - value / top), value) for _, value in lines]
-    return Dendrogram("".join(steps), leaves, ticks, 22.0 + row * m + 8, order)
+    ticks = [(place(value), value) for _, value in lines]
+    return Dendrogram("".join(steps), leaves, ticks, 22.0 + row * m + 8, order, logarithmic)
 
 
 def placed(points: Array, names: list[str], groups: Clusters) -> tuple[list[dict[str, Any]], float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 from hidiv.divergences.comparison import Comparison
@@ -66,4 +66,4 @@ def in_words(side: Needed) -> str:
         return side.reason or "none"
     wald = "rate infinite" if side.wald == 0 else shown(side.wald, 3)
     error = (side.upper - side.lower) / 2
-    return f"{with_error(side.value, error) if error > 0 else shown(side.value, 3)} ({wald})"
+    return f"{with_error(side.value, error) if 0 < error < inf else shown(side.value, 3)} ({wald})"

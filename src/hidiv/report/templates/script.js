@@ -290,8 +290,30 @@
       const held = values === undefined ? "" : `: ${amount(values[i][j], 4)}`;
       return `D(${names[i]} || ${names[j]})${held}`;
     };
+    // A pair opens with both directions, the parts of its joint divergence, and its causes.
+    const panel = matrix.querySelector(".pair");
+    const open = (i, j) => {
+      if (i === j || values === undefined) return;
+      panel.replaceChildren();
+      panel.hidden = false;
+      element("h3", `${names[i]} against ${names[j]}`, panel);
+      const both = [[i, j], [j, i]].map(([a, b]) => `D(${names[a]} || ${names[b]}) = ${amount(values[a][b], 4)}`);
+      element("p", `${both.join("; ")} (${view.status}).`, panel);
+      const found = view.pairs[`${i},${j}`];
+      if (found) {
+        const [initial, transition, emission] = found.parts.map((part) => amount(part, 3));
+        element("p", `Joint divergence as labelled ${amount(found.joint, 4)}: initial law ${initial}, transitions ${transition}, emissions ${emission}.`, panel);
+        const list = element("ul", "", panel);
+        for (const place of found.impossible) element("li", `impossible in ${names[j]}: ${place}`, list);
+        for (const [words, adds, place] of found.causes) {
+          const share = `${Math.round((100 * adds) / found.whole)} %`;
+          element("li", place ? `${words}: ${amount(adds, 3)} (${share}) come from ${place}.` : `${share} ${words}.`, list);
+        }
+      }
+      element("p", "The whole page about these two: hidiv report with their two files and the same --tree.", panel);
+    };
     const table = matrix.querySelector("table");
-    if (table) grid(table, (r, c) => told(order[r], order[c]), null);
+    if (table) grid(table, (r, c) => told(order[r], order[c]), (r, at) => open(order[r], order[Number(at.dataset.c)]));
     const picture = matrix.querySelector("img");
     if (picture) {
       picture.addEventListener("pointermove", (event) => {
@@ -299,6 +321,11 @@
         const i = Math.floor(((event.clientY - box.top) / box.height) * order.length);
         const j = Math.floor(((event.clientX - box.left) / box.width) * order.length);
         if (order[i] !== undefined && order[j] !== undefined) point(event, told(order[i], order[j]));
+      });
+      picture.addEventListener("click", (event) => {
+        const box = picture.getBoundingClientRect();
+        const [i, j] = [event.clientY - box.top, event.clientX - box.left].map((at, k) => Math.floor((at / (k ? box.width : box.height)) * order.length));
+        if (order[i] !== undefined && order[j] !== undefined) open(order[i], order[j]);
       });
       picture.addEventListener("pointerleave", (event) => point(event, ""));
     }
