@@ -25,7 +25,7 @@ from hidiv.recursions.value_function import drawn_points, fitted_values, functio
 from hidiv.types import Array, IntArray
 
 Value = tuple[Array, IntArray]  # coefficients, and which of them a node has (recursions/value_function.py)
-CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
+CLOSE = 1e-4  # parameters this near: the difference of the filters is carried, not taken
 FEW_SYMBOLS = 8
 LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
 FEW_STATES = 6  # free filter probabilities up to which counts and products are worth their cost beside a fitted value
