@@ -37,6 +37,7 @@ Observed divergences (kernels/certified, kernels/sampled, kernels/pairs)
     contexts.py           bounds over a tree of contexts (certified)
     filters.py, predictive.py *  filters of drawn sequences, and the step after them
     chain_sums.py         sums along drawn chains (sampled)
+    value_function.py *   functions of both filters that foretell the divergence to come, fitted to draws
     variational_pairs.py  the variational recursion for blocks of pairs (pairs)
     products.py           inner products of all pairs of rows (pairs)
 """
