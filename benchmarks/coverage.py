@@ -3,8 +3,8 @@
     python -m benchmarks.coverage 40 [directory of ChromHMM model files]
 
 For each kind of pair the truth is an estimate to a tenth of the tolerance by other seeds, whose own error is small
-beside that of the intervals. "used" is the number of draws over the number whose standard error is the wanted one; runs
-that end with the first draws are left out of it.
+beside that of the intervals. "used" is the number of draws over the number whose standard error is the wanted one, at
+least that of the first draws.
 """
 
 from __future__ import annotations
@@ -76,15 +76,16 @@ def main(seeds: int, directory: str | None) -> None:
         if truth.infinite:
             print(f"{name:48} infinite", flush=True)
             continue
-        held, used, began = 0, [], process_time()
+        held, used, began = 0, list[float](), process_time()
         for seed in range(seeds):
             found = hd.observed_kl(p, q, tree, rtol=RELATIVE, seed=seed, **options)
             held += found.lower <= truth.value <= found.upper
-            if found.n_samples > FIRST:
-                used.append((RELATIVE * found.value / found.std_error) ** 2)
+            needed = found.n_samples * (found.std_error / (RELATIVE * found.value)) ** 2
+            used.append(found.n_samples / max(needed, FIRST))
         spent = (process_time() - began) / seeds
-        shown = f"{np.median(used):6.2f} {max(used):6.2f}" if used else f"{'-':>6} {'-':>6}"
-        print(f"{name:48} {held / seeds:6.3f} {seeds:5d} {shown} {spent:8.3f}", flush=True)
+        print(
+            f"{name:48} {held / seeds:6.3f} {seeds:5d} {np.median(used):6.2f} {max(used):6.2f} {spent:8.3f}", flush=True
+        )
 
 
 if __name__ == "__main__":
