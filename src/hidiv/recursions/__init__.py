@@ -36,8 +36,8 @@ Observed divergences (kernels/certified, kernels/sampled, kernels/pairs)
     grid_sweeps.py        bounds by sweeps over that grid (certified)
     contexts.py           bounds over a tree of contexts (certified)
     filters.py, predictive.py *  filters of drawn sequences, and the step after them
-    chain_sums.py         sums along drawn chains (sampled)
     value_function.py *   functions of both filters that foretell the divergence to come, fitted to draws
+    chain_sums.py         sums along drawn chains (sampled)
     variational_pairs.py  the variational recursion for blocks of pairs (pairs)
     products.py           inner products of all pairs of rows (pairs)
 """
