@@ -1,4 +1,4 @@
-"""Controls fitted to a pilot: right on average, far less spread; vectors in the compiled loop; draws shared by all q."""
+"""Controls fitted to a pilot are right on average; vectors in the compiled loop; draws shared by all q."""
 
 from __future__ import annotations
 

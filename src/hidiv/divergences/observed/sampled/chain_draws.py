@@ -247,8 +247,8 @@ class ChainPair:
             visits = mine[:, self.p.n_states :].reshape(len(mine), self.p.n_states, -1).sum(axis=1)
             controls = np.concatenate([controls[:, :first], visits], axis=1)
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
-            shown = self.counts.emissions[0][2].ravel()
-            mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
+            apart = self.counts.emissions[0][2].ravel()
+            mine[:, len(means) - len(apart) :][:, apart < ROUNDING * self.tree.n_nodes] = 0.0
         return Drawn(sums[:, 0] + shift, base, controls, events)
 
     @cached_property

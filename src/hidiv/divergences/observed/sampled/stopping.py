@@ -90,6 +90,7 @@ class _Drawing:
     def __init__(self, draws: Draws, limits: _Limits, streams: Streams, draw: Draw, dear: float = 1.0) -> None:
         self.draws, self.limits, self.streams, self.draw, self.dear = draws, limits, streams, draw, dear
         self.is_done = False
+        self.is_fitted = False  # a function fitted to other draws is taken out of each draw
         self.expects: str | None = None  # what can be reached, where that is not what was asked for
         self.portions_drawn: list[Drawn] = []
         self.drawn, self.portions, self.check = 0, 0, min(2 * FEWEST, limits.most)
@@ -157,6 +158,7 @@ class _Drawing:
             fitted = self.draws.fitted(self.streams(FITTING))
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
+                tried.is_fitted = True
                 best = self._tried(tried, min(FEWEST, self.limits.most), best, progress)
                 if best.is_done:
                     return best
@@ -229,13 +231,14 @@ class _Drawing:
         batch, best = self.together()
         best = best._replace(std_error=self.error)
         half = best.half_width()
-        note = f"{self.draws.base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
+        base = f"{self.draws.base} less a fitted function of both filters" if self.is_fitted else self.draws.base
+        note = f"{base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
         rare = [RARE.format(self.chance)] if self.chance > SURE else []
         if self.lacking > 0.1 * self.error:
             rare.append(LACKING.format(self.lacking))
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[note, *without_controls(batch, best), *rare, *self._short()], subject=about,
+            notes=[note, *without_controls(batch, best, self.is_fitted), *rare, *self._short()], subject=about,
         )  # fmt: skip
 
     def _short(self) -> list[str]:
@@ -243,10 +246,10 @@ class _Drawing:
         return [self.expects] if self.expects is not None and self.error > self.wanted() else []
 
 
-def without_controls(batch: Drawn, best: Mean) -> list[str]:
+def without_controls(batch: Drawn, best: Mean, is_fitted: bool) -> list[str]:
     """What the draws say without controls, and how much the controls gain over the log-ratio alone."""
     bare, plain = plain_mean(batch.base), plain_mean(batch.plain)
-    notes = [f"without controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
+    notes = [f"without {'other ' if is_fitted else ''}controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
     if best.std_error > 0:
         gain = (plain.std_error / best.std_error) ** 2
         notes.append(f"plain log-ratio {plain.value:.10g} ({plain.std_error:.2g}): variance divided by {gain:.3g}")
