@@ -3,8 +3,8 @@
     python -m benchmarks.coverage 40 [directory of ChromHMM model files]
 
 For each kind of pair the truth is an estimate to a tenth of the tolerance by another seed; its own error, which is not
-small where few draws do, is added to the intervals. "used" is the number of draws over the number whose standard error is the wanted one, at
-least that of the first draws.
+small where few draws do, is added to the intervals. "used" is the number of draws over the number whose standard error
+is the wanted one, at least that of the first draws.
 """
 
 from __future__ import annotations
