@@ -40,6 +40,7 @@ Observed divergences (kernels/certified, kernels/sampled, kernels/pairs)
     grid_sweeps.py        bounds by sweeps over that grid (certified)
     contexts.py           bounds over a tree of contexts (certified)
     filters.py, predictive.py *  filters of drawn sequences, and the step after them
+    value_function.py *   functions of both filters that foretell the divergence to come, fitted to draws
     chain_sums.py         sums along drawn chains (sampled)
     product_pairs.py      product kernels of a block of pairs (pairs)
     variational_pairs.py  the variational recursion for blocks of pairs (pairs)

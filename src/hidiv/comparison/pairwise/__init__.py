@@ -27,5 +27,6 @@ Observed divergences:
 observed_choice.py        variational or Monte Carlo, as asked for or as a check decides; upper bounds by joint ones
 observed_variational.py   the variational recursion, and the divergences of states it needs
 observed_check.py         the approximation compared with draws for some pairs
-observed_draws.py         Monte Carlo: draws scored under all models of one shape together
+observed_draws.py         Monte Carlo: a fixed number of draws scored under all models of one shape together
+observed_rows.py          Monte Carlo to a tolerance: the draws of one p scored under every q, with controls
 """

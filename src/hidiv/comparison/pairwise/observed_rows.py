@@ -14,7 +14,7 @@ from hidiv.divergences.pair import Pair
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.types import Array
+from hidiv.types import Array, Flags
 
 FIRST, MOST = 256, 2048  # draws of the first round, which are doubled from round to round, and of all
 NEGLIGIBLE = 1e-12  # nats: a value smaller than this is accurate enough
@@ -25,8 +25,8 @@ class Row(NamedTuple):
     standard error is still above what was asked for."""
 
     values: Array
-    answered: Array
-    short: Array
+    answered: Flags
+    short: Flags
 
 
 def shared_row(

@@ -10,8 +10,13 @@ the result:
 | chains that end by themselves | until_end_estimate.py |
 | drawing | draws.py: what is drawn, weights of observations, portions side by side; chain_draws.py, long_paths.py |
 | controls | controls.py: posterior counts of p, less their means; cross_fitting.py: means with controls |
-| error allowance | standard_errors.py: means, their errors, and what rare events may add to them |
-| stopping | stopping.py: draws until the standard error is as small as asked |
+| error allowance | standard_errors.py: means and their errors; rare.py: what rare events may add to them |
+| stopping | stopping.py: a pilot chooses the controls, then draws until the standard error is as small as asked |
+
+Chains with finitely many observations, or one number a node, have a control that is fitted beforehand: a function of
+both filters, linear and quadratic, that foretells the divergences to come (`ChainPair.fitted`,
+recursions/value_function.py). What it exceeds its expectation by has mean zero whatever the fit, and on models with ten
+and more states it divides the variance of a draw by hundreds.
 
 No estimate exceeds the joint divergence: certified/joint_bound.py sees to that.
 """

@@ -25,7 +25,7 @@ from hidiv.recursions.value_function import drawn_points, fitted_values, functio
 from hidiv.types import Array, IntArray
 
 Value = tuple[Array, IntArray]  # coefficients, and which of them a node has (recursions/value_function.py)
-CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
+CLOSE = 1e-4  # parameters this near: the difference of the filters is carried, not taken
 FEW_SYMBOLS = 8
 LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
 FEW_STATES = 6  # free filter probabilities up to which counts and products are worth their cost beside a fitted value
@@ -44,6 +44,14 @@ class ChainPair:
     tree: Tree
     spaces: tuple[ObservationPoints, ...]
     space_of: IntArray
+    averaged: bool = True  # over the next observation; else log p/q of what was drawn is summed
+
+    @classmethod
+    def by_ratio(cls, p: Model, q: Model, tree: Tree) -> ChainPair:
+        """For observations that are no sum over points, and one law at every node: log p/q, with counts."""
+        one, two = np.ones((p.n_states, 1)), np.ones((q.n_states, 1))
+        nothing = ObservationPoints(one, two, np.log(two), two, np.zeros(1), np.ones(1), None, False)
+        return cls(p, q, tree, (nothing,), np.zeros(tree.n_nodes, dtype=np.int64), False)
 
     @classmethod
     def of(cls, p: Model, q: Model, tree: Tree) -> ChainPair:
@@ -118,6 +126,7 @@ class ChainPair:
         """
         states, x = self._sequences(size, rng)
         events = drawn_counts(states, None, self.p.n_states)
+        lean = lean or not self.averaged
         drawn = self._by_kernel(x, events, lean, value) if self.is_plain else None
         return self._by_node(x, events, lean) if drawn is None else drawn
 
@@ -141,7 +150,11 @@ class ChainPair:
     def fitted(self, rng: np.random.Generator) -> Fitted | None:
         """Draws with a value function fitted to sequences of their own; None where there is no such function."""
         length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
-        if not self.is_plain or length < 3 or len(self.spaces[0].weight) * functions(both) > MOST_WORK:
+        if (
+            not (self.is_plain and self.averaged)
+            or length < 3
+            or len(self.spaces[0].weight) * functions(both) > MOST_WORK
+        ):
             return None
         wanted = max(SPREAD * functions(both), FITTED)
         size = min(max(FEWEST_FITTED, -(-2 * wanted // (length - 1))), MOST_FITTED)
@@ -165,7 +178,7 @@ class ChainPair:
     def expected(self) -> tuple[Array, Array]:
         """Means of the first states and transitions that are drawn, and what one more of each may add."""
         means = np.concatenate([self.counts.initial, self.counts.pairs.ravel()])
-        return means, event_costs(self.p, self.q, jumps=False)
+        return means, event_costs(self.p, self.q, jumps=not self.averaged)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -176,6 +189,9 @@ class ChainPair:
     def _by_node(self, x: Array, events: Array, lean: bool) -> Drawn:
         """The sums node by node, for any laws; close models carry the difference of their filters."""
         past, one, two, weights_p, weights_q = self.past(x)
+        if not self.averaged:
+            ratio = (one.log_prob - two.log_prob).sum(axis=0)
+            return Drawn(ratio, ratio, np.zeros((len(x), 0)), events)
         wanted = Wanted(not lean, None if lean else self.following)
         base, sums = node_sums(self.spaces, self.space_of, past, wanted, LAST)
         plain = (one.log_prob - two.log_prob).sum(axis=0)
@@ -214,20 +230,25 @@ class ChainPair:
         if sums is None:
             return None
         controls = sums[:, 2:]
+        if not self.averaged:  # the filter of q has no known expectation
+            free, own = self.p.n_states + self.q.n_states - 2, self.p.n_states - 1
+            controls = np.delete(controls, np.r_[own:free, free + own : 2 * free], axis=1)
         # Fitted to other draws, so that nothing is lost by taking it out whole.
         base = sums[:, 1] if value is None else sums[:, 1] - sums[:, 2]
+        base = base if self.averaged else sums[:, 0] + shift
         if not counts:
             return Drawn(sums[:, 0] + shift, base, controls, events)
         means = self.counts.means() if shown else np.append(self.counts.initial, self.counts.pairs)
-        first = (value is not None) + 2 * (self.p.n_states + self.q.n_states - 2 + (following is not None))
+        others = self.q.n_states - 1 + (following is not None) if self.averaged else 0
+        first = (value is not None) + 2 * (self.p.n_states - 1 + others)
         mine = controls[:, first : first + len(means)]
         mine -= means
         if not shown:
             visits = mine[:, self.p.n_states :].reshape(len(mine), self.p.n_states, -1).sum(axis=1)
             controls = np.concatenate([controls[:, :first], visits], axis=1)
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
-            shown = self.counts.emissions[0][2].ravel()
-            mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
+            apart = self.counts.emissions[0][2].ravel()
+            mine[:, len(means) - len(apart) :][:, apart < ROUNDING * self.tree.n_nodes] = 0.0
         return Drawn(sums[:, 0] + shift, base, controls, events)
 
     @cached_property

@@ -29,6 +29,7 @@ MANY = 10**8  # multiplications from which on a factorisation of all draws takes
 CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
 FEW_SHARE = 2.0  # the same where the error grows by what few draws leave open
 UNSETTLED = 2.0  # errors of a variance that is not settled by which it is taken to be larger
+ROUNDED = 2.0**-53  # relative error of a mean that rounding explains
 EXACT = 1e-13  # relative spread that rounding explains
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
 
@@ -125,7 +126,7 @@ class Folds:
         n, value, spread = len(left), float(left.mean()), float(left.std(ddof=1))
         # A spread that is only rounding has no meaningful kurtosis.
         fair = n >= SETTLED * kurtosis(left) or spread <= EXACT * abs(value)
-        return Mean(value, spread / sqrt(n), count, left, fair)
+        return Mean(value, max(spread / sqrt(n), ROUNDED * abs(value)), count, left, fair)
 
 
 def orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:

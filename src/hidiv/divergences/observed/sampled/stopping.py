@@ -89,7 +89,8 @@ class _Drawing:
 
     def __init__(self, draws: Draws, limits: _Limits, streams: Streams, draw: Draw, dear: float = 1.0) -> None:
         self.draws, self.limits, self.streams, self.draw, self.dear = draws, limits, streams, draw, dear
-        self.is_done = False
+        self.is_done, self.began = False, monotonic()
+        self.is_fitted = False  # a function fitted to other draws is taken out of each draw
         self.expects: str | None = None  # what can be reached, where that is not what was asked for
         self.portions_drawn: list[Drawn] = []
         self.drawn, self.portions, self.check = 0, 0, min(2 * FEWEST, limits.most)
@@ -134,13 +135,11 @@ class _Drawing:
         """The standard error asked for."""
         return max(self.limits.atol, self.limits.rtol * abs(self.together()[1].value))
 
-    def needed(self, limited: bool = True) -> float:
-        """How many draws the wanted error takes, by the error of those there are; no more than allowed if `limited`."""
+    def needed(self) -> float:
+        """How many draws the wanted error takes, by the error of those there are."""
         best = self.together()[1]
         short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
         needed = 1.05 * self.drawn * short**2
-        if not limited:
-            return needed
         return min(needed, float(self.limits.most)) if best.settled else float(self.limits.most)
 
     def variance(self) -> float:
@@ -157,6 +156,7 @@ class _Drawing:
             fitted = self.draws.fitted(self.streams(FITTING))
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
+                tried.is_fitted = True
                 best = self._tried(tried, min(FEWEST, self.limits.most), best, progress)
                 if best.is_done:
                     return best
@@ -177,15 +177,19 @@ class _Drawing:
 
     def announce(self, progress: Progress) -> None:
         """Say before the long part what error is expected, where it is more than asked for."""
-        needed = self.needed(limited=False)
-        if self.is_done or needed <= self.limits.most * 1.05:
+        variance, reach, now = self.variance(), float(self.limits.most), monotonic()
+        needed = variance / max(self.wanted(), 1e-150) ** 2
+        if self.limits.end < inf:  # as many as the clock leaves, at the speed so far
+            speed = self.drawn / max(now - self.began, 1e-6)
+            reach = min(reach, self.drawn + speed * max(self.limits.end - now, 0.0))
+        if self.is_done or needed <= 1.05 * reach:
             return
-        expected = self.error * sqrt(self.drawn / max(self.limits.most, self.drawn))
+        expected = sqrt(variance / max(reach, self.drawn))
         self.expects = (
-            f"the wanted standard error takes about {needed:.2g} draws; {self.limits.most} were expected to reach "
-            f"{expected:.2g}"
+            f"the wanted standard error takes about {needed:.2g} draws; the limit was expected to leave "
+            f"{reach:.2g}, and to reach {expected:.2g}"
         )
-        progress.show(0.0, f"{self.limits.most} draws are expected to reach a standard error of {expected:.2g}")
+        progress.show(0.0, f"a standard error of {expected:.2g} is expected, not the one asked for")
 
     def look(self, progress: Progress) -> bool:
         """Whether to stop; if not, sets the number of draws of the next look.
@@ -229,13 +233,14 @@ class _Drawing:
         batch, best = self.together()
         best = best._replace(std_error=self.error)
         half = best.half_width()
-        note = f"{self.draws.base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
+        base = f"{self.draws.base} less a fitted function of both filters" if self.is_fitted else self.draws.base
+        note = f"{base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
         rare = [RARE.format(self.chance)] if self.chance > SURE else []
         if self.lacking > 0.1 * self.error:
             rare.append(LACKING.format(self.lacking))
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[note, *without_controls(batch, best), *rare, *self._short()], subject=about,
+            notes=[note, *without_controls(batch, best, self.is_fitted), *rare, *self._short()], subject=about,
         )  # fmt: skip
 
     def _short(self) -> list[str]:
@@ -243,10 +248,10 @@ class _Drawing:
         return [self.expects] if self.expects is not None and self.error > self.wanted() else []
 
 
-def without_controls(batch: Drawn, best: Mean) -> list[str]:
+def without_controls(batch: Drawn, best: Mean, is_fitted: bool) -> list[str]:
     """What the draws say without controls, and how much the controls gain over the log-ratio alone."""
     bare, plain = plain_mean(batch.base), plain_mean(batch.plain)
-    notes = [f"without controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
+    notes = [f"without {'other ' if is_fitted else ''}controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
     if best.std_error > 0:
         gain = (plain.std_error / best.std_error) ** 2
         notes.append(f"plain log-ratio {plain.value:.10g} ({plain.std_error:.2g}): variance divided by {gain:.3g}")

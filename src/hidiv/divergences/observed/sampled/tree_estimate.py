@@ -1,6 +1,6 @@
 """Estimates on chains and trees of known size: which draws are averaged; draws of trees, with log p/q and controls.
 
-Messages are (n, L, K): sequences, nodes of a level, states. Chains of vectors are drawn as trees too.
+Messages are (n, L, K): sequences, nodes of a level, states. Close chains of vectors are drawn as trees too.
 """
 
 from __future__ import annotations
@@ -64,6 +64,12 @@ def draws_on_tree(pair: Pair) -> Draws:
         on_chain = ChainPair.of(p, q, tree)
     except NotApplicable:
         on_nodes = TreePair(p, q, tree)
+        if tree.is_chain and p.n_groups == q.n_groups == 1 and not on_nodes.close:
+            ratio = ChainPair.by_ratio(p, q, tree)
+            return Draws(
+                ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, reach, lambda: ratio.expected,
+                scored=ratio.scored,
+            )  # fmt: skip
         return Draws(
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, reach, lambda: on_nodes.expected, DEAR
         )
