@@ -7,6 +7,7 @@ parameters.py    parameters read and checked once
 statistics.py    mean statistics and natural parameters, for many pairs at once
 weighted.py      observations with weights: what parameters are estimated from
 guarded.py       at the limits of the doubles: a value without NaN, or one sentence
+shifted.py       counts that start at a shift: the methods of a family moved, and pairs of different shifts
 dicts.py         families as dicts, for files
 tabular.py       families as tables, for pictures and pages
 
@@ -15,6 +16,6 @@ composite/       families made of families: `product.py`, `mixture/`
 evidence/        two laws and what is known of an observation: values, intervals, sets of symbols
 numerics/        special functions, tails, integrals and climbing; nothing in there knows a family
 
-Imports point one way: parameters, sample_space, statistics, weighted, registry, numerics < family < evidence < families
-< composite.
+Imports point one way: parameters, sample_space, statistics, weighted, registry, numerics < family < evidence, shifted <
+families < composite.
 """
