@@ -77,10 +77,10 @@ test-adapters-%: install .venv-with-%/.installed
 	@.venv-with-$*/bin/python -m pytest -W default tests/adapters/with_$*/check_*.py $(ARGS)
 
 # Every law of tests/laws on FUZZ new pairs of models, every kind of change to files FUZZ_FILES times: 8 kinds, 100,000
-# files.
+# files; and the random pairs of other tests that other runs have a part of.
 fuzz: install .venv/.with-test
 	@HIDIV_FUZZ=$(FUZZ_FILES) $(bin)/python -m pytest -n auto tests/files/test_json_fuzz.py $(ARGS)
-	@HIDIV_FUZZ=$(FUZZ) $(bin)/python -m pytest -n auto --dist worksteal tests/laws $(ARGS)
+	@HIDIV_FUZZ=$(FUZZ) $(bin)/python -m pytest -n auto --dist worksteal tests/laws tests/divergences tests/comparison $(ARGS)
 
 test-sanitize: install
 	@mkdir -p build

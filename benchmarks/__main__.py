@@ -13,13 +13,16 @@ TABLES = (
     "joint",
     "start",
     "posterior",
+    "real_valued",
     "trees",
     "memory",
     "observed_mc",
     "certify",
     "pairwise",
     "nearest",
+    "measures",
     "fit",
+    "simd",
     "paper",
 )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
+from time import process_time
 
 import numpy as np
 
@@ -13,6 +15,7 @@ STATES, SEQUENCES, LENGTH, ITERATIONS = 10, 100, 1000, 5
 
 
 def rows() -> Iterator[Row]:
+    yield from gaussians()
     rng = np.random.default_rng(0)
     for name, build in (("gaussian", _gaussian), ("categorical", _categorical), ("poisson", _poisson)):
         truth, start, peer = build(rng)
@@ -31,6 +34,59 @@ def rows() -> Iterator[Row]:
             )  # fmt: skip
 
 
+def gaussians() -> Iterator[Row]:
+    """An iteration of diagonal and of full covariances: the time of six iterations less that of one, over five."""
+    from hmmlearn.hmm import GaussianHMM
+
+    lengths = [LENGTH] * SEQUENCES
+    for form in ("diag", "full"):
+        for columns in (1, 13):
+            rng = np.random.default_rng(columns)
+            truth = hd.Model(
+                *_chain(rng), hd.Gaussian(3 * rng.normal(size=(STATES, columns)), var=np.ones((STATES, columns)))
+            )
+            x = np.concatenate([hd.sample(truth, LENGTH, seed=i)[1].reshape(LENGTH, columns) for i in range(SEQUENCES)])
+            initial, transition = _chain(rng)
+            mean = truth.emission.mean + 0.5 * rng.normal(size=(STATES, columns))
+            cov = np.full((STATES, columns), 2.0) if form == "diag" else np.repeat(2 * np.eye(columns)[None], STATES, 0)
+            law = hd.Gaussian(mean, var=cov) if form == "diag" else hd.Gaussian(mean, cov=cov)
+            start = hd.Model(initial, transition, law)
+            none = {"means_weight": 0, "covars_prior": 0, "covars_weight": 0, "min_covar": 0}
+            peer = _peer(
+                GaussianHMM, initial, transition, {"means_": mean, "covars_": cov}, covariance_type=form, **none
+            )
+
+            def mine(iterations: int, x=x, start=start) -> None:  # type: ignore[no-untyped-def]
+                hd.fit(x, lengths=lengths, start=start, max_iter=iterations, tol=0.0)
+
+            def theirs(iterations: int, x=x, peer=peer) -> None:  # type: ignore[no-untyped-def]
+                peer("scaling", iterations).fit(x, lengths)
+
+            more = 6 if form == "diag" else 2  # an iteration of full covariances takes hmmlearn seconds
+            yield step(
+                f"fit, Gaussian {form}, K={STATES}, D={columns}, {SEQUENCES} x {LENGTH}, an iteration",
+                mine,
+                theirs,
+                more,
+            )
+
+
+def step(work: str, mine, theirs, more: int, rounds: int = 5) -> Row:  # type: ignore[no-untyped-def]
+    """One iteration of each, in processor time: threads and other programs do not show."""
+    mine(1)
+    theirs(1)
+    spent: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for run, times in zip((mine, theirs), spent, strict=True):
+            stamps = []
+            for iterations in (1, more):
+                begun = process_time()
+                run(iterations)
+                stamps.append(process_time() - begun)
+            times.append((stamps[1] - stamps[0]) / (more - 1))
+    return Row(work, "hmmlearn, scaling; processor time", median(spent[0]), median(spent[1]), 0.25)
+
+
 def _law(rng: np.random.Generator, *shape: int) -> np.ndarray:
     return rng.dirichlet(np.ones(shape[-1]), size=shape[:-1])
 
@@ -42,9 +98,9 @@ def _chain(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 def _peer(cls: type, initial: np.ndarray, transition: np.ndarray, parts: dict, **settings):  # type: ignore[no-untyped-def,type-arg]
     """Makes the hmmlearn model at the start, once a run: its fit changes it."""
 
-    def made(implementation: str):  # type: ignore[no-untyped-def]
+    def made(implementation: str, iterations: int = ITERATIONS):  # type: ignore[no-untyped-def]
         model = cls(
-            STATES, n_iter=ITERATIONS, tol=-np.inf, init_params="", implementation=implementation, **settings
+            STATES, n_iter=iterations, tol=-np.inf, init_params="", implementation=implementation, **settings
         )  # fmt: skip
         model.startprob_, model.transmat_ = initial.copy(), transition.copy()
         for key, value in parts.items():

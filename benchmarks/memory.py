@@ -22,13 +22,13 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 class Megabytes:
     """A row that holds memory, not time."""
 
-    def __init__(self, used: float) -> None:
+    def __init__(self, used: float, work: str = "posterior_kl, 1e7 symbols, K=4, value only") -> None:
         self.used = used
+        self.work = work
 
     def line(self) -> str:
         met = "met" if self.used <= 50 else "MISSED"
-        work = "posterior_kl, 1e7 symbols, K=4, value only | peak memory beyond the input"
-        return f"| {work} | {self.used:.0f} MB | | | <= 50 MB {met} |"
+        return f"| {self.work} | peak memory beyond the input | {self.used:.0f} MB | | | <= 50 MB {met} |"
 
 
 def rows() -> Iterator[Megabytes]:

@@ -34,3 +34,27 @@ def in_hmmlearn(model: hd.Model, implementation: str):  # type: ignore[no-untype
     peer.startprob_, peer.transmat_ = model.initial, model.transition
     peer.emissionprob_, peer.n_features = model.emission.probs, model.emission.n_symbols
     return peer
+
+
+def gaussian_model(rng: np.random.Generator, states: int, columns: int) -> hd.Model:
+    """Rows drawn uniformly from the simplex, normal laws of independent columns."""
+    mean, var = 3 * rng.normal(size=(states, columns)), rng.uniform(0.5, 2, (states, columns))
+    return hd.Model(rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), states), hd.Gaussian(mean, var=var))
+
+
+def close_gaussian(rng: np.random.Generator, model: hd.Model, distance: float = 1e-3) -> hd.Model:
+    """The same model with every parameter moved by about `distance`."""
+    rows = model.transition * (1 + distance * rng.uniform(-1, 1, model.transition.shape))
+    law = model.emission
+    moved = hd.Gaussian(law.mean + distance, var=law.var * (1 + distance))
+    return hd.Model(model.initial, rows / rows.sum(axis=1, keepdims=True), moved)
+
+
+def gaussian_in_hmmlearn(model: hd.Model):  # type: ignore[no-untyped-def]
+    """The same Gaussian model in hmmlearn."""
+    from hmmlearn.hmm import GaussianHMM
+
+    peer = GaussianHMM(model.n_states, "diag", implementation="scaling")
+    peer.startprob_, peer.transmat_ = model.initial, model.transition
+    peer.means_, peer.covars_ = model.emission.mean, model.emission.var
+    return peer

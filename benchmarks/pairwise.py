@@ -38,6 +38,15 @@ def rows() -> Iterator[Row]:
         )  # fmt: skip
         seconds[m] = row.seconds
         yield row
+    for m, goal in ((1_000, 3.0), (4_000, 2.0)):
+        listed = list(collection(m, m))
+        rng = np.random.default_rng(m)
+        left, right = rng.random((m, width)), rng.random((width, m))
+        yield interleaved(
+            f"pairwise_kl, M={m} model objects, K={K}, {SYMBOLS} symbols, N={N}",
+            lambda listed=listed: hd.pairwise_kl(listed, N),
+            f"numpy's product of the same shape ({m} x {width} x {m})", lambda a=left, b=right: a @ b, goal, rounds=5,
+        )  # fmt: skip
     yield from _against_peers(seconds[10_000] / 1e8)
     yield _two_cores()
     yield _clustered()

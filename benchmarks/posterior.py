@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from time import process_time
 
 import numpy as np
 
 import hidiv as hd
-from benchmarks.models import close_to, in_hmmlearn, random_model
+from benchmarks.models import (
+    close_gaussian,
+    close_to,
+    gaussian_in_hmmlearn,
+    gaussian_model,
+    in_hmmlearn,
+    random_model,
+)
 from benchmarks.timing import Row, interleaved
 
 LENGTH = 100_000
@@ -36,6 +44,25 @@ def rows() -> Iterator[Row]:
         p = random_model(rng, states, SYMBOLS)
         for distance, q in (("close", close_to(rng, p)), ("far", random_model(rng, states, SYMBOLS))):
             yield batch(p, q, f"posterior_kl_batch, 1,000 x 500, K={states}, {distance}", goal)
+
+    for states in (2, 4, 10):
+        for columns in (1, 3):
+            p = gaussian_model(rng, states, columns)
+            for distance, q in (("close", close_gaussian(rng, p)), ("far", gaussian_model(rng, states, columns))):
+                yield gaussian_batch(
+                    p, q, f"posterior_kl_batch, Gaussian D={columns}, 1,000 x 500, K={states}, {distance}"
+                )
+
+
+def gaussian_batch(p: hd.Model, q: hd.Model, work: str) -> Row:
+    """Many short real-valued sequences in one call, in processor time: threads and other programs do not show."""
+    lengths = [500] * 1000
+    x = hd.sample(p, 500_000, seed=1)[1].reshape(500_000, -1)
+    peers = [gaussian_in_hmmlearn(m) for m in (p, q)]
+    return interleaved(
+        work, lambda: hd.posterior_kl_batch(p, q, x, lengths), "two scores with lengths, scaling; processor time",
+        lambda: [peer.score(x, lengths) for peer in peers], 0.25, rounds=3, clock=process_time,
+    )  # fmt: skip
 
 
 def likelihood(p: hd.Model, x: np.ndarray) -> Row:

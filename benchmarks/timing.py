@@ -39,22 +39,23 @@ def interleaved(
     goal: float | None = None,
     rounds: int = 7,
     repeat: int = 1,
+    clock: Callable[[], float] = perf_counter,
 ) -> Row:
     """Median times of `rounds` alternations, each piece run `repeat` times a round; one round of warming up."""
     run()
     peer()
     mine, theirs = [], []
     for _ in range(rounds):
-        mine.append(_timed(run, repeat))
-        theirs.append(_timed(peer, repeat))
+        mine.append(_timed(run, repeat, clock))
+        theirs.append(_timed(peer, repeat, clock))
     return Row(work, against, median(mine), median(theirs), goal)
 
 
-def _timed(run: Callable[[], object], repeat: int) -> float:
-    start = perf_counter()
+def _timed(run: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
+    start = clock()
     for _ in range(repeat):
         run()
-    return (perf_counter() - start) / repeat
+    return (clock() - start) / repeat
 
 
 def _shown(seconds: float) -> str:

@@ -1,6 +1,6 @@
 """Do cells live differently under different treatments? One hidden Markov tree a treatment, fitted to its lineages.
 
-    python examples/lineages.py [CELLS.csv] [--resamples N] [--states K]
+    python examples/lineages.py [CELLS.csv] [--states K] [--permutations N]
 
 CELLS.csv has one row a cell: experiment, cell, mother (0 for a founder), treatment, first_minute, last_minute. Without
 a file, lineages are made up: two treatments that differ and one that is the first again.
@@ -17,7 +17,6 @@ import csv
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,6 @@ COLUMNS = ("experiment", "cell", "mother", "treatment", "first_minute", "last_mi
 FRAME = 30  # minutes between pictures
 FOUNDER, OFFSPRING = 0, 1  # groups
 FEWEST = 10  # offspring seen dividing: fewer say too little of how long a cycle takes
-LIKE = hd.Tree([-1, 0, 0, 1, 1, 2, 2], group=[0, 1, 1, 1, 1, 1, 1])  # a founder, its daughters and granddaughters
 
 
 @dataclass(frozen=True)
@@ -67,32 +65,6 @@ def _lineage(cells: list[dict[str, str]], parent: list[int]) -> Lineage:
     return Lineage(hd.Tree(parent, group=group), evidence, int(divided[1:].sum()))
 
 
-def fitted(lineages: list[Lineage], n_states: int, start: hd.Model | None = None) -> hd.Model:
-    """The model of some lineages; states differ in how long cells live, founders and offspring each in their way."""
-    evidence, trees = [each.evidence for each in lineages], [each.tree for each in lineages]
-    how = {"seed": 1, "n_init": 5} if start is None else {"start": start}
-    return hd.fit(evidence, trees, n_states, "gamma", tol=1e-5, max_iter=200, pseudo_count=1.0, **how).model
-
-
-def apart(p: hd.Model, q: hd.Model) -> float:
-    """D(p || q) + D(q || p) of the lifetimes of one family of seven cells, by the variational recursion."""
-    return sum(hd.observed_kl(one, two, LIKE, method="variational").value for one, two in ((p, q), (q, p)))
-
-
-def resampled(lineages: list[Lineage], rng: np.random.Generator) -> list[Lineage]:
-    """As many lineages, drawn with replacement."""
-    return [lineages[i] for i in rng.integers(len(lineages), size=len(lineages))]
-
-
-def shuffled(
-    first: list[Lineage], second: list[Lineage], rng: np.random.Generator
-) -> tuple[list[Lineage], list[Lineage]]:
-    """The lineages of both treatments, dealt out anew in the same numbers: what chance alone does."""
-    both = first + second
-    order = rng.permutation(len(both))
-    return [both[i] for i in order[: len(first)]], [both[i] for i in order[len(first) :]]
-
-
 def simulated_rows(seed: int = 0, lineages: int = 40, film: int = 2880) -> list[dict[str, str]]:
     """Made-up lineages on a film of two days; treatments A and B live alike, C more slowly."""
     rng = np.random.default_rng(seed)
@@ -117,10 +89,8 @@ def simulated_rows(seed: int = 0, lineages: int = 40, film: int = 2880) -> list[
     return rows
 
 
-def main(
-    rows: list[dict[str, str]], resamples: int, n_states: int
-) -> dict[tuple[str, str], tuple[float, float, float]]:
-    """Print a line for each pair of treatments; (value, lower, upper) of each."""
+def main(rows: list[dict[str, str]], n_states: int = 1, permutations: int = 9999, starts: int = 3) -> hd.Difference:
+    """Print what is known of each treatment, and which of them differ."""
     groups = read_lineages(rows)
     for treatment in sorted(groups):
         complete = sum(each.complete for each in groups[treatment])
@@ -129,35 +99,28 @@ def main(
         if complete < FEWEST:
             print(f"  fewer than {FEWEST}: their cycle cannot be told, left out")
             del groups[treatment]
-    models = {treatment: fitted(lineages, n_states) for treatment, lineages in groups.items()}
-    for treatment, model in models.items():
+    evidence, trees = (
+        {name: [getattr(each, what) for each in groups[name]] for name in sorted(groups)}
+        for what in ("evidence", "tree")
+    )
+    found = hd.differ(
+        evidence, trees, n_states=n_states, emission="gamma", permutations=permutations, seed=1, n_init=starts,
+        pseudo_count=1.0, tol=1e-5, max_iter=200,
+    )  # fmt: skip
+    for treatment, model in found.models.items():
         hours = [(family.shape / family.rate).round(1).tolist() for family in model.emissions]
         print(
             f"{treatment}: founders divide after {hours[FOUNDER]} hours, offspring after {hours[OFFSPRING]}, by state"
         )
-    rng = np.random.default_rng(2)
-    print(f"\nD(p || q) + D(q || p), 95 % of {resamples} resamplings of lineages, and what chance alone gives:")
-    found = {}
-    for one, two in combinations(sorted(models), 2):
-        value = apart(models[one], models[two])
-        draws, chance = [], []
-        for _ in range(resamples):
-            again = (fitted(resampled(groups[name], rng), n_states, models[name]) for name in (one, two))
-            draws.append(apart(*again))
-            dealt = shuffled(groups[one], groups[two], rng)
-            chance.append(apart(*(fitted(part, n_states, models[one]) for part in dealt)))
-        low, high = np.quantile(draws, [0.025, 0.975])
-        share = (1 + sum(each >= value for each in chance)) / (1 + resamples)
-        found[one, two] = value, float(low), float(high)
-        print(f"{one} and {two}: {value:.2f} [{low:.2f}, {high:.2f}] nats a family; as much by chance: {share:.2f}")
+    print(f"\n{found.summary()}")
     return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Divergences between treatments, from lineages of cells.")
     parser.add_argument("cells", nargs="?", help="a CSV file; made-up lineages without one")
-    parser.add_argument("--resamples", type=int, default=20)
-    parser.add_argument("--states", type=int, default=2)
+    parser.add_argument("--states", type=int, default=1, help="more need more cells than such films have")
+    parser.add_argument("--permutations", type=int, default=9999)
     given = parser.parse_args()
     if given.cells is not None and not Path(given.cells).is_file():
         sys.exit(f"lineages: there is no file {given.cells}")
@@ -169,4 +132,4 @@ if __name__ == "__main__":
         lacking = [name for name in COLUMNS if not read or name not in read[0]]
         if lacking:
             sys.exit(f"lineages: {given.cells} has no rows with {', '.join(lacking)}")
-    main(read, given.resamples, given.states)
+    main(read, given.states, given.permutations)

@@ -36,6 +36,7 @@ KERNELS = {
     "kernels/bindings": "What Python calls: checks of arrays, and one line a kernel.",
     "kernels/certified": "Belief grids and contexts of certified observed divergences.",
     "kernels/joint": "Levels, expected visits and Theorem 1 on trees.",
+    "kernels/emission": "Log-densities of observations and their log-ratios.",
     "kernels/one_model": "Likelihood, messages and expected counts of one model.",
     "kernels/pairs": "Matrix products and variational bounds of all pairs of many models.",
     "kernels/posterior": "Posterior divergences of chains, trees and batches.",

@@ -34,6 +34,7 @@ def test_every_cited_equation_exists() -> None:
 
 # They read, write or convert, search for candidates, or call one of the others many times.
 NO_FORMULA = {"as_model", "smoothed", "load", "save", "to_hmmlearn", "faiss_index", "choose", "bootstrap_divergence"}
+NO_FORMULA |= {"fit_many", "read_conllu", "pairwise"}
 
 
 @pytest.mark.parametrize("name", [name for name in hidiv.__all__ if inspect.isfunction(getattr(hidiv, name))])

@@ -16,6 +16,7 @@ Q = hd.Model([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], hd.Gaussian([0.5, 1.0], std=[
 X = list(hd.sample(P, 12, size=4, seed=1)[1])
 
 CALLS = {
+    "agreement": lambda progress: hd.agreement([P, Q], nodes=100, seed=1, progress=progress),
     "bootstrap_divergence": lambda progress: hd.bootstrap_divergence(
         P, P, X, X, replicates=2, max_iter=2, seed=1, progress=progress
     ),
@@ -33,6 +34,7 @@ CALLS = {
         P, Q, method="montecarlo", max_samples=8, seed=1, progress=progress
     ),
     "pairwise_kl": lambda progress: hd.pairwise_kl([P, Q], 4, progress=progress),
+    "reduce": lambda progress: hd.reduce(P, 1, nodes=200, seed=1, progress=progress),
     "samples_to_tell_apart": lambda progress: hd.samples_to_tell_apart(P, Q, 0.01, max_seconds=0.5, progress=progress),
 }
 

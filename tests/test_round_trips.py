@@ -26,16 +26,23 @@ Y = list(hd.sample(NORMAL, 12, size=4, seed=1)[1])
 
 # Every public function, as a call whose result is looked at; several where results differ in kind.
 RESULTS = {
+    "agreement": [lambda: hd.agreement([P, Q], nodes=100, seed=1)],
     "align": [lambda: hd.align(P, Q, 4)],
     "as_model": [lambda: hd.as_model(P)],
     "bootstrap_divergence": [lambda: hd.bootstrap_divergence(NORMAL, NORMAL, Y, Y, replicates=2, max_iter=2, seed=1)],
     "choose": [lambda: hd.choose(Y, None, (1, 2), n_init=1, max_iter=2, seed=0)],
     "cluster": [lambda: hd.cluster(np.array([[0, 1, 9], [1, 0, 9], [9, 9, 0]]), 2)],
     "compare": [lambda: hd.compare(P, Q, 5, evidence=X), lambda: hd.compare(P, Q)],
+    "differ": [
+        lambda: hd.differ([Y, Y], n_states=1, n_init=1, permutations=9, seed=0, max_iter=2),
+    ],
+    "divergence_interval": [lambda: hd.divergence_interval(NORMAL, OTHER, Y, Y, on=3, method="delta", seed=1)],
     "do_bound": [lambda: hd.do_bound(P, Q, 4)],
     "embed": [lambda: hd.embed(np.array([[0, 1, 9], [1, 0, 9], [9, 9, 0]]))],
     "entropy_profile": [lambda: hd.entropy_profile(P, X)],
+    "equivalent": [lambda: hd.equivalent(P, Q), lambda: hd.equivalent(NORMAL, OTHER), lambda: hd.equivalent(P, P)],
     "fit": [lambda: hd.fit(Y, None, 2, n_init=1, max_iter=2, seed=0)],
+    "fit_many": [lambda: hd.fit_many({"a": Y, "b": Y}, None, 1, n_init=1, max_iter=2, seed=0)],
     "influence": [lambda: hd.influence(P, X)],
     "inward": [lambda: hd.inward(P, Q, 4)],
     "joint_kl": [
@@ -47,6 +54,8 @@ RESULTS = {
     "joint_kl_rate": [lambda: hd.joint_kl_rate(P, Q)],
     "joint_renyi": [lambda: hd.joint_renyi(P, Q, 4, 0.5)],
     "log_likelihood": [lambda: hd.log_likelihood(P, X)],
+    "match": [lambda: hd.match([P, Q])],
+    "minimal": [lambda: hd.minimal(P)],
     "montecarlo": [lambda: hd.montecarlo(P, Q, 4, samples=10, seed=1)],
     "nearest": [lambda: hd.nearest([P], [P, Q], 4, 1)],
     "observed_kl": [
@@ -59,14 +68,18 @@ RESULTS = {
         lambda: hd.observed_kl_rate(P, Q, width=1e-3),
         lambda: hd.observed_kl_rate(NORMAL, OTHER, method="montecarlo", max_samples=16, seed=1),
     ],
+    "order": [lambda: hd.order(P)],
     "pairwise_kl": [lambda: hd.pairwise_kl([P, Q], 4)],
     "posterior_kl": [lambda: hd.posterior_kl(P, Q, X)],
     "posterior_kl_batch": [lambda: hd.posterior_kl_batch(P, Q, [X, X[:3]])],
+    "reduce": [lambda: hd.reduce(P, 1, nodes=200, seed=1)],
     "sample": [lambda: hd.sample(P, 4, seed=1)],
     "sample_posterior": [lambda: hd.sample_posterior(P, X, seed=1)],
     "samples_to_tell_apart": [lambda: hd.samples_to_tell_apart(P, Q, 0.01)],
+    "score": [lambda: hd.score(P, X)],
     "smooth": [lambda: hd.smooth(P, X)],
     "smoothed": [lambda: hd.smoothed(P, 0.1)],
+    "standard_errors": [lambda: hd.standard_errors(NORMAL, Y)],
     "viterbi": [lambda: hd.viterbi(P, X)],
 }
 DATA = {
@@ -84,7 +97,7 @@ DATA = {
     "wavelet model": lambda: hd.wavelets.fit_bands(hd.wavelets.dual_tree(IMAGE, 2), max_iter=2),
 }
 # Nothing comes back, what comes back is tested with files, an object of another library, an index that has no equality.
-ELSEWHERE = ("save", "load", "to_hmmlearn", "faiss_index")
+ELSEWHERE = ("save", "load", "to_hmmlearn", "faiss_index", "read_conllu")
 MAKERS = [make for makes in RESULTS.values() for make in makes] + list(DATA.values())
 
 

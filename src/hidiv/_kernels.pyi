@@ -3,6 +3,8 @@
 Those that read a Law give None where the numbers are out of their range (recursions/kernels.py).
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -91,6 +93,13 @@ def variational_pairs(
     p: tuple[NDArray[np.float64], NDArray[np.float64]],
     q: tuple[NDArray[np.float64], NDArray[np.float64]],
     emission: NDArray[np.float64],
+    threads: int = 0,
+) -> NDArray[np.float64]: ...
+def product_pairs(
+    kinds: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
+    p: tuple[NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64]],
+    log_phi: NDArray[np.float64],
     threads: int = 0,
 ) -> NDArray[np.float64]: ...
 def products(
@@ -190,3 +199,52 @@ def entropy_contexts(
     depth: int,
     limit: int,
 ) -> tuple[float, float, int, int, bool]: ...
+def weighted_sums(x: NDArray[np.float64], weight: NDArray[np.float64], threads: int = 0) -> NDArray[np.float64]: ...
+def weighted_squares(
+    x: NDArray[np.float64], weight: NDArray[np.float64], mean: NDArray[np.float64], threads: int = 0
+) -> NDArray[np.float64]: ...
+def weighted_products(
+    x: NDArray[np.float64], weight: NDArray[np.float64], mean: NDArray[np.float64], threads: int = 0
+) -> NDArray[np.float64]: ...
+def normal_table(
+    x: NDArray[np.float64],
+    p: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], bool]: ...
+def normal_tables(
+    x: NDArray[np.float64],
+    p: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    between: tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
+    with_q: bool,
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64], bool]: ...
+def mixture_table(
+    tables: Sequence[NDArray[np.float64]], weights: NDArray[np.float64], threads: int = 0
+) -> tuple[NDArray[np.float64], bool]: ...
+def mixture_tables(
+    tables_p: Sequence[NDArray[np.float64]],
+    tables_q: Sequence[NDArray[np.float64]],
+    ratios: Sequence[NDArray[np.float64]],
+    weights_p: NDArray[np.float64],
+    weights_q: NDArray[np.float64],
+    weights_ratio: NDArray[np.float64],
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], bool]: ...
+def likelihood_stream(
+    n_nodes: int,
+    transition_of: NDArray[np.int64] | None,
+    initial: NDArray[np.float64],
+    transition: NDArray[np.float64],
+    make: Callable[[int, int], tuple[NDArray[np.float64], None, None]],
+    chunk: int,
+) -> float | None: ...
+def posterior_stream(
+    n_nodes: int,
+    transition_of: NDArray[np.int64] | None,
+    p: tuple[NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64]],
+    ratio: tuple[NDArray[np.float64], NDArray[np.float64]],
+    make: Callable[[int, int], tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]],
+    chunk: int,
+) -> tuple[float, float, float] | None: ...

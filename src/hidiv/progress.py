@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
+from shutil import get_terminal_size
 from time import monotonic
 from typing import Any, TypeVar, cast
 
@@ -15,6 +16,7 @@ from hidiv.errors import HidivError, refuse
 PATIENCE = 1.0  # seconds before anything is shown
 PAUSE = 0.1  # seconds between two lines
 WIDTH = 24
+FIRST = 0.02  # share of the work from which the time left is told
 
 # The values of a parameter `progress`. None: a line on a terminal after the first second, nothing in a pipe. True: the
 # line wherever the output goes (a notebook is no terminal). False: nothing. A function: called with (done, total).
@@ -48,6 +50,25 @@ def reported(function: Function) -> Function:
             return function(*args, **kwargs)
 
     return cast(Function, called)
+
+
+def time_left(seconds: float, share: float) -> str:
+    """How long the rest will take if it goes on as so far; "" while that is a mere guess.
+
+    >>> time_left(30.0, 0.25), time_left(600.0, 0.5), time_left(0.1, 0.01)
+    ('about 90 s left', 'about 10 min left', '')
+    """
+    if share < FIRST or share >= 1 or seconds < PATIENCE:
+        return ""
+    rest = seconds * (1 - share) / share
+    if rest < 100:
+        return f"about {rest:.0f} s left"
+    return f"about {rest / 60:.0f} min left" if rest < 6000 else f"about {rest / 3600:.0f} h left"
+
+
+def fitted(line: str, columns: int) -> str:
+    """The line cut to a terminal's width: a line that wraps could not be written over."""
+    return line if len(line) <= columns else line[: max(columns - 3, 1)] + "..."
 
 
 class Progress:
@@ -85,7 +106,9 @@ class Progress:
             return
         self.last = now
         filled = round(WIDTH * done / total)
-        line = f"{self.label} [{'#' * filled}{'-' * (WIDTH - filled)}] {words}"
+        left = time_left(now - self.start, done / total)
+        line = f"{self.label} [{'#' * filled}{'-' * (WIDTH - filled)}] {words}{', ' if words and left else ''}{left}"
+        line = fitted(line, get_terminal_size().columns - 1)
         sys.stderr.write("\r" + line.ljust(self.shown))
         sys.stderr.flush()
         self.shown = len(line)

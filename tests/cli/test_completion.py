@@ -38,6 +38,7 @@ def test_files(line: str) -> None:
 
 def test_trees() -> None:
     assert completed("hidiv sample a --tree ch") == [("plain", "chain:")]
+    assert completed("hidiv sample a --tree ") == [("plain", "chain:"), ("plain", "regular:"), ("file", "")]
     assert completed("hidiv sample a --tree reg") == [("plain", "regular:")]
 
 

@@ -36,6 +36,11 @@ CALLS: dict[str, tuple[str, list[list[str]]]] = {
     "nearest": ("hidiv.nearest", [["nearest", CHAINS[0], *CHAINS, "--tree", "chain:3", "-k", "2", "--index", "faiss"]]),
     "cluster": ("hidiv.clusters", [["cluster", "{matrix}", "--clusters", "2"]]),
     "fit": ("hidiv.fit", [["fit", "--data", "{x}", "--states", "1", "--emission", "poisson", "-o", "{fitted}"]]),
+    "differ": (
+        "hidiv.difference",
+        [["differ", "{x}", "{x2}", "--states", "1", "--emission", "poisson", "--block", "2", "--permutations", "9"]],
+    ),
+    "reduce": ("hidiv.reduction", [["reduce", "{three}", "--within", "0.01", "--nodes", "200", "--seed", "1"]]),
     "demo": ("hidiv.demo", [["demo"]]),
     "paper": ("hidiv.paper", [["paper", "--out", "{folder}", "--trials", "100"]]),
     "report": ("hidiv.report", [["report", *CHAINS, "--data", "{x}", "-o", "{page}"]]),
@@ -49,16 +54,21 @@ def test_every_command_is_here() -> None:
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "x.csv").write_text("0\n1\n\n2\n")
+    (tmp_path / "x2.csv").write_text("0\n3\n4\n2\n")
     third = hd.Categorical([[0.5, 0.5, 0.0]])
     hd.save(hd.Model([1.0], [[1.0]], third), tmp_path / "one.json")
     narrow = hd.Categorical([[0.5, 0.5, 0.0], [0.2, 0.1, 0.7]])
     hd.save(hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], narrow), tmp_path / "narrow.json")
+    three = hd.Model([0.2, 0.3, 0.5], [[0.2, 0.3, 0.5]] * 3, hd.Poisson([1.0, 2.0, 2.0]), state_names=["a", "b", "c"])
+    hd.save(three, tmp_path / "three.json")
     (tmp_path / "d.csv").write_text(",a,b,c\na,0,1,2\nb,1,0,2\nc,2,2,0\n")
     named = {
         "x": "x.csv",
+        "x2": "x2.csv",
         "matrix": "d.csv",
         "fitted": "fitted.json",
         "one": "one.json",
+        "three": "three.json",
         "narrow": "narrow.json",
         "folder": "paper",
         "page": "page.html",

@@ -180,11 +180,17 @@ def test_the_picture_of_clusters_says_what_it_shows(many, monkeypatch):
     monkeypatch.setattr(plots, "pairwise", watched)
     matrix, picture = str(many / "d.csv"), str(many / "d.svg")
     hidiv("pairwise", str(many / "many.npz"), "--tree", "chain:10", "--out", matrix)
-    done = CliRunner().invoke(cluster, [matrix, "--plot", picture], catch_exceptions=False)
-    assert done.exit_code == 0
+    in_bits = [str(many / "bits.csv"), str(many / "bits.npz")]
+    for out in in_bits:
+        hidiv("pairwise", str(many / "many.npz"), "--tree", "chain:10", "--unit", "bits", "--out", out)
+    for table in (matrix, *in_bits):
+        done = CliRunner().invoke(cluster, [table, "--plot", picture], catch_exceptions=False)
+        assert done.exit_code == 0
     files = [str(many / "many.npz"), "--tree", "chain:10", "--symmetric", "--plot", picture]
     assert CliRunner().invoke(pairwise, files, catch_exceptions=False).exit_code == 0
     assert titles == [
         "Jeffreys divergence D(p || q) + D(q || p) in nats",
+        "Jeffreys divergence D(p || q) + D(q || p) in bits",
+        "Jeffreys divergence D(p || q) + D(q || p) in bits",
         "joint divergence D(p || q) + D(q || p) in nats (exact)",
     ]

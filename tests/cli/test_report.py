@@ -54,7 +54,7 @@ def test_many_models(tmp_path: Path) -> None:
 def test_refused(tmp_path: Path) -> None:
     out = str(tmp_path / "report.html")
     assert "--tree: is needed" in refusal("report", *CHAINS, "-o", out)
-    assert "3 to 1000 models, got 1" in refusal("report", CHAINS[0], "--tree", "chain:9", "-o", out)
+    assert "the second is missing" in refusal("report", CHAINS[0], "--tree", "chain:9", "-o", out)
     assert "belongs to a report about two models" in refusal(
         "report", *CHAINS, CHAINS[0], "--tree", "chain:9", "--data", "x.csv", "-o", out
     )

@@ -248,8 +248,9 @@ def test_blas_is_limited_while_anybody_is_inside():
     assert len(models()) == 150
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("executor", [None, "serial", "processes"])
+@pytest.mark.parametrize(
+    ("executor", "symmetric"), [(None, False), ("serial", False), ("serial", True), ("processes", True)]
+)
 def test_an_interrupt_keeps_finished_blocks(executor, symmetric):
     rng = np.random.default_rng(3)
     many = [model(rng, "gaussian", 2) for _ in range(6)]

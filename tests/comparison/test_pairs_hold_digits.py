@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hidiv as hd
 from tests.comparison.many import one_by_one, worst
+from tests.seeds import LONG
 
 K = 2
 
@@ -70,7 +71,7 @@ def check(family, extreme, seed):
 
 
 @pytest.mark.parametrize("family", LAWS)
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=20 if LONG else 5)
 @given(seed=st.integers(0, 2**32 - 1), extreme=st.booleans())
 def test_pairs_equal_the_pair(family, extreme, seed):
     check(family, extreme, seed)

@@ -208,3 +208,21 @@ def test_an_infinite_joint_beside_an_estimate_has_no_bounds() -> None:
     observed = hd.Divergence(1.0, "observed", "estimate", 0.9, 1.1, 0.05, 100)
     left = expected_posterior(joint, observed)
     assert (left.value, left.lower, left.upper, left.std_error) == (np.inf, None, None, None)
+
+
+def test_bounds_on_how_well_observations_tell_the_models_apart() -> None:
+    rng = np.random.default_rng(9)
+    p, q = (
+        hd.Model(rng.dirichlet([1, 1]), rng.dirichlet([1, 1], 2), hd.Categorical(rng.dirichlet([1, 1], 2)))
+        for _ in range(2)
+    )
+    found = hd.compare(p, q, 8)
+    for name in ("hellinger", "total_variation", "bayes_error"):
+        certain, exact = getattr(found, name), getattr(hd, name)(p, q, 8)
+        assert certain.status == "certified"
+        assert certain.lower <= exact.value <= certain.upper
+    assert found.bayes_error.notes[0] in repr(found)
+    assert hd.Comparison.from_dict(found.to_dict()) == found
+    before = {key: value for key, value in found.to_dict().items() if key not in ("hellinger", "bayes_error")}
+    assert hd.Comparison.from_dict(before).hellinger is None
+    assert hd.compare(p, q).bayes_error is None  # no tree

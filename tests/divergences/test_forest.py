@@ -102,6 +102,23 @@ def test_grouped_models_on_trees_of_their_own():
         hd.joint_kl(grouped, Q, [trees[0], 4])
 
 
+def test_orders_that_differ_from_tree_to_tree_are_no_alignment():
+    # The first states say one order, the transitions the other.
+    sticky = [[0.9, 0.1], [0.2, 0.8]]
+    p = hd.Model([0.99, 0.01], sticky, hd.Bernoulli([0.4, 0.5]))
+    q = hd.Model([0.01, 0.99], sticky, hd.Bernoulli([0.4, 0.5]))
+    assert [hd.align(p, q, n).permutation for n in (1, 1000)] == [(1, 0), (0, 1)]
+    found = hd.compare(p, q, [1, 1000], max_seconds=0.1)
+    assert found.alignment is None
+    assert found.undefined["joint_aligned"] == "no single order of states was found to be the best on every tree"
+
+
+def test_plain_monte_carlo_adds_up():
+    found = hd.montecarlo(P, Q, [3, 3, LISTED], samples=2000, seed=0)
+    assert abs(found.value - hd.joint_kl(P, Q, [3, 3, LISTED]).value) < 5 * found.std_error
+    assert found.n_samples == 4000
+
+
 def test_refusals():
     for measured in (hd.joint_kl, hd.observed_kl):
         with pytest.raises(InvalidTree, match="tree: a list of trees needs at least one"):
@@ -122,8 +139,12 @@ def test_compare_adds_up_too():
     assert found.observed.value == hd.observed_kl(P, Q, [3, LISTED]).value
     assert found.do_bound.value == pytest.approx(found.joint.value, rel=1e-13)
     assert found.expected_posterior.value == pytest.approx(found.joint.value - found.observed.value, rel=1e-12)
-    assert found.alignment is None
-    assert found.undefined == {"joint_aligned": "states are aligned on one tree at a time"}
+    assert found.undefined == {}
+    each = [hd.align(P, Q, tree) for tree in (3, LISTED)]
+    assert found.alignment.permutation == each[0].permutation == each[1].permutation
+    assert found.alignment.value == pytest.approx(sum(one.value for one in each), rel=1e-14)
+    assert found.joint_aligned.value == pytest.approx(found.alignment.value, rel=1e-14)
+    assert found.joint.value - found.joint_aligned.value == pytest.approx(found.alignment.gain, abs=1e-14)
     assert found.to("bits").to_dict()["joint"]["unit"] == "bits"
     with pytest.raises(InvalidTree, match="evidence belongs to one tree"):
         hd.compare(P, Q, [3, 4], evidence=[0, 1, 2])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hidiv.emissions.families.geometric import Geometric
 from hidiv.emissions.families.negative_binomial import NegativeBinomial
@@ -45,3 +46,11 @@ def test_far_tails_and_tiny_probabilities():
     np.testing.assert_array_equal(value, [1e6 * np.log(0.5), 0.0, -inf])
     few = Geometric([1e-12]).log_mass(np.array([[0.0]]), np.array([[9.0]]))[0, 0, 0]
     np.testing.assert_allclose(few, np.log(1e-11) - 4.5e-12, rtol=1e-15)
+
+
+@pytest.mark.parametrize(("p", "q"), [(5e-324, 1e-323), (5e-324, 5e-322), (2e-323, 5e-324), (5e-324, 5e-324)])
+def test_denormal_probabilities_count_by_their_ratio(p, q):
+    tiny, small = ([Geometric([scale * prob]) for prob in (p, q)] for scale in (1.0, 2.0**200))
+    np.testing.assert_allclose(tiny[0].kl(tiny[1]), small[0].kl(small[1]), rtol=1e-13)
+    for alpha in (0.3, 0.5, 2.0):
+        np.testing.assert_allclose(tiny[0].renyi(tiny[1], alpha), small[0].renyi(small[1], alpha), rtol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel
+from hidiv.errors import IncompatibleModels, InvalidEvidence, InvalidModel, OutOfRange
 
 MOVES = [[0.8, 0.2], [0.3, 0.7]]
 PLAIN = hd.Gaussian([0.0, 2.0], std=[1.0, 1.5])
@@ -92,3 +92,38 @@ def test_what_is_left_of_component_and_symbol_by_listing():
 def test_sets_of_symbols_need_symbols():
     with pytest.raises(InvalidEvidence, match="a set of symbols needs categorical emissions"):
         hd.log_likelihood(chain(TWO), SETS)
+
+
+FAR_APART = [
+    (hd.Gaussian([-1e6], std=[12.0]), hd.Gaussian([1.0], std=[2.0])),
+    (hd.Gaussian([0.0], std=[1.0]), hd.Gaussian([50.0], std=[0.9])),
+    (hd.Poisson([10.0]), hd.Poisson([0.01])),
+    (hd.Poisson([10.0]), hd.Poisson([1e5])),
+    (hd.Laplace([0.0], [1.0]), hd.Laplace([1e4], [3.0])),
+]
+
+
+@pytest.mark.parametrize(("p", "q"), FAR_APART, ids=lambda family: family.name)
+@pytest.mark.parametrize("alpha", [0.3, 0.5, 2.0])
+def test_renyi_of_far_laws_is_found_where_neither_has_mass(p, q, alpha):
+    a, b = (hd.Mixture([[1.0, 0.0]], [family, family]) for family in (p, q))
+    np.testing.assert_allclose(a.renyi(b, alpha), p.renyi(q, alpha), rtol=1e-9)
+
+
+def test_laws_that_doubles_cannot_follow_are_refused():
+    narrow = hd.Mixture([[0.5, 0.5]], [hd.Gaussian([-1e30], std=[0.5]), hd.Gaussian([3.75], std=[1.0])])
+    wide = hd.Mixture([[0.5, 0.5]], [hd.Gaussian([0.0], std=[1.0]), hd.Gaussian([1.0], std=[2.0])])
+    many = hd.Mixture([[1e-8, 1 - 1e-8]], [hd.Poisson([1e19]), hd.Poisson([1.0])])
+    few = hd.Mixture([[0.5, 0.5]], [hd.Poisson([2.0]), hd.Poisson([1.0])])
+    for p, q in ((narrow, wide), (wide, narrow), (many, few), (few, many)):
+        with pytest.raises(OutOfRange, match="beyond the range of doubles"):
+            p.kl(q)
+        with pytest.raises(OutOfRange, match="beyond the range of doubles"):
+            p.renyi(q, 0.5)
+
+
+def test_a_component_that_q_all_but_rules_out_leaves_a_finite_ratio():
+    p, q = (hd.Mixture([[0.5, 0.5]], [hd.Poisson([0.25]), hd.Poisson([rate])]) for rate in (0.25, 5e-324))
+    ratio = p.complete().log_ratio(q.complete(), np.array([[0.0], [1.0], [2.0]]))
+    alone = hd.Poisson([0.25]).log_ratio(hd.Poisson([5e-324]), np.array([[0.0], [1.0], [2.0]]))
+    np.testing.assert_allclose(ratio, 0.5 * alone, rtol=1e-12)

@@ -202,8 +202,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
     for obj, sentence in (
         (
             np.zeros(3),
-            "save: files hold a Model, a Tree, a Divergence, "
-            "a Comparison, a FitResult, a PairwiseMatrix or a Collection, got ndarray",
+            "save: files hold a Model, a Tree, a Divergence, a Measure, a Comparison, ",
         ),
         (MODEL, "save: files hold a Model"),
         (hd.Model, "save: files hold a Model"),

@@ -233,3 +233,17 @@ def test_zeros_of_a_start_are_no_parameters():
     assert hd.fit(np.array([[0, 1], [1, 1], [0, 0]]), start=bits, max_iter=3).n_parameters == 1 + 2 + 2
     ended = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.0]], hd.Poisson([0.0, 3.0]), end=[0.0, 0.5])
     assert hd.fit([[0, 0, 3], [2, 0, 4]], start=ended, max_iter=3).n_parameters == 1 + (1 + 1) + 1
+
+
+def test_a_fixed_first_law_leaves_the_families_their_formulas(monkeypatch):
+    """What is fixed elsewhere is no reason to climb where the maximum has a formula."""
+    from hidiv.emissions.numerics import climbing
+
+    def climbed(*_):
+        raise AssertionError("climbed")
+
+    monkeypatch.setattr(climbing, "climb_family", climbed)
+    x = [0, 1, 0, 2, 1, 9, 8, 7, 9, 9]
+    start = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], hd.Poisson([1.0, 8.0]))
+    fitted = hd.fit(x, start=start, fixed="initial", max_iter=3)
+    assert fitted.model.initial.tolist() == [0.5, 0.5]

@@ -70,4 +70,10 @@ def gallery() -> dict[str, Axes]:
         "influence": plots.influence(hd.influence(p, X), name="theta_1"),
         "matrix": plots.pairwise(HELD, names=["a", "b", "c", "d"]),
         "dendrogram": plots.pairwise(HELD, names=["a", "b", "c", "d"], linkage=LINKAGE),
+        "equivalence": plots.equivalence(hd.equivalent(p, q)),
+        "minimal": plots.minimal(hd.minimal(drawn(3, 1))),
+        "reduction": plots.reduction(hd.reduce(p, nodes=200, seed=1)),
+        "agreement": plots.agreement(hd.agreement([p, q, p.relabel([1, 0])], nodes=400, seed=1)),
+        "matching": plots.matching(hd.match([drawn(3, 1), drawn(3, 2), drawn(2, 3)])),
+        "choice": plots.choice(hd.choose(X[:60], None, (1, 2), "categorical", n_init=1, max_iter=9, seed=0)),
     }

@@ -70,6 +70,22 @@ def test_kernel_is_its_twin(kernels, name, less):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)  # sums of up to 13 terms that cancel
 
 
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("counts", [True, False])
+def test_values_of_kernel_and_twin(kernels, name, counts):
+    given = arguments(**CASES[name])
+    states, rng = len(given[0][0]) + len(given[1][0]), np.random.default_rng(3)
+    value = rng.normal(size=(3, states * (states + 3) // 2)), rng.integers(3, size=given[2].shape[1])
+    expected = twins["chain_sums"](*given, 1, value, counts)
+    found = kernels.chain_sums(*given, 1, value, counts)
+    assert (found is None) == (expected is None)
+    if expected is not None:
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+        without = np.delete(expected, 2, axis=1)
+        if counts:
+            np.testing.assert_allclose(without, twins["chain_sums"](*given), rtol=1e-12, atol=1e-12)
+
+
 def test_some_of_the_cases_with_zeros_are_computed():
     found = [twins["chain_sums"](*arguments(states=(3, 3), zeros=0.3, seed=seed, length=2)) for seed in range(5)]
     assert any(each is not None for each in found)

@@ -1,4 +1,4 @@
-"""HIDIV_KERNELS, and the three descriptions of each kernel: twin, extension, stub."""
+"""HIDIV_KERNELS, HIDIV_SIMD, and the three descriptions of each kernel: twin, extension, stub."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ import pytest
 import hidiv
 import hidiv.recursions
 from hidiv.errors import HidivError
-from hidiv.recursions.kernels import chosen, twins
+from hidiv.recursions.kernels import chosen, twins, use_simd
 from tests.recursions.conftest import compiled
 
 for module in pkgutil.iter_modules(hidiv.recursions.__path__, "hidiv.recursions."):
     import_module(module.name)
 
 
-def run(wish, code):
-    """Code in a fresh process with HIDIV_KERNELS set so (None: not set)."""
-    environment = {key: value for key, value in os.environ.items() if key != "HIDIV_KERNELS"}
+def run(wish, code, simd=None):
+    """Code in a fresh process with HIDIV_KERNELS and HIDIV_SIMD set so (None: not set)."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("HIDIV_KERNELS", "HIDIV_SIMD")}
     if wish is not None:
         environment["HIDIV_KERNELS"] = wish
+    if simd is not None:
+        environment["HIDIV_SIMD"] = simd
     return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
 
 
@@ -76,6 +78,53 @@ def test_anything_else_is_refused(wish):
     told = run(wish, code)
     assert told.returncode == 2
     assert told.stderr == f"hidiv: HIDIV_KERNELS: must be auto, compiled or python, got {wish}\n"
+
+
+VERSION = "from hidiv.cli.main import main; import sys; sys.argv[1:] = ['--version']; main()"
+
+
+@pytest.mark.parametrize("simd", compiled.targets() if compiled else [])
+def test_an_instruction_set_is_chosen_and_shown(simd):
+    told = run("compiled", VERSION, simd)
+    assert told.stdout.endswith(f"kernels: compiled, {simd}\n")
+
+
+@pytest.mark.parametrize("simd", ["baseline", "avx2", "avx512"])
+def test_numpy_twins_run_whatever_instruction_set_is_named(simd):
+    assert run("python", DESCRIBE, simd).stdout == "python (asked for by HIDIV_KERNELS)\n"
+
+
+class Processor:
+    """An extension on a processor that runs some instruction sets."""
+
+    def __init__(self, *present):
+        self.present, self.used = list(present), present[0]
+
+    def targets(self):
+        return self.present
+
+    def set_target(self, name):
+        self.used = name
+
+
+def test_an_instruction_set_that_is_not_there_is_refused():
+    one, two = Processor("baseline"), Processor("avx2", "baseline")
+    with pytest.raises(HidivError, match="^HIDIV_SIMD: this processor or this install runs baseline, got avx2$"):
+        use_simd("avx2", one)
+    with pytest.raises(HidivError, match="runs avx2 and baseline, got avx512$"):
+        use_simd("avx512", two)
+    for wish, used in (("auto", "avx2"), ("baseline", "baseline")):
+        use_simd(wish, two)
+        assert two.used == used
+
+
+@pytest.mark.parametrize("wish", ["sse", "AVX2", "1"])
+def test_any_other_instruction_set_is_refused(wish):
+    words = f"HIDIV_SIMD: must be auto, baseline, avx2 or avx512, got {wish}"
+    with pytest.raises(HidivError, match=f"^{words}$"):
+        use_simd(wish, None)
+    told = run(None, VERSION, wish)
+    assert (told.returncode, told.stderr) == (2, f"hidiv: {words}\n")
 
 
 STUB = {

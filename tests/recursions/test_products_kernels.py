@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hidiv.recursions.kernels import instruction_set, twins
+from hidiv.recursions.products import quickest_products
 from tests.recursions.conftest import compiled
 
 
@@ -58,3 +60,16 @@ BAD = {
 def test_arrays_that_do_not_fit_are_refused(what):
     with pytest.raises(ValueError, match="must"):
         compiled.products(*BAD[what])
+
+
+def test_blas_multiplies_where_the_kernel_would_be_slower(kernels, monkeypatch):
+    rng = np.random.default_rng(3)
+    left, right, bound = rng.normal(size=(20, 30)), rng.normal(size=(25, 30)), np.zeros(20)
+    ways, twin, way = [], twins["products"], kernels.products
+    monkeypatch.setitem(twins, "products", lambda *given: ways.append("blas") or twin(*given))
+    out, same = np.empty((20, 25)), np.empty((20, 25))
+    small = quickest_products(left, right, bound, False, out)
+    assert (small == way(left, right, bound, False, same)).all()
+    np.testing.assert_allclose(out, same, rtol=0, atol=1e-13)
+    if kernels.is_compiled and instruction_set() is not None:
+        assert ways == (["blas"] if kernels.way == "baseline" else [])

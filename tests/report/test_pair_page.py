@@ -36,9 +36,10 @@ def grouped_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_answer_comes_first(browser: Browser, page_file: Path) -> None:
     with opened(browser, page_file) as page:
         assert page.title() == "theta_1 against theta_0"
-        assert (
-            page.locator(".words").inner_text().startswith("Observations of theta_1 on a chain of 100 nodes give 46.66")
-        )
+        words = page.locator(".words p").all_inner_texts()
+        assert words[0].startswith("The data favour ")
+        assert "posterior divergence, exact" in words[0]
+        assert words[1].startswith("On average, observations of theta_1 on a chain of 100 nodes give 46.66")
         cards = page.locator(".card")
         assert [cards.nth(i).locator("h3").inner_text() for i in range(3)] == ["observed", "joint", "posterior"]
         assert numbers(page, ".card .value .n") == [46.657, 56.791, 9.2846]
@@ -191,11 +192,17 @@ def test_a_hostile_name_stays_text(browser: Browser, tmp_path: Path) -> None:
 
 def test_groups_are_chosen(browser: Browser, grouped_file: Path) -> None:
     with opened(browser, grouped_file) as page:
-        assert page.locator("figure.heat:visible").count() == 1  # the root's group has no transition
-        page.get_by_label("Group").select_option("2")
-        assert page.locator("figure.heat:visible figcaption").all_inner_texts() == [
-            "Transition, group 2: theta_1 minus theta_0", "Emission, group 2: theta_1 minus theta_0",
-        ]  # fmt: skip
+        parts = hd.joint_kl(*pair("tree"), hd.Tree.regular(2, 3)).parts
+        assert parts is not None
+        dominant = int(np.argmax(parts.rows.sum(axis=1) + parts.states.sum(axis=1)))
+        level = page.locator(".choose select")
+        assert level.input_value() == str(dominant)
+        level.select_option("0")
+        assert page.locator("figure.heat:visible").count() == 1  # the root's level has no transition
+        level.select_option("2")
+        captions = page.locator("figure.heat:visible figcaption").all_inner_texts()
+        assert captions == ["Transition, level 2", "Emission, level 2 (every cell has the shade of its row)"]
+        assert {"root", "0", "01", "11"} <= set(page.locator("svg.tree text").all_text_contents())
         page.locator("svg.tree circle").first.hover()
         assert page.locator("#tip").inner_text().startswith("root: 0.25")
         page.emulate_media(media="print")

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "certified/certified.hpp"
+#include "moments/moments.hpp"
 #include "sampled/chain_sums.hpp"
 #include "one_model/one_model.hpp"
 #include "posterior/posterior.hpp"
@@ -258,6 +259,21 @@ void posterior_kernels(const Case &c, int round) {
     if (usable(log_likelihood(model, value, failed))) check_number(value, "log_likelihood", round);
 }
 
+void moment_kernels(int round) {
+    const int64_t n = whole(0, 70), k = whole(1, 12), features = whole(1, 6), threads = whole(1, 3);
+    Doubles x(size_t(n * features)), mean(size_t(k * features)), out(size_t(k * (features * features + 1)));
+    const Doubles weight = rows(n, k, whole(0, 1) ? 0.3 : 0.0);
+    for (Doubles *values : {&x, &mean})
+        for (double &each : *values) each = wild ? anything() : 4.0 * uniform() - 2.0;
+    for (double &each : x)
+        if (uniform() < 0.1) each = NAN;  // not seen
+    for (int which = 0; which < 3; ++which) {
+        const WeightedRows task{k, features, x.data(), weight.data(), which ? mean.data() : nullptr, which == 2};
+        if (weighted_moments(task, n, threads, out.data()) != Status::done) fail("weighted_moments", round);
+        for (int64_t i = 0; i < task.sums() && !wild; ++i) check_number(out[size_t(i)], "weighted_moments", round);
+    }
+}
+
 // Symbols of q that p emits and q cannot are met too: infinities are answers, NaN is not.
 void certificate_kernels(int round) {
     const int64_t n = whole(1, 4), k = whole(1, 5), m = whole(1, 4), cells = whole(1, 9);
@@ -371,6 +387,27 @@ void comparison_kernels(int round) {
                                 emission.data()};
     variational_pairs(task, whole(1, 3), out.data());
     for (double each : out) check_number(each, "variational_pairs", round);
+    for (double &each : emission) each = -each;
+    const ProductPairs products{kinds,
+                                group.data(),
+                                start.data(),
+                                child.data(),
+                                count.data(),
+                                repeat.data(),
+                                m,
+                                n,
+                                kp,
+                                kq,
+                                groups,
+                                groups,
+                                groups,
+                                initial_p.data(),
+                                transition_p.data(),
+                                initial_q.data(),
+                                transition_q.data(),
+                                emission.data()};
+    product_pairs(products, whole(1, 3), out.data());
+    for (double each : out) check_number(each, "product_pairs", round);
 }
 
 // A few sequences, symbols or densities of very different sizes, with and without the dearer columns.
@@ -436,6 +473,7 @@ int main(int argc, char **argv) {
             comparison_kernels(round);
             estimate_kernels(round);
             product_kernels(round);
+            moment_kernels(round);
         }
         printf("fuzz: %d rounds on %s\n", rounds, name.c_str());
     }

@@ -60,6 +60,8 @@ def as_model(obj: object, *, name: str | None = None, floor: float | None = None
     >>> coin = {"initial": [1.0], "transition": [[1.0]], "emission": {"family": "bernoulli", "probs": [0.5]}}
     >>> hd.as_model(coin, name="coin")
     Model 'coin': 1 state, bernoulli emission
+         initial  to 0  probs
+      0        1     1    0.5
     """
     model = _read(obj)
     if floor is not None:

@@ -9,6 +9,7 @@ import click
 
 from hidiv.cli.inputs import json_option, standard_input
 from hidiv.cli.pictures import check_picture, save_picture
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import InvalidFile, refuse
 
@@ -51,7 +52,7 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
     if plot is not None:
         check_picture(plot)
     table = matrix_from_text(standard_input("the matrix"), "standard input") if matrix == "-" else read_matrix(matrix)
-    values, names, columns = table
+    values, names, columns, unit = table
     if names != columns:
         refuse(InvalidFile, matrix, "must have the same models in its rows and columns")
     clustering = group(values, clusters, method=method)  # type: ignore[arg-type]
@@ -64,7 +65,9 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
         from hidiv.plots import pairwise as picture
 
         linkage = clustering.linkage if clustering.linkage is not None else group(values, 1).linkage
-        axes: Any = picture(jeffreys(values), names=names, linkage=linkage, quantity="Jeffreys", symmetric=True)
+        axes: Any = picture(
+            jeffreys(values), names=names, linkage=linkage, unit=unit, quantity="Jeffreys", symmetric=True
+        )
         save_picture(axes, plot)
     members = [
         [names[i] for i, label in enumerate(clustering.labels) if label == c] for c in range(clustering.n_clusters)
@@ -82,11 +85,11 @@ def cluster(matrix: str, clusters: int | None, method: str, out: str | None, plo
         }  # fmt: skip
         print_json(described)
         return
-    click.echo(repr(clustering))
+    say(repr(clustering))
     for c, (i, inside) in enumerate(zip(clustering.medoids, members, strict=True)):
-        click.echo(f"\ncluster {c}, medoid {names[int(i)]}")
+        say(f"\ncluster {c}, medoid {names[int(i)]}")
         for name in inside:
-            click.echo(f"  {name}")
+            say(f"  {name}")
 
 
 def _csv(names, clustering, points) -> str:  # type: ignore[no-untyped-def]

@@ -16,17 +16,21 @@ from hidiv.cli.inputs import (
     montecarlo_option,
     read_data,
     read_model,
+    read_tree_for,
     read_tree_or_none,
     read_trees_for,
     tree_option,
     unit_option,
 )
 from hidiv.cli.interrupts import was_interrupted
+from hidiv.cli.many_models import measure_option
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, refuse
 
 if TYPE_CHECKING:
     from hidiv.divergences.comparison import Comparison
+    from hidiv.divergences.measures.measure import Measure
     from hidiv.divergences.result import Divergence
     from hidiv.models.model import Model
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 @tree_option
 @click.option("--data", type=FILE, metavar="X.csv", help="Observations: adds the posterior divergence given them.")
 @montecarlo_option
+@measure_option("joint", "observed")
 @json_option
 @unit_option
 @click.option(
@@ -51,6 +56,7 @@ def compare(
     tree_text: str | None,
     data: str | None,
     montecarlo: int | None,
+    measure: str | None,
     as_json: bool,
     unit: str,
     fail_above: float | None,
@@ -60,6 +66,7 @@ def compare(
     \b
     Example:
       hidiv compare rain.json snow.json --tree chain:100
+      hidiv compare rain.json snow.json --tree chain:100 --measure bayes_error
       hidiv compare rain.json snow.json --tree chain:100,chain:250,regular:2x4   (independent trees)
     """
     from hidiv.divergences.compare import compare as compare_models
@@ -67,10 +74,20 @@ def compare(
     if fail_above is not None and isnan(fail_above):
         refuse(HidivError, "--fail-above", "must be a number to compare with", fail_above)
     first, second = read_model(p), read_model(q)
+    if measure is not None:
+        for option, given in (("--data", data), ("--montecarlo", montecarlo)):
+            if given is not None:
+                refuse(HidivError, option, "does not go with --measure")
+        result = measured(first, second, tree_text, measure, unit)
+        if as_json:
+            print_json(result.to_dict())
+        else:
+            click.echo("\n".join([repr(result), *result.notes]))
+        if fail_above is not None and float(result) > fail_above:
+            sys.exit(1)
+        return
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_trees_for(tree_text, first, second)
-    if isinstance(tree, list) and montecarlo is not None:
-        refuse(HidivError, "--montecarlo", "needs one tree", tree_text, "leave it out for several")
     comparison = compare_models(first, second, tree, evidence=values).to(unit)
     drawn = (
         {}
@@ -80,9 +97,25 @@ def compare(
     if as_json:
         print_json(comparison.to_dict() | {f"{name}_montecarlo": result.to_dict() for name, result in drawn.items()})
     else:
-        click.echo(in_words(first, comparison, drawn))
+        say(in_words(first, comparison, drawn))
     if fail_above is not None and is_above(comparison, fail_above):
         sys.exit(1)
+
+
+def measured(p: Model, q: Model, tree_text: str | None, name: str, unit: str) -> Divergence | Measure:
+    """One measure of two models."""
+    from hidiv.divergences.measures.names import MEASURES, function_of
+
+    if name in MEASURES:
+        place = (read_tree_for(tree_text, p, q),) if MEASURES[name].on_tree else ()
+        seed = {"seed": 0} if MEASURES[name].by_overlap else {}
+        result: Measure = function_of(name)(p, q, *place, **seed)
+        return result
+    from hidiv.divergences.joint.kl import joint_kl
+    from hidiv.divergences.observed.kl import observed_kl
+
+    tree = read_trees_for(tree_text, p, q)
+    return (joint_kl(p, q, tree) if name == "joint" else observed_kl(p, q, tree, seed=0)).to(unit)
 
 
 def estimates(

@@ -23,7 +23,13 @@ def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = Non
     lines = [comparison.subject, "", table(_rows(p, comparison, estimates))]
     notes = [
         note
-        for note in (comparison.chain_rule, *_joint_notes(comparison), *comparison.infinite, *comparison.absent)
+        for note in (
+            comparison.chain_rule,
+            *comparison.overlap,
+            *_joint_notes(comparison),
+            *comparison.infinite,
+            *comparison.absent,
+        )
         if note is not None
     ]
     lines += ["", *notes] if notes else []

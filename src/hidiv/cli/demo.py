@@ -10,6 +10,7 @@ import click
 
 from hidiv.cli.comparison_text import in_words
 from hidiv.cli.inputs import json_option
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 
 if TYPE_CHECKING:
@@ -62,25 +63,29 @@ def demo(as_json: bool) -> None:
         "the transitions": joint.parts.transition,
         "the emissions": joint.parts.emission,
     }
-    click.echo(CHAINS)
-    click.echo(in_words(p, chains) + "\n")
-    click.echo(
-        CHAINS_MEANING.format(
-            joint=joint.value,
-            factor=exp(joint.value),
-            largest=max(contributions, key=lambda name: contributions[name]),
-            rate=rate.value,
-            observed=observed.value,
-            status=observed.status,
-        )
+    say(paragraph(CHAINS))
+    say(in_words(p, chains) + "\n")
+    meaning = CHAINS_MEANING.format(
+        joint=joint.value,
+        factor=exp(joint.value),
+        largest=max(contributions, key=lambda name: contributions[name]),
+        rate=rate.value,
+        observed=observed.value,
+        status=observed.status,
     )
+    say(paragraph(meaning))
 
     joint = trees.joint
     assert joint is not None
     assert joint.parts is not None
-    click.echo(TREES)
-    click.echo(in_words(tree_p, trees) + "\n")
-    click.echo(TREES_MEANING.format(root=joint.parts.states[0].sum() / joint.value))
+    say(paragraph(TREES))
+    say(in_words(tree_p, trees) + "\n")
+    say(paragraph(TREES_MEANING.format(root=joint.parts.states[0].sum() / joint.value)))
+
+
+def paragraph(text: str) -> str:
+    """A text without its line breaks, and an empty line after it."""
+    return " ".join(text.split()) + "\n"
 
 
 def packaged_model(name: str) -> Model:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from hidiv.cli.inputs import data_option, json_option, read_model, read_tree, read_values_of, tree_option
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import counted
+
+if TYPE_CHECKING:
+    from hidiv.files.csv_values import Values
 
 
 @click.command()
@@ -43,6 +49,9 @@ from hidiv.errors import counted
     "--max-iter", type=click.IntRange(min=0), default=500, show_default=True, help="Largest number of iterations."
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the random starts.")
+@click.option("--by", metavar="COLUMN", help="Fit a model for each value of this column; -o is then an .npz file.")
+@click.option("--store", metavar="FOLDER", help="With --by: keep finished fits here, and go on from them.")
+@click.option("--processes", is_flag=True, help="With --by: fit in processes.")
 @click.option("-o", "--out", required=True, metavar="A.json", help="Model file to write.")
 @json_option
 def fit(
@@ -59,6 +68,9 @@ def fit(
     tol: float,
     max_iter: int,
     seed: int | None,
+    by: str | None,
+    store: str | None,
+    processes: bool,
     out: str,
     as_json: bool,
 ) -> None:
@@ -67,6 +79,7 @@ def fit(
     \b
     Example:
       hidiv fit --data x.csv --states 3 --emission gaussian -o A.json
+      hidiv fit --data x.csv --by patient --states 3 -o models.npz
     """
     from hidiv.errors import HidivError, InvalidModel, refuse
     from hidiv.files.disk import check_target
@@ -83,6 +96,17 @@ def fit(
             refuse(HidivError, f"--lengths {lengths}", "are whole numbers with commas between them")
         cut = [int(part) for part in parts]
     values = read_values_of(data)
+    if by is None and (store is not None or processes):
+        refuse(HidivError, "--store" if store is not None else "--processes", "is for many models", remedy="give --by")
+    if by is not None:
+        if cut is not None or tree_text is not None:
+            refuse(HidivError, "--by", "fits chains, one for each value of the column; leave out --lengths and --tree")
+        how = {
+            "start": None if start is None else read_model(start), "n_init": n_init, "tol": tol, "max_iter": max_iter,
+            "end": end, "pseudo_count": pseudo_count, "group": "level" if level else None,
+        }  # fmt: skip
+        _fit_by(values, by, states, emission, how, (data, store, processes, seed, out, as_json))
+        return
     result = fitted(
         values.evidence,
         None if tree_text is None else read_tree(tree_text),
@@ -102,11 +126,45 @@ def fit(
     if as_json:
         print_json(result.to_dict() | {"columns": list(values.used)})
         return
-    click.echo(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
-    click.echo(f"{result.model!r} -> {out}")
-    click.echo(
+    say(f"columns: {', '.join(values.used)}" + "".join(f"; left out: {each}" for each in values.left_out))
+    say(f"{result.model.headline} -> {out}")
+    say(
         f"log-likelihood {result.log_likelihood:.6f}, BIC {result.bic:.3f}, {counted(result.n_parameters, 'parameter')}"
     )
-    click.echo(f"{counted(result.n_iter, 'iteration')}, {'converged' if result.converged else 'not converged'}")
+    say(f"{counted(result.n_iter, 'iteration')}, {'converged' if result.converged else 'not converged'}")
     for note in result.notes:
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
+
+
+def _fit_by(
+    values: Values,
+    by: str,
+    states: int | None,
+    emission: str,
+    how: dict[str, Any],
+    where: tuple[str, str | None, bool, int | None, str, bool],
+) -> None:
+    """Fit a model for each value of a column, and write all of them as a collection."""
+    from hidiv.answers.fit_many import fit_many
+    from hidiv.errors import InvalidFile, refuse
+    from hidiv.files.sequences import split_by
+
+    data, store, processes, seed, out, as_json = where
+    if not out.lower().endswith(".npz"):
+        refuse(InvalidFile, out, "many models are written as NPZ", remedy="name the file .npz")
+    parts = split_by(values, by, data)
+    executor = "processes" if processes else None
+    count = states if states is not None else how["start"].n_states
+    found = fit_many(parts, None, count, emission, executor=executor, store=store, seed=seed, **how)
+    found.save(out)
+    if as_json:
+        fits = {name: each.to_dict() for name, each in found.fits.items()}
+        print_json({"format": "hidiv.fits", "version": 1, "by": by, "fits": fits, "failures": found.failures})
+        return
+    width = max(len(name) for name in found.fits)
+    for name, each in found.fits.items():
+        ending = "" if each.converged else ", not converged"
+        click.echo(f"{name:<{width}}  log-likelihood {each.log_likelihood:.6f}, BIC {each.bic:.3f}{ending}")
+    for name, why in found.failures.items():
+        click.echo(f"{name}: failed: {why}")
+    click.echo(f"{counted(len(found), 'model')} -> {out}")

@@ -14,6 +14,7 @@ from hidiv.cli.inputs import (
     tree_option,
     unit_option,
 )
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import largest, print_json
 from hidiv.errors import counted
 
@@ -42,7 +43,7 @@ def influence(model: str, data: str, tree_text: str | None, as_json: bool, unit:
     title = f"influence of each of {counted(len(shares), 'observation')}" + (
         ", the largest" if len(shares) > 20 else ""
     )
-    click.echo(
+    say(
         "\n".join(
             [title, "", largest(shares, unit), "", "D( states given all || states given all but this one ), exact"]
         )

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 FILE = click.Path(allow_dash=True)  # for completion in shells; errors are reported when it is read
 
+FORMS = {"chain:": "chain:N, a chain of N nodes", "regular:": "regular:CxN, C children a node and N levels"}
+
 
 def _trees(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completions of --tree: its two forms, or files."""
-    forms = [CompletionItem(form) for form in ("chain:", "regular:") if incomplete and form.startswith(incomplete)]
-    return forms or [CompletionItem(incomplete, type="file")]
+    """Completions of --tree: its two forms, and files where it could be one."""
+    forms = [CompletionItem(form, help=words) for form, words in FORMS.items() if form.startswith(incomplete)]
+    return forms if forms and incomplete else [*forms, CompletionItem(incomplete, type="file")]
 
 
 tree_option = click.option(
@@ -84,6 +86,8 @@ def read_tree(text: str) -> Tree:
     from hidiv.files.loading import load_tree
     from hidiv.models.tree import Tree
 
+    if "," in text and not os.path.exists(text):
+        refuse(InvalidTree, "--tree", "must be one tree here", text, "hidiv compare takes several")
     kind, colon, size = text.partition(":")
     if kind == "chain" and colon:
         return Tree.chain(_whole(text, size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
@@ -23,7 +24,9 @@ COMMANDS = {
     "pairwise": ("hidiv.cli.pairwise:pairwise", "How different are all pairs of many models?"),
     "nearest": ("hidiv.cli.nearest:nearest", "Which models are nearest to one?"),
     "cluster": ("hidiv.cli.cluster:cluster", "Which models belong together?"),
+    "differ": ("hidiv.cli.differ:differ", "Do groups of sequences or trees differ?"),
     "fit": ("hidiv.cli.fit:fit", "Fit a model to data."),
+    "reduce": ("hidiv.cli.reduce:reduce", "How few states are enough?"),
     "sample": ("hidiv.cli.sample:sample", "Draw observations from a model."),
     "paper": ("hidiv.cli.paper:paper", "The paper's table and figures, each number with a verdict."),
     "report": ("hidiv.cli.report:report", "One page about two models, or about many."),
@@ -47,6 +50,16 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is asked for; a name that is nearly one is answered with that one."""
+        name = args[0]
+        near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        if name not in COMMANDS and near and not name.startswith("-"):
+            ctx.fail(f"No such command {name!r}; did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -65,7 +78,7 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -74,8 +87,11 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     callback=show_version,
     help="Show the version and which kernels run.",
 )
-def commands() -> None:
+@click.pass_context
+def commands(ctx: click.Context) -> None:
     """Divergences of hidden Markov models on chains and trees."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:

@@ -30,6 +30,17 @@ def quantity_option(*quantities: str, default: str | None = "joint") -> Callable
     return option
 
 
+def measure_option(*more: str) -> Callable[[Command], Command]:
+    """The option --measure: measures by name, and `more` before them."""
+    from hidiv.divergences.measures.names import MEASURES
+
+    option: Callable[[Command], Command] = click.option(
+        "--measure", type=click.Choice([*more, *MEASURES]), metavar="NAME", help="Compare by this measure: " +
+        ", ".join([*more, *MEASURES]) + ".",
+    )  # fmt: skip
+    return option
+
+
 def seed_option(command: Command) -> Command:
     """The option --seed."""
     option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draws.")

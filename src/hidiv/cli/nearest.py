@@ -6,6 +6,7 @@ import click
 
 from hidiv.cli.inputs import json_option, read_model, read_tree_for, tree_option, unit_option
 from hidiv.cli.many_models import quantity_option, read_models, seed_option
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json, table
 
 
@@ -64,7 +65,7 @@ def nearest(
         }  # fmt: skip
         print_json(described)
         return
-    click.echo(f"{result.quantity} divergence D({first.name or query} || model), {result.status}\n")
-    click.echo(table((name, value, unit) for name, value in listed))
+    say(f"{result.quantity} divergence D({first.name or query} || model), {result.status}\n")
+    say(table((name, value, unit) for name, value in listed))
     for note in result.notes:
-        click.echo(note)
+        say(note)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hidiv.cli.inputs import json_option, read_data, read_tree_for, tree_option, unit_option
-from hidiv.cli.many_models import quantity_option, read_models, seed_option
+from hidiv.cli.many_models import measure_option, quantity_option, read_models, seed_option
 from hidiv.cli.pictures import check_picture, save_picture
+from hidiv.cli.speaking import COLUMNS, say
 from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, counted, refuse
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--plot", metavar="D.png", help="Save a plot of the matrix with its dendrogram.")
 @click.option("--store", metavar="D.zarr", help="Keep finished blocks here; another run computes what is left.")
 @quantity_option("joint", "aligned", "observed", "posterior")
+@measure_option("joint", "aligned", "observed", "posterior")
 @click.option("--data", metavar="X.csv", help="Observations for the posterior divergence.")
 @click.option(
     "--method",
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
 @unit_option
 def pairwise(
     models: tuple[str, ...], tree_text: str | None, out: str | None, plot: str | None, store: str | None, quantity: str,
-    data: str | None, method: str, samples: int | None, rtol: float | None, seed: int,
+    measure: str | None, data: str | None, method: str, samples: int | None, rtol: float | None, seed: int,
     symmetric: bool, processes: bool, as_json: bool, unit: str,
 ) -> None:  # fmt: skip
     """Compute the divergences D(row || column) of all pairs; MODELS are model files and collections (.npz).
@@ -61,7 +63,8 @@ def pairwise(
     """
     import numpy as np
 
-    from hidiv.comparison.pairwise.kl import pairwise_kl
+    from hidiv.comparison.pairwise.pairwise import pairwise as all_pairs
+    from hidiv.divergences.measures.names import MEASURES
     from hidiv.files.disk import check_target
     from hidiv.files.named_matrices import write_matrix
 
@@ -70,15 +73,23 @@ def pairwise(
     if plot is not None:
         check_picture(plot)
     collection, names = read_models(models)
+    quantity = measure or quantity
+    if quantity in MEASURES:
+        for option, given in (("--samples", samples), ("--rtol", rtol), ("--symmetric", symmetric or None)):
+            if given is not None:
+                refuse(HidivError, option, "belongs to divergences", quantity)
+        unit = "nats" if MEASURES[quantity].unit else ""
     if (data is None) == (quantity == "posterior"):
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
     values = None if data is None else read_data(data)
-    tree = None if tree_text is None and values is not None else read_tree_for(tree_text, collection[0])
-    matrix = pairwise_kl(
-        collection, tree, symmetric=symmetric, quantity=quantity, evidence=values, samples=samples,  # type: ignore[arg-type]
-        method=method, rtol=rtol, seed=seed,  # type: ignore[arg-type]
-        store=store, executor="processes" if processes else None, keep_finished=True,
-    )  # fmt: skip
+    without_tree = values is not None or (quantity in MEASURES and not MEASURES[quantity].on_tree)
+    tree = None if tree_text is None and without_tree else read_tree_for(tree_text, collection[0])
+    options: dict[str, Any] = {"store": store, "executor": "processes" if processes else None, "keep_finished": True}
+    if quantity not in MEASURES:
+        options |= {"symmetric": symmetric, "evidence": values, "samples": samples, "rtol": rtol, "method": method}
+    if quantity not in MEASURES or MEASURES[quantity].by_overlap:
+        options["seed"] = seed
+    matrix = all_pairs(collection, tree, measure=quantity, **options)  # type: ignore[arg-type]
     table = np.asarray(matrix) / nats_in(unit)
     if out is not None:
         write_matrix(out, table, names, names, {**described(matrix), "unit": unit})
@@ -87,7 +98,7 @@ def pairwise(
     if as_json:
         print_json(to_json(matrix, table, names, unit, whole=out is None))
     else:
-        click.echo(in_words(matrix, table, names, unit, out is None))
+        say(in_words(matrix, table, names, unit, out is None))
     if matrix.finished is not None:
         click.echo(matrix.notes[-1] + (", and there is no picture" if plot is not None else ""), err=True)
 
@@ -108,7 +119,7 @@ def draw(path: str, table: Any, names: list[str], matrix: PairwiseMatrix, unit: 
     from hidiv.plots import pairwise as picture
 
     axes: Any = picture(
-        table, names=names, linkage=cluster(table, 1).linkage, unit=unit, quantity=matrix.quantity,
+        table, names=names, linkage=cluster(matrix, 1).linkage, unit=unit, quantity=matrix.quantity,
         status=matrix.status, symmetric=matrix.symmetric,
     )  # fmt: skip
     save_picture(axes, path)
@@ -135,15 +146,19 @@ def _plain(table: Any) -> list[list[Any]]:
 def in_words(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> str:
     """What was computed, its notes and, unless it went to a file, the matrix."""
     what = "D(p || q) + D(q || p)" if matrix.symmetric else "D(row || column)"
+    about = f"{matrix.quantity} divergence {what} in {unit}" if matrix.direction != "symmetric" else matrix.words
     lines = [
-        f"{counted(len(names), 'model')}, {matrix.quantity} divergence {what} in {unit}, {matrix.status}",
+        f"{counted(len(names), 'model')}, {about}, {matrix.status}",
         *matrix.notes,
     ]
     if whole:
         width = max(10, *(len(name) for name in names))
-        lines += ["", " " * width + "".join(f"  {name:>{width}}" for name in names)]
-        lines += [
-            f"{name:<{width}}" + "".join(f"  {'' if isnan(x) else f'{x:.6g}':>{width}}" for x in row)
-            for name, row in zip(names, table.tolist(), strict=True)
-        ]
+        block = max(1, (COLUMNS - width) // (width + 2))  # columns that fit side by side
+        for first in range(0, len(names), block):
+            some = slice(first, first + block)
+            lines += ["", " " * width + "".join(f"  {name:>{width}}" for name in names[some])]
+            lines += [
+                f"{name:<{width}}" + "".join(f"  {'' if isnan(x) else f'{x:.6g}':>{width}}" for x in row[some])
+                for name, row in zip(names, table.tolist(), strict=True)
+            ]
     return "\n".join(lines)

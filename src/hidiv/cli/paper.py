@@ -10,6 +10,7 @@ import click
 
 from hidiv.cli.inputs import json_option
 from hidiv.cli.interrupts import was_interrupted
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import print_json
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ def paper(folder: Path, seed: int, trials: int, as_json: bool) -> None:
     if as_json:
         print_json(to_json(experiments, judged, seed, __version__))
     else:
-        click.echo(terminal(judged))
-        click.echo(f"\nwritten to {folder}: " + ", ".join(written))
+        say(terminal(judged))
+        say(f"\nwritten to {folder}: " + ", ".join(written))
     if experiments.missing:
         click.echo(f"not finished: {', '.join(experiments.missing)}", err=True)
 

@@ -18,6 +18,7 @@ from hidiv.cli.inputs import (
     tree_option,
     unit_option,
 )
+from hidiv.cli.speaking import say
 from hidiv.cli.text_tables import Row, largest, print_json, table
 
 
@@ -83,4 +84,4 @@ def posterior(
     if result.by_node is not None and not result.infinite:
         lines += ["", "by node" + (", the largest" if len(result.by_node) > 20 else ""), largest(result.by_node, unit)]
     lines += ["", "posterior: the hidden states given the data, states paired by their labels"]
-    click.echo("\n".join(lines))
+    say("\n".join(lines))

@@ -40,6 +40,9 @@ def report(
     """
     from hidiv.files.disk import check_target, write_text
 
+    if len(models) == 1 and not models[0].endswith(".npz"):
+        remedy = f"for example hidiv report {models[0]} OTHER.json --tree chain:100 -o {out}"
+        refuse(HidivError, "MODELS", "a report needs two models or more, and the second is missing", models[0], remedy)
     check_target(out)
     json_name = free_name(Path(out))
     if len(models) == 2 and not any(path.endswith(".npz") for path in models):

@@ -44,8 +44,10 @@ def write_out(path: str, text: str) -> None:
 
 
 def largest(by_node: Any, unit: str, most: int = 20) -> str:
-    """A table of the values of nodes, at most the `most` largest, in the order of the nodes."""
-    chosen = sorted(sorted(range(len(by_node)), key=lambda u: -by_node[u])[:most])
+    """A table of the values of nodes: all in their order, or the `most` largest, sorted by size."""
+    chosen = list(range(len(by_node)))
+    if len(by_node) > most:
+        chosen = sorted(chosen, key=lambda u: -by_node[u])[:most]
     return table((f"  node {u}", float(by_node[u]), unit) for u in chosen)
 
 

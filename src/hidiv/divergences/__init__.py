@@ -12,6 +12,7 @@ the pair, whose result `pair.once` keeps.
     posterior/          the posterior divergence, in batches, and its expectation
     observed/           the observed divergence and its rate
     alignment/          the order of q's states that fits p best
+    measures/           product kernels, overlaps, distances of stationary chains
     compare.py          all of them side by side; comparison.py holds the result
     montecarlo.py       the plain estimate of any of the three
     forest.py           several independent trees, whose divergences add up

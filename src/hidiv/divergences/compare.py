@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from math import isinf
 from typing import Any
 
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, number
-from hidiv.divergences.alignment.align import alignment
+from hidiv.divergences.alignment.align import Alignment, alignment
 from hidiv.divergences.comparison import Comparison, Rates
 from hidiv.divergences.forest import Forest, as_forest, over_forest
 from hidiv.divergences.joint.do_bound import bound
 from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
+from hidiv.divergences.measures.bhattacharyya import overlap_bounds
+from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
 from hidiv.divergences.observed.rate import rate_of_pair
 from hidiv.divergences.pair import Pair, closed, is_forest
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_of
 from hidiv.divergences.result import Divergence
-from hidiv.errors import IncompatibleModels, InvalidTree, OutOfRange, refuse
+from hidiv.errors import HidivError, IncompatibleModels, InvalidTree, OutOfRange, refuse
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
 from hidiv.progress import Progress, Wanted, reported
 
+FEW_STATES = 1000  # of both models, multiplied: more pairs of states take long
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
 DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
+ALIGNED = 100  # unlike trees of a forest on which states are aligned
 INTERRUPTED = "it was interrupted"
 OPEN = "these families have no divergence in closed form"
 BY_STATES = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")  # need states paired by labels
@@ -128,6 +133,8 @@ def compare_pair(
         results |= _by_states_on_forest(pair, forest, undefined)
     else:
         results |= _by_states(pair, evidence, undefined)
+    if forest is None:
+        results |= _overlap(pair)
     try:
         with Progress("comparing") as progress:
             if pair.tree is not None:
@@ -196,13 +203,58 @@ def _by_states_on_forest(pair: Pair, forest: Forest, undefined: dict[str, str]) 
     def summed(work: Callable[[Pair], Divergence], per_node: bool = False) -> Divergence:
         return over_forest(forest, lambda tree: pair.on(tree).once(work), per_node=per_node)
 
-    undefined["joint_aligned"] = "states are aligned on one tree at a time"
-    results = {"joint_per_node": summed(joint, per_node=True)}
+    results: dict[str, Any] = {"joint_per_node": summed(joint, per_node=True)}
     try:
-        return results | {"joint": summed(joint), "do_bound": summed(bound)}
+        results["joint"] = summed(joint)
+        results["do_bound"] = summed(bound)
+        found = _aligned_on_forest(pair, forest)
+        if found is None:
+            undefined["joint_aligned"] = "no single order of states was found to be the best on every tree"
+        else:
+            order = found.permutation
+            results["alignment"] = found
+            results["joint_aligned"] = over_forest(forest, lambda tree: pair.on(tree).relabelled(order).once(joint))
     except OutOfRange as error:
-        undefined |= dict.fromkeys(("joint", "do_bound"), str(error))
-        return results
+        undefined |= {name: str(error) for name in ("joint", "joint_aligned", "do_bound") if name not in results}
+    return results
+
+
+def _aligned_on_forest(pair: Pair, forest: Forest) -> Alignment | None:
+    """The order of q's states that is the best on every tree, and so for their sum; None where there is none.
+
+    An order that is one of several equally good ones on some tree may be missed.
+    """
+    counts = Counter(forest)
+    if len(counts) > ALIGNED:
+        return None
+    found = {tree: pair.on(tree).once(alignment) for tree in counts}
+    if len({one.permutation for one in found.values()}) > 1:
+        return None
+    each = list(found.values())
+    ties = {one.ties for one in each}
+    return Alignment(
+        each[0].permutation,
+        sum(counts[tree] * one.value for tree, one in found.items()),
+        sum(counts[tree] * one.gain for tree, one in found.items()),
+        all(one.optimal for one in each),
+        ties.pop() if len(ties) == 1 else None,
+        max(one.infinite for one in each),
+        max(one.labelled_infinite for one in each),
+        sum(counts[tree] * one.finite for tree, one in found.items()),
+    )
+
+
+def _overlap(pair: Pair) -> dict[str, Any]:
+    """Proven bounds on how well the observations tell the models apart, where they are quick."""
+    tree, states = pair.tree, pair.p.n_states * pair.q.n_states
+    if not isinstance(tree, Tree) or states > FEW_STATES or not by_formula(pair.p, pair.q):
+        return {}
+    if tree.kind == "listed" and tree.n_nodes > LARGE:
+        return {}
+    try:
+        return overlap_bounds(pair)
+    except HidivError:
+        return {}
 
 
 def _expected_posterior(

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from hidiv.divergences.alignment.align import Alignment
-from hidiv.divergences.quantities import COMPARED, MEANINGS, UNITS, header, in_words
+from hidiv.divergences.measures.measure import Measure
+from hidiv.divergences.quantities import COMPARED, MEANINGS, OVERLAPS, UNITS, header, in_words
 from hidiv.divergences.result import Divergence, number, plain
 from hidiv.divergences.saved import check_saved_comparison
 from hidiv.errors import InvalidFile
+from hidiv.markup import card, table
 from hidiv.values import Value
 
 
@@ -53,6 +55,8 @@ class Comparison(Value):
         The order of q's states that fits p best.
     do_bound : Divergence, optional
         Do's upper bound on the observed divergence.
+    hellinger, total_variation, bayes_error : Measure, optional
+        Proven bounds on how well the observations tell the models apart, where they are quick to compute.
     rates : Rates
         The divergences per step along an endless chain.
     undefined : dict of str
@@ -85,6 +89,9 @@ class Comparison(Value):
     posterior: Divergence | None = None
     alignment: Alignment | None = None
     do_bound: Divergence | None = None
+    hellinger: Measure | None = None
+    total_variation: Measure | None = None
+    bayes_error: Measure | None = None
     rates: Rates = field(default_factory=Rates)
     undefined: dict[str, str] = field(default_factory=dict)
     unit: str = "nats"
@@ -120,6 +127,18 @@ class Comparison(Value):
         joint, observed, left = (f"{term.value:.10g}" for term in terms if term is not None)
         return f"joint {joint} = observed {observed} + expected posterior {left}"
 
+    @property
+    def overlap(self) -> list[str]:
+        """How well the observations tell the models apart, in sentences."""
+        if self.bayes_error is None:
+            return []
+        spans = [
+            f"{result.name} between {result.lower:.6g} and {result.upper:.6g}"
+            for result in (self.hellinger, self.total_variation)
+            if result is not None
+        ]
+        return [self.bayes_error.notes[0], ", ".join(spans)]
+
     def to(self, unit: str) -> Comparison:
         """The same in "nats" or "bits"."""
         alignment = self.alignment
@@ -134,7 +153,7 @@ class Comparison(Value):
         """Plain numbers, lists and texts, ready for JSON; infinities as "inf", None where not defined."""
         described = header("comparison")
         described |= {key: getattr(self, key) for key in ("subject", "p", "q", "unit")}
-        described |= {name: _described(getattr(self, name)) for name in COMPARED}
+        described |= {name: _described(getattr(self, name)) for name in (*COMPARED, *OVERLAPS)}
         described["alignment"] = None if self.alignment is None else plain(vars(self.alignment))
         described["rates"] = {name: _described(self.rates[name]) for name in self.rates}
         return described | {"infinite": self.infinite, "undefined": dict(self.undefined)}
@@ -149,15 +168,31 @@ class Comparison(Value):
         if alignment is not None:
             numbers = {key: number(alignment[key]) for key in ("value", "gain", "finite")}
             alignment = Alignment(**alignment | numbers | {"permutation": tuple(alignment["permutation"])})
+        for name in OVERLAPS:
+            if described.get(name) is not None:
+                results[name] = _read(name, described[name], Measure)
         texts = {key: described[key] for key in ("subject", "p", "q", "unit")}
         return cls(**texts, **results, alignment=alignment, undefined=dict(described["undefined"]))
+
+    def _repr_html_(self) -> str:
+        """The quantities as a table, in a notebook."""
+        named = [(in_words(name), getattr(self, name)) for name in MEANINGS]
+        named += [(f"{in_words(name)} rate", self.rates[name]) for name in self.rates]
+        rows: list[tuple[str, list[Any]]] = [
+            (name, [f"{result.value:.6g}", result.measure, _standing(result)])
+            for name, result in named
+            if result is not None
+        ]
+        notes = [line for line in (self.chain_rule, *self.infinite, *self.absent) if line is not None]
+        return card(f"comparison {self.subject}", table(["value", "unit", "status"], rows), notes=notes)
 
     def __repr__(self) -> str:
         lines = [f"comparison {self.subject}"]
         named = [(in_words(name), getattr(self, name)) for name in MEANINGS]
         named += [(f"{in_words(name)} rate", self.rates[name]) for name in self.rates]
         lines += [f"  {name}: {short(result)}" for name, result in named if result is not None]
-        lines += [f"  {line}" for line in (self.chain_rule, *self.infinite, *self.absent) if line is not None]
+        said = (self.chain_rule, *self.overlap, *self.infinite, *self.absent)
+        lines += [f"  {line}" for line in said if line is not None]
         return "\n".join(lines)
 
 
@@ -174,6 +209,11 @@ def short(result: Divergence) -> str:
     return words if result.error is None else f"{words} (error about {result.error:.2g})"
 
 
+def _standing(result: Divergence) -> str:
+    """The status of a result, with the error of one that has any."""
+    return short(result).split(f"{result.measure}, ", 1)[1]
+
+
 def _in(value: Any, unit: str) -> Any:
     """A divergence or rates in another unit; anything else as it is."""
     if isinstance(value, Rates):
@@ -181,14 +221,14 @@ def _in(value: Any, unit: str) -> Any:
     return value.to(unit) if isinstance(value, Divergence) else value
 
 
-def _read(place: str, described: Any) -> Divergence | None:
-    """A saved divergence; a refusal starts with its place."""
+def _read(place: str, described: Any, kind: Any = Divergence) -> Any:
+    """A saved divergence or measure; a refusal starts with its place."""
     try:
-        return None if described is None else Divergence.from_dict(described)
+        return None if described is None else kind.from_dict(described)
     except InvalidFile as error:
         raise InvalidFile(f"{place}.{error}") from None
 
 
-def _described(result: Divergence | None) -> dict[str, Any] | None:
+def _described(result: Divergence | Measure | None) -> dict[str, Any] | None:
     """A divergence as JSON holds it."""
     return None if result is None else result.to_dict()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
 from hidiv.arguments import Seed, generator
+from hidiv.divergences.forest import over_forest
 from hidiv.divergences.infinite import infinite
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, is_forest
 from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
 from hidiv.divergences.quantities import Quantity
 from hidiv.divergences.result import Divergence
@@ -47,8 +49,9 @@ def montecarlo(
     ----------
     p, q : Model or fitted model of a supported library
         The two models.
-    tree : Tree or int
-        The tree, or the length of a chain; None is the chain as long as the evidence.
+    tree : Tree, int or list
+        The tree, or the length of a chain; None is the chain as long as the evidence. A list of trees or lengths is a
+        forest of independent trees, each of them drawn `samples` times; trees that are alike are drawn once.
     quantity : {"joint", "posterior", "observed"}, default "joint"
         Draw states and observations together; states given `evidence`; or observations, with states summed out.
     evidence : Evidence or array, optional
@@ -87,6 +90,9 @@ def montecarlo(
     joint divergence D(p || q) on a chain of 10 nodes = 5.40850104627 nats, estimate (standard error 0.1, 1000 samples)
     """
     count, rng = check_size(samples), generator(seed)
+    if is_forest(tree) and quantity != "posterior":
+        drawn = partial(montecarlo, p, q, quantity=quantity, evidence=evidence, samples=samples, seed=rng)
+        return over_forest(tree, lambda one: drawn(one, keep_finished=keep_finished))
     if quantity != "posterior" and evidence is not None:
         refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
     if quantity == "posterior":

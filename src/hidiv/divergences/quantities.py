@@ -22,6 +22,7 @@ MEANINGS = {
     "do_bound": "an upper bound on the observed divergence, which equals the joint one",
 }
 COMPARED = ("joint", "joint_per_node", *tuple(MEANINGS)[1:])  # the divergences a comparison holds
+OVERLAPS = ("hellinger", "total_variation", "bayes_error")  # measures a comparison holds
 RATES = ("joint", "observed", "expected_posterior")  # those that have a rate along an endless chain
 
 

@@ -14,6 +14,7 @@ from hidiv.divergences.numeric import Numeric
 from hidiv.divergences.quantities import UNITS, Quantity, Status, header
 from hidiv.divergences.saved import check_saved
 from hidiv.errors import HidivError, counted, refuse
+from hidiv.markup import card, table
 from hidiv.types import Array
 from hidiv.values import Sentences, Value, restore
 
@@ -229,6 +230,16 @@ class Divergence(Numeric):
     def measure(self) -> str:
         """The unit in words: nats, bits, nats per node."""
         return self.unit if self.per is None else f"{self.unit} per {self.per}"
+
+    def _repr_html_(self) -> str:
+        """The value and its parts, in a notebook."""
+        blocks = []
+        if self.parts is not None:
+            share = self.value if 0 < self.value < inf else 1.0
+            parts = [(name, float(self.parts[name])) for name in ("initial", "transition", "emission")]
+            rows = [(name, [value, f"{value / share:.0%}" if self.value < inf else ""]) for name, value in parts]
+            blocks.append(table([self.measure, "share"], rows))
+        return card(repr(self).split("; infinite because")[0], *blocks, notes=[*self.infinite, *self.notes])
 
     def __repr__(self) -> str:
         sentence = f"{self.quantity} divergence {self.subject} = {self.value:.12g} {self.measure}, {self.status}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from hidiv.divergences.quantities import COMPARED, QUANTITIES, RATES, STATUSES, UNITS
-from hidiv.errors import InvalidFile, refuse
+from hidiv.divergences.quantities import COMPARED, OVERLAPS, QUANTITIES, RATES, STATUSES, UNITS
+from hidiv.errors import HidivError, InvalidFile, refuse
 from hidiv.models.checks import check_format, check_keys
+
+Built = TypeVar("Built")
 
 KEYS = ("subject", "quantity", "status", "value", "lower", "upper", "std_error", "n_samples", "unit", "per", "infinite",
         "certificate", "notes", "parts")  # fmt: skip
@@ -16,6 +18,18 @@ PARTS = ("initial", "transition", "emission", "rows", "states")
 TEXTS = ("subject", "p", "q", "unit")  # of a comparison
 ALIGNMENT = ("permutation", "value", "gain", "optimal", "ties", "infinite", "labelled_infinite", "finite")
 WORDS = {"quantity": QUANTITIES, "status": STATUSES, "unit": tuple(UNITS)}
+
+
+def read_saved(described: Any, form: str, keys: tuple[str, ...], build: Callable[[], Built]) -> Built:
+    """What `build` makes of a description with these keys; whatever it stumbles over is refused in one sentence."""
+    check_keys(InvalidFile, described, keys, OPTIONAL[:2])
+    check_format(InvalidFile, described, form)
+    try:
+        return build()
+    except HidivError as error:
+        raise InvalidFile(f"{form}: {error}") from None
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, StopIteration) as error:
+        refuse(InvalidFile, form, "holds what was never saved", str(error), "save the result again")
 
 
 def check_saved(described: Any) -> None:
@@ -49,7 +63,12 @@ def check_saved(described: Any) -> None:
 
 def check_saved_comparison(described: Any) -> None:
     """Refuse what `Comparison.to_dict` cannot have written; its divergences are checked as they are read."""
-    check_keys(InvalidFile, described, (*TEXTS, *COMPARED, "alignment", "rates", "infinite", "undefined"), OPTIONAL[:2])
+    check_keys(
+        InvalidFile,
+        described,
+        (*TEXTS, *COMPARED, "alignment", "rates", "infinite", "undefined"),
+        (*OPTIONAL[:2], *OVERLAPS),
+    )
     check_format(InvalidFile, described, "hidiv.comparison")
     for key in TEXTS:
         if key not in ("p", "q") or described[key] is not None:

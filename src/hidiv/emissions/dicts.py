@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import signature
+from functools import cache
+from inspect import Parameter, signature
 from typing import Any
 
 from hidiv.emissions.family import Family
 from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import InvalidModel, refuse, shown
+
+
+@cache
+def _parameters(family: type[Family]) -> Mapping[str, Parameter]:
+    """The parameters of a family by name."""
+    return signature(family).parameters
 
 
 def emission_to_dict(family: Family) -> dict[str, Any]:
@@ -24,7 +31,7 @@ def emission_from_dict(described: Any, place: str) -> Family:
     if name not in FAMILIES:
         refuse(InvalidModel, f"{place}.family", "is not a known family", name, "known are " + ", ".join(FAMILIES))
     family = family_class(name)
-    known = signature(family).parameters
+    known = _parameters(family)
     given = {key: value for key, value in described.items() if key != "family"}
     for key in given:
         if key not in known:

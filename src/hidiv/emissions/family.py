@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.emissions.evidence.count_tables import by_count
+from hidiv.emissions.gradients import Gradients, Items, by_column
 from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
 from hidiv.emissions.sample_space import Kind, SampleSpace
@@ -17,6 +20,7 @@ from hidiv.errors import InvalidEvidence, InvalidModel, refuse
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import hashable, restore, same
 
+LARGEST = float(np.finfo(np.float64).max)
 MOST_SYMBOLS = 4096  # of several columns together: more are not listed
 ABSORBING = {"unit": (0.0, 1.0), "positive": (0.0,), "rate": (0.0,), "length": (0.0,)}  # values a climb never leaves
 
@@ -29,6 +33,7 @@ class Family(Protocol):
     """
 
     name: ClassVar[str]  # the name in files: the class name in lower case with underscores
+    laws_independent: ClassVar[bool] = False  # whether no law is a sum of other laws of the family, for `equivalent`
     start: ClassVar[dict[str, float]] = {}  # parameters of every state and column that a fit by name begins with
     needs: ClassVar[str] = "parameters to begin with"  # what a fit by name lacks where there is no `start`
     template: ClassVar[str] = ""  # an example of a family to give instead
@@ -148,6 +153,10 @@ class Family(Protocol):
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         """(n, K): log w_u(s) of definitions (1.2); where x (n, F) is NaN the interval counts, infinite = open."""
         self.check(x)
+        if lower is None and self.space.is_counts:
+            looked_up = by_count(x, lambda f, counts: self.select([f]).log_density(counts)[:, :, 0])
+            if looked_up is not None:
+                return looked_up
         seen = ~np.isnan(x)
         terms = np.where(seen[:, None, :], self.log_density(x), 0.0)
         if lower is not None and upper is not None:
@@ -162,6 +171,11 @@ class Family(Protocol):
             refuse_range(self, "density")
         return total
 
+    def log_seen(self, x: Array) -> Array:
+        """(n, K): `log_weight` of rows that are wholly seen and were checked before, as in every step of a fit."""
+        each = self.log_density(x)
+        return np.asarray(each[:, :, 0] if each.shape[2] == 1 else each.sum(axis=2))
+
     def sample(self, states: ArrayLike, rng: np.random.Generator) -> Array:
         """One observation for each state in `states`: (n,) for a scalar family, else (n, F)."""
         drawn = self.draw(np.asarray(states, dtype=np.int64), rng)
@@ -175,6 +189,11 @@ class Family(Protocol):
         own; fixed.
         """
         return dict.fromkeys(self.parameters(), "positive")
+
+    @property
+    def density_adds_up(self) -> bool:
+        """Whether columns are independent given the state, so that the log-density of a row is a sum over them."""
+        return True
 
     def n_free(self, fixed: frozenset[str] = frozenset(), zeros_stay: bool = False) -> int:
         """How many numbers of all states are free in a fit.
@@ -238,7 +257,7 @@ class Family(Protocol):
         The maximum itself where it has a closed form, else a safeguarded step towards it; parameters named in `fixed`
         stay as they are.
         """
-        if not fixed and known.bounded is None:
+        if fixed.isdisjoint(self.parameters()) and known.bounded is None:
             estimated = self.estimate(known)
             if estimated is not None:
                 return estimated
@@ -246,10 +265,23 @@ class Family(Protocol):
 
         return cast(Self, climb_family(self, known, fixed))
 
-    @property
-    def density_adds_up(self) -> bool:
-        """Whether the log-density of a row that is wholly seen is best had by adding up `log_density` over columns."""
-        return True
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        """(n, F) -> (n, K, F) by parameter: derivatives of `log_density`; 0 where a climb never leaves the value.
+
+        Parameters that are left out are taken by differences.
+        """
+        return {}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        """(n, F), (n, F) -> (n, K, F): derivatives of `log_mass`, of the parameters for which they are closed."""
+        return {}
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """By parameter (m, *its shape): the sums over every item's rows of weight[u, s] times d log w_u(s).
+
+        Derivatives are those in each entry, all others held, rows that sum to one and symmetric matrices included.
+        """
+        return by_column(self, known, items)
 
     @property
     def kl_is_integral(self) -> bool:
@@ -295,6 +327,13 @@ class Family(Protocol):
     def renyi(self, other: Family, alpha: float) -> Array:
         """(K,): Renyi divergence of order alpha, log of the integral of p^alpha q^(1-alpha) over (alpha - 1)."""
         return pair(self, other).renyi(self, other, alpha)
+
+    def powered(self, exponent: float) -> tuple[Self, Array] | None:
+        """The laws proportional to e^exponent, and (K,) logs of the integrals they were divided by.
+
+        None where such laws are not of this family, or have no formula.
+        """
+        return None
 
     def complete(self) -> Any:
         """The law with all that it hides besides the state: what a joint divergence compares; often itself."""
@@ -348,6 +387,8 @@ def check_whole(x: Array, family: str, highest: float = np.inf) -> None:
 
 def check_between(x: Array, family: str, low: float, high: float = np.inf) -> None:
     """Refuse values outside [low, high] and infinite ones (NaN passes)."""
+    if x.size and max(low, -LARGEST) <= x.min() and x.max() <= min(high, LARGEST):  # as a rule: nothing is missing
+        return
     with np.errstate(invalid="ignore"):
         bad = ~np.isnan(x) & ((x < low) | (x > high) | np.isinf(x))
     if bad.any():
@@ -378,6 +419,18 @@ def check_density(x: Array, infinite: NDArray[np.bool_], family: str) -> None:
             float(x[node, column]),
             "give the interval it was rounded from",
         )
+
+
+def redone(table: Array, slow: Callable[..., Array], *known: Array | None) -> Array:
+    """The table (n, K) with the rows that hold a number that is none or infinite by `slow`, from those of `known`."""
+    rows = np.flatnonzero(~(np.abs(table) <= 1e300).all(axis=1))
+    if rows.size:
+        try:
+            table[rows] = slow(*(None if each is None else each[rows] for each in known))
+        except InvalidEvidence:  # whose message is to name the row among all of them
+            slow(*known)
+            raise
+    return table
 
 
 def add_columns(terms: Array, x: Array) -> Array:

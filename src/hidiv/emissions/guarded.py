@@ -120,3 +120,9 @@ def refuse_range(family: Any, what: str) -> NoReturn:
         f"the {what} of {getattr(family, 'name', 'these')} laws with these parameters is beyond the range of doubles",
         remedy="rescale the observations, or use less extreme parameters",
     )
+
+
+def refuse_integral(name: str, exponent: float) -> NoReturn:
+    """Refuse: a density to this power has no finite integral."""
+    rule = f"the density of these {name} laws to the power {exponent:g} has no finite integral"
+    refuse(OutOfRange, "emission", rule, remedy="use beta=0.5, whose integrals are all finite")

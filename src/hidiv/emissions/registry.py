@@ -55,6 +55,10 @@ class Comparable(Protocol):
     def embed(self, other: Any) -> Any: ...
 
 
+# (n, F), whether q's are wanted -> log-densities of p and q (n, K), log q/p, whether some number is none or infinite.
+Tables = Callable[[Array, bool], tuple[Array, Array | None, Array, bool]]
+
+
 @dataclass(frozen=True)
 class FamilyPair:
     """How two families compare, state by state; p and q have equal numbers of states and features."""
@@ -68,6 +72,7 @@ class FamilyPair:
     weight_ratio: Callable[..., Array] | None = None  # of what is known, as `evidence.log_ratios.weight_ratio`
     residual: Callable[..., Array] | None = None  # of what stays hidden, as `evidence.log_ratios.residual`
     bounds: Callable[[Any, Any], tuple[Array, Array]] | None = None  # (K,) twice, where `kl` has no closed form
+    tables: Callable[[Any, Any], Tables] | None = None  # log-densities and log-ratio of seen rows in one pass
 
 
 _PAIRS: dict[tuple[type, type], FamilyPair] = {}

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hidiv.recursions.moments import weighted_products, weighted_squares, weighted_sums
 from hidiv.types import Array, Flags
 
 NARROWEST = 1e-4  # of the spread of all values together: what a state's own spread may shrink to
@@ -17,7 +18,8 @@ class Weighted:
     """n observations of F columns and weight (n, K): how much of each belongs to each state.
 
     Entries of x are NaN where not seen; `lower`, `upper` (n, F) then bound them, infinite = open; `inside` (n, M) are
-    sets of symbols; `scale` (F,) is the spread of all values together, which bounds below what a state may shrink to.
+    sets of symbols; `scale` (F,) is the spread of all values together, which bounds below what a state may shrink to;
+    `threads` are those of the sums, 0 for all cores, and do not show in them.
     """
 
     x: Array  # (n, F)
@@ -26,6 +28,7 @@ class Weighted:
     upper: Array | None = None
     inside: Flags | None = None
     scale: Array | None = None
+    threads: int = 0
 
     @cached_property
     def seen(self) -> Flags:
@@ -48,8 +51,16 @@ class Weighted:
     def mass(self) -> Array:
         """(K, F): weight of the values seen, by state and column."""
         if self.all_seen:
-            return np.repeat(self.weight.sum(axis=0)[:, None], self.x.shape[1], axis=1)
+            return np.repeat(self._sums[:, :1], self.x.shape[1], axis=1)
         return np.asarray(self.weight.T @ self.seen.astype(np.float64))
+
+    @cached_property
+    def _sums(self) -> Array:
+        """(K, 1 + F): weights, and weighted sums of the values."""
+        return self._summed(self.x)
+
+    def _summed(self, values: Array) -> Array:
+        return weighted_sums(np.ascontiguousarray(values), np.ascontiguousarray(self.weight), self.threads)
 
     @cached_property
     def values(self) -> Array:
@@ -64,9 +75,28 @@ class Weighted:
 
     def mean(self, values: Array | None = None) -> Array:
         """(K, F): weighted means of the values, or of a function of them (n, F), over what is seen; NaN without any."""
-        total = self.values if values is None else values if self.all_seen else np.where(self.seen, values, 0.0)
+        if values is None:
+            sums = self._sums
+        else:
+            sums = self._summed(values if self.all_seen else np.where(self.seen, values, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((total.T @ self.weight).T / self.mass)
+            return np.asarray(sums[:, 1:] / self.mass)
+
+    def variance(self, mean: Array) -> Array:
+        """(K, F): weighted means of (x - mean)^2 over what is seen, mean (K, F); NaN without any."""
+        sums = weighted_squares(*self._about(mean))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(sums / self.mass)
+
+    def covariance(self, mean: Array) -> Array:
+        """(K, F, F): weighted means of (x - mean)(x - mean)', where all is seen; NaN without any weight."""
+        sums = weighted_products(*self._about(mean))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(sums / self.mass[:, :, None])
+
+    def _about(self, mean: Array) -> tuple[Array, Array, Array, int]:
+        x, weight, middle = (np.ascontiguousarray(part) for part in (self.x, self.weight, mean))
+        return x, weight, middle, self.threads
 
     def mean_of(self, function: Array) -> Array:
         """(K, F): weighted means of (n, K, F), over what is seen."""
@@ -79,11 +109,12 @@ class Weighted:
         """Some of the columns."""
         x, lower, upper = (None if part is None else part[:, columns] for part in (self.x, self.lower, self.upper))
         assert x is not None
-        return Weighted(x, self.weight, lower, upper, None, None if self.scale is None else self.scale[columns])
+        scale = None if self.scale is None else self.scale[columns]
+        return Weighted(x, self.weight, lower, upper, None, scale, self.threads)
 
-    def weighing(self, weight: Array) -> Weighted:
+    def weighing(self, weight: Array, threads: int | None = None) -> Weighted:
         """The same observations with other weights."""
-        same = replace(self, weight=weight)
+        same = replace(self, weight=weight, threads=self.threads if threads is None else threads)
         for key in ("seen", "all_seen", "bounded", "values", "smallest"):
             same.__dict__[key] = getattr(self, key)  # none of them depends on the weights
         return same
@@ -91,6 +122,11 @@ class Weighted:
 
 def spread(x: Array) -> Array:
     """(F,): standard deviation of the values seen; their size, or 1, where they do not vary."""
+    if x.size:
+        size = np.maximum(x.max(axis=0), -x.min(axis=0))
+        if ((size == 0.0) | ((size > 1e-100) & (size < 1e100))).all():  # as a rule: all seen, squares are numbers
+            known = Weighted(x, np.ones((len(x), 1)))
+            return _or_size(np.sqrt(known.variance(known.mean())[0]), size)
     count = (~np.isnan(x)).sum(axis=0)
     values = np.where(np.isfinite(x), x, 0.0)
     middle = values.sum(axis=0) / np.maximum(count, 1)
@@ -98,7 +134,10 @@ def spread(x: Array) -> Array:
     far = np.abs(apart).max(axis=0, initial=0.0)
     unit = np.where(far > 0, far, 1.0)  # squares of very large and very small numbers are none
     deviation = unit * np.sqrt(np.square(apart / unit).sum(axis=0) / np.maximum(count, 1))
-    size = np.abs(values).max(axis=0, initial=0.0)
+    return _or_size(deviation, np.abs(values).max(axis=0, initial=0.0))
+
+
+def _or_size(deviation: Array, size: Array) -> Array:
     return np.where(deviation > 1e-12 * size, deviation, np.where(size > 0, size, 1.0))
 
 

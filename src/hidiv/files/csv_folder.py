@@ -83,11 +83,10 @@ def _family(part: str, path: str, n_states: int) -> tuple[Any, list[str], list[l
     if len(table.lines) != n_states:
         refuse(InvalidFile, place, f"needs {counted(n_states, 'line')} below the headings", len(table.lines))
     if name == TABLED:
-        given: dict[str, Any] = {"probs": table.lines}
-        columns, alphabets = [""], [list(table.headings)]
+        given, columns = {"probs": table.lines}, [""]
     else:
         given, columns = _parameters(table, place)
-        alphabets = [None] * len(columns)
+    alphabets = [list(table.headings) if name == TABLED else None for _ in columns]
     try:
         family = family_class(name)(**given)
     except TypeError:

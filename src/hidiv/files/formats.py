@@ -18,9 +18,20 @@ FORMATS = {
     "hidiv.model": ("hidiv.models.model", "Model"),
     "hidiv.tree": ("hidiv.models.tree", "Tree"),
     "hidiv.divergence": ("hidiv.divergences.result", "Divergence"),
+    "hidiv.measure": ("hidiv.divergences.measures.measure", "Measure"),
     "hidiv.comparison": ("hidiv.divergences.comparison", "Comparison"),
+    "hidiv.equivalence": ("hidiv.divergences.equivalence.equivalent", "Equivalence"),
+    "hidiv.minimal": ("hidiv.divergences.equivalence.minimal", "Minimal"),
+    "hidiv.reduction": ("hidiv.answers.reduction", "Reduction"),
+    "hidiv.matching": ("hidiv.answers.matching", "Matching"),
+    "hidiv.agreement": ("hidiv.answers.agreement", "Agreement"),
     "hidiv.fit": ("hidiv.fitting.fit_result", "FitResult"),
+    "hidiv.choice": ("hidiv.fitting.selection", "Choice"),
     "hidiv.pairwise": ("hidiv.comparison.pairwise.matrix", "PairwiseMatrix"),
+    "hidiv.score": ("hidiv.inference.score", "Score"),
+    "hidiv.standard_errors": ("hidiv.fitting.parameter_errors", "StandardErrors"),
+    "hidiv.divergence_interval": ("hidiv.fitting.divergence_interval", "DivergenceInterval"),
+    "hidiv.difference": ("hidiv.answers.difference", "Difference"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats whose `model` is taken where a model is wanted
 # Models in the text formats of other programs: a part of their first word -> the function that reads them.
@@ -45,7 +56,7 @@ def class_of(place: tuple[str, str]) -> Any:
 
 def is_a(obj: object, place: tuple[str, str]) -> bool:
     """Whether an object is of the class at a place, which is not imported."""
-    return (type(obj).__module__, type(obj).__qualname__) == place
+    return any((each.__module__, each.__qualname__) == place for each in type(obj).__mro__)
 
 
 def our_own(obj: object) -> object:

@@ -47,6 +47,8 @@ def load(path: Path) -> Any:
     ...     hd.save(hd.Model([1.0], [[1.0]], hd.Poisson([2.0]), name="rain"), path)
     ...     hd.load(path)
     Model 'rain': 1 state, poisson emission
+         initial  to 0  rate
+      0        1     1     2
     """
     return _load(checked_path(path), None)
 

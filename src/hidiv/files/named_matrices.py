@@ -22,11 +22,12 @@ AGAIN = "run hidiv pairwise again, with --store to go on where it stopped"
 
 
 class Matrix(NamedTuple):
-    """values (M, M') and the names of rows and columns."""
+    """values (M, M'), the names of rows and columns, and the unit."""
 
     values: Array
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    unit: str = "nats"
 
 
 def write_matrix(
@@ -39,7 +40,8 @@ def write_matrix(
     """Write NPZ where the path ends so, else CSV with a line and a column of names; numbers are read back exactly.
 
     NaN is a pair that was not computed: an empty cell of the CSV, and 0 in the member `finished` of the NPZ.
-    `described` holds what the numbers are, from which `hd.load` builds a PairwiseMatrix.
+    `described` holds what the numbers are, from which `hd.load` builds a PairwiseMatrix; of it a CSV keeps a unit other
+    than nats, in its first cell.
     """
     target = checked_path(path)
     missing = np.isnan(values)
@@ -59,7 +61,8 @@ def write_matrix(
         return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["", *columns])
+    unit = str((described or {}).get("unit", "nats"))
+    writer.writerow(["" if unit == "nats" else unit, *columns])
     for name, row, gaps in zip(rows, values.tolist(), missing.tolist(), strict=True):
         writer.writerow([name, *("" if gap else repr(x) for x, gap in zip(row, gaps, strict=True))])
     write_text(target, text.getvalue())
@@ -94,7 +97,8 @@ def _from_arrays(arrays: dict[str, NDArray[np.generic]]) -> Matrix:
         pairs = f"{missing} of {counted(values.size, 'pair')} {'is' if missing == 1 else 'are'} missing"
         rule = f"{pairs}: the run that wrote it was interrupted"
         refuse(InvalidFile, "matrix", rule, remedy=AGAIN)
-    return Matrix(values.astype(np.float64), tuple(rows.astype(str)), tuple(columns.astype(str)))
+    unit = str(arrays["unit"]) if "unit" in arrays else "nats"
+    return Matrix(values.astype(np.float64), tuple(rows.astype(str)), tuple(columns.astype(str)), unit)
 
 
 def matrix_from_text(text: str, place: str) -> Matrix:
@@ -119,4 +123,4 @@ def matrix_from_text(text: str, place: str) -> Matrix:
         except ValueError as error:
             refuse(InvalidFile, f"{place}: line {number}", str(error))
         rows.append(line[0])
-    return Matrix(np.array(values), tuple(rows), columns)
+    return Matrix(np.array(values), tuple(rows), columns, "bits" if lines[0][0] == "bits" else "nats")

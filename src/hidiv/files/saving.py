@@ -14,8 +14,9 @@ def save(obj: object, path: Path) -> None:
 
     Parameters
     ----------
-    obj : Model, Tree, Divergence, Comparison, FitResult, PairwiseMatrix, Collection or object of a supported library
-        A model of another library is written as the Model it stands for.
+    obj : Model, Tree, Collection, a result, or object of a supported library
+        A result is a Divergence, Comparison, FitResult, PairwiseMatrix, Score, StandardErrors, DivergenceInterval or
+        Difference. A model of another library is written as the Model it stands for.
     path : str or path-like
         The file. A Collection is written as NPZ, a PairwiseMatrix as NPZ where the name ends so, all else as JSON.
 

@@ -77,7 +77,7 @@ def _step(
     model: Draft, counts: ExpectedCounts, problem: Problem, options: Options
 ) -> tuple[Draft, ExpectedCounts, float, float]:
     """The model that maximises over these counts, with its own counts, log-likelihood and objective."""
-    following = maximisation(model, problem, counts, options.pseudo_count, options.fixed)
+    following = maximisation(model, problem, counts, options.pseudo_count, options.fixed, options.threads)
     return following, *_evaluated(following, problem, options)
 
 

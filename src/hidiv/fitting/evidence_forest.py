@@ -232,7 +232,7 @@ def _chosen(evidence: Evidence, index: IntArray) -> Evidence:
         for table in (evidence.x, evidence.lower, evidence.upper, evidence.allowed, evidence.symbols)
     )
     listed = (
-        {i: sets[u] for i, u in enumerate(index.tolist()) if u in sets}
+        {i: sets[u] for i, u in enumerate(index.tolist()) if u in sets} if sets else {}
         for sets in (evidence.symbol_sets, evidence.state_sets)
     )
     some._set(*tables, *listed, False, evidence.symbol_names, evidence.column_names)

@@ -39,13 +39,15 @@ class Problem:
         for family, sample, where in zip(model.emissions, self.samples, self.places, strict=True):
             if not family.n_features or not len(sample.x):
                 continue
-            plain = sample.all_seen and family.density_adds_up
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                if plain:
-                    each = family.log_density(sample.x)
-                    table[where] = each[:, :, 0] if each.shape[2] == 1 else each.sum(axis=2)
+                if sample.all_seen:
+                    known = family.log_seen(sample.x)
                 else:
-                    table[where] = family.log_weight(sample.x, sample.lower, sample.upper)
+                    known = family.log_weight(sample.x, sample.lower, sample.upper)
+            if len(known) == len(table):
+                table = np.ascontiguousarray(known)  # all rows: no copy
+            else:
+                table[where] = known
             if sample.inside is not None:
                 table[where] += log_sets(family, sample.inside)
         return table
@@ -79,16 +81,17 @@ def problem_of(forest: EvidenceForest, model: Model) -> Problem:
         np.ones(rows.n_rows) if rows.row_of is None else np.bincount(rows.row_of, minlength=rows.n_rows).astype(float)
     )
     samples, places = [], []
-    scale = spread(rows.x[uses > 0])
+    used = uses > 0
+    scale = spread(rows.x if used.all() else rows.x[used])
     for g, family in enumerate(model.emissions):
         alone = rows.group is None or len(model.emissions) == 1
         where: Any = slice(None) if alone else np.flatnonzero(rows.group == g)
         lower, upper = (None if bound is None else bound[where] for bound in (rows.lower, rows.upper))
         inside = symbol_sets(family, rows, where)
         count = len(rows.x[where])
+        own = used[where]
         # Spread of all values of all groups where a group alone has none.
-        own = rows.x[where][uses[where] > 0]
-        unit = spread(own) if len(own) else scale
+        unit = spread(rows.x[where][own]) if own.any() and not alone else scale
         samples.append(Weighted(rows.x[where], np.zeros((count, model.n_states)), lower, upper, inside, unit))
         places.append(where)
     return Problem(forest, rows, uses, tuple(samples), tuple(places), allowed_states(model, rows))

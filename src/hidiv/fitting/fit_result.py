@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from math import log
 from typing import Any
 
@@ -13,6 +14,7 @@ from hidiv.arguments import whole
 from hidiv.divergences.result import number, plain
 from hidiv.emissions.family import free_entries
 from hidiv.errors import InvalidFile, InvalidModel, counted, refuse
+from hidiv.markup import card, line, table
 from hidiv.models.checks import check_format, check_keys
 from hidiv.models.model import Model
 
@@ -41,12 +43,20 @@ class FitResult:
         was reached.
     starts : tuple of float
         The log-likelihood each climb came to, before the best one was finished.
+    restarts : tuple of Model
+        The models that the starts came to, for `hd.agreement`; not kept in files, and not compared.
     n_iter : int
         The number of iterations made.
     bic : float
         Bayesian information criterion, -2 log_likelihood + n_parameters log(n_observations); smaller is better.
     aic : float
         Akaike information criterion, -2 log_likelihood + 2 n_parameters; smaller is better.
+    data : object or None
+        What the model was fitted to, for its standard errors; not compared, and not written to files.
+    fixed : frozenset of str
+        Parts and parameters that were not fitted; not compared, and not written to files.
+    errors : StandardErrors
+        The standard errors of the parameters; not of a fit that was read from a file, which has no data.
 
     Examples
     --------
@@ -63,6 +73,9 @@ class FitResult:
     n_observations: int  # nodes with any evidence
     notes: tuple[str, ...] = ()
     starts: tuple[float, ...] = ()  # log-likelihood each climb reached, before the best was finished
+    restarts: tuple[Model, ...] = field(default=(), compare=False)
+    data: Any = field(default=None, compare=False, repr=False)  # what it was fitted to, for standard errors
+    fixed: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def n_iter(self) -> int:
@@ -78,6 +91,17 @@ class FitResult:
     def aic(self) -> float:
         """Akaike information criterion; smaller is better."""
         return -2.0 * self.log_likelihood + 2.0 * self.n_parameters
+
+    @cached_property
+    def errors(self) -> Any:
+        """The standard errors of the parameters, `hd.standard_errors` of this fit."""
+        from hidiv.fitting.parameter_errors import standard_errors
+
+        return standard_errors(self)
+
+    def summary(self) -> str:
+        """The fit and a table of its parameters with their standard errors and intervals, where its data are known."""
+        return repr(self) if self.data is None else f"{self!r}\n{self.errors.summary()}"
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain numbers and texts, the model in the form of its file."""
@@ -114,16 +138,28 @@ class FitResult:
             _numbers("starts", described["starts"]),
         )  # fmt: skip
 
+    def _repr_html_(self) -> str:
+        """How the fit went, and the model, in a notebook."""
+        facts: list[tuple[str, list[Any]]] = [
+            ("log-likelihood", [f"{self.log_likelihood:.6g}"]),
+            ("BIC", [f"{self.bic:.6g}"]),
+            ("iterations", [self.n_iter]),
+            ("converged", ["yes" if self.converged else "no"]),
+        ]
+        curve = line(list(self.history), "log-likelihood by iteration")
+        return card("fit", table([""], facts), curve, self.model._repr_html_(), notes=self.notes)
+
     def __repr__(self) -> str:
         ending = "converged" if self.converged else "not converged"
         notes = "".join(f"\n  {note}" for note in self.notes)
         return (
-            f"{self.model!r}; log-likelihood {self.log_likelihood:.6g} after {counted(self.n_iter, 'iteration')}, "
+            f"{self.model.headline}; log-likelihood {self.log_likelihood:.6g} "
+            f"after {counted(self.n_iter, 'iteration')}, "
             f"{ending}, BIC {self.bic:.6g}{notes}"
         )
 
 
-KEPT = tuple(field.name for field in fields(FitResult))
+KEPT = tuple(each.name for each in fields(FitResult) if each.compare)  # what files hold
 
 
 def _numbers(place: str, values: Any) -> tuple[float, ...]:

@@ -18,6 +18,7 @@ def maximisation(
     counts: ExpectedCounts,
     pseudo_count: float = 0.0,
     fixed: frozenset[str] = frozenset(),
+    threads: int = 0,
 ) -> Draft:
     """The next model: relative frequencies of roots and edges, and each family's own weighted estimate.
 
@@ -35,7 +36,7 @@ def maximisation(
     emissions = model.emissions
     if "emission" not in fixed:
         emissions = tuple(
-            family.maximise(sample.weighing(_weights(problem, counts, where, pseudo_count)), fixed)
+            family.maximise(sample.weighing(_weights(problem, counts, where, pseudo_count), threads), fixed)
             for family, sample, where in zip(model.emissions, problem.samples, problem.places, strict=True)
         )
     return Draft(initial, transitions, model.has_transition, emissions, end)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import TypeVar
 
 import numpy as np
@@ -70,6 +71,7 @@ def best_of(
                 started(shape, problem, np.random.default_rng(0), options.fixed, 0), problem, options
             )  # raises with the reason
             refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
+        restarts = tuple(run.model.finished(shape) for run in runs)
         runs = _hopped(runs, seeds, problem, each, at_once, board)
         best = max(runs, key=lambda run: (not is_degenerate(run, problem), run.objective[-1]))
         starts = tuple(run.log_likelihood for run in runs)
@@ -77,7 +79,7 @@ def best_of(
             climb(best, problem, options, board.show_last, polish)
         elif not best.interrupted:
             best.notes.append("interrupted before all starts were climbed")
-    return finished(best, problem, shape, options, starts)
+    return replace(finished(best, problem, shape, options, starts), restarts=restarts)
 
 
 def _hopped(
@@ -118,13 +120,13 @@ def _best_maxima(runs: list[Run], problem: Problem) -> list[Run]:
 def _hop(maximum: Run, problem: Problem, options: Options, rng: np.random.Generator, board: Board) -> Run | None:
     """A climb that begins near a maximum; None where its start cannot produce the evidence."""
     try:
-        run = begin(_neighbour(maximum, problem, options, rng), problem, options)
+        run = begin(neighbour(maximum, problem, options, rng), problem, options)
     except ImpossibleEvidence:
         return None
     return _climb(run, problem, options, board)
 
 
-def _neighbour(run: Run, problem: Problem, options: Options, rng: np.random.Generator) -> Draft:
+def neighbour(run: Run, problem: Problem, options: Options, rng: np.random.Generator) -> Draft:
     """A model that differs from the one of `run` in two or three states.
 
     The counts of one state are added to those of a second, and those of a third (or of the second again) are shared out
@@ -165,6 +167,7 @@ class Board:
         self.stopped = threading.Event()
         self.lock = threading.Lock()
         self.done = 0
+        self.best = -inf
 
     def show(self, run: Run) -> None:
         """Show the progress after an iteration of a start; raise KeyboardInterrupt where all should stop."""
@@ -172,13 +175,14 @@ class Board:
             raise KeyboardInterrupt
         with self.lock:
             share = min(1.0, (self.done + (len(run.history) - 1) / self.max_iter) / self.count)
-            words = f"{self.done} of {counted(self.count, 'start')}, log-likelihood {run.log_likelihood:.6g}"
+            self.best = max(self.best, run.log_likelihood)
+            words = f"{self.done} of {counted(self.count, 'start')}, best log-likelihood so far {self.best:.6g}"
             self.progress.show(share, words)
 
     def show_last(self, run: Run) -> None:
         """Show the progress after an iteration of the last climb, from the best model."""
         made = len(run.history) - 1
-        self.progress.show(made / self.max_iter, f"the best start, log-likelihood {run.log_likelihood:.6g}")
+        self.progress.show(made / self.max_iter, f"the best start, best log-likelihood so far {run.log_likelihood:.6g}")
 
     def expect(self, more: int) -> None:
         """Count `more` climbs as still to be done."""
@@ -255,6 +259,7 @@ def finished(
     return FitResult(
         model, run.log_likelihood, tuple(run.history), run.converged,
         count_parameters(shape, options.fixed, zeros_stay), _n_observations(problem.forest), tuple(notes), starts,
+        data=problem.forest, fixed=options.fixed,
     )  # fmt: skip
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.arguments import generator, whole
+from hidiv.divergences.observed.rate import observed_kl_rate
+from hidiv.divergences.quantities import header
+from hidiv.divergences.result import Divergence, number, plain
+from hidiv.divergences.saved import read_saved
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
@@ -47,13 +52,17 @@ class Choice:
         The fit of the best candidate.
     n_states : int
         The number of states of the best candidate.
+    losses : dict of int to Divergence
+        The observed divergence of the largest fit from each with fewer states, a step; computed when first asked for.
 
     Examples
     --------
     >>> import hidiv as hd
     >>> choice = hd.choose([0, 1, 0, 2, 1, 9, 8, 7, 9, 9], None, (1, 2), "poisson", n_init=1, seed=0)
-    >>> choice.best.model
-    Model: 2 states, poisson emission
+    >>> choice.best.model.headline
+    'Model: 2 states, poisson emission'
+    >>> choice.enough(gain=0.01)
+    2
     """
 
     candidates: tuple[Candidate, ...]
@@ -69,6 +78,60 @@ class Choice:
         """The number of states of the best candidate."""
         return self.candidates[0].n_states
 
+    @cached_property
+    def losses(self) -> dict[int, Divergence]:
+        """The observed divergence of the largest fit from each with fewer states of the same family, per observation.
+
+        A rate for chains. Where there is none (groups, ends), the difference of the log-likelihoods per observation.
+        """
+        largest = max(self.candidates, key=lambda each: (each.n_states, each.score))
+        alike = {each.n_states: each.fit for each in self.candidates if each.emission == largest.emission}
+        return {k: _loss(largest.fit, alike[k]) for k in sorted(alike)}
+
+    def enough(self, gain: float = 0.002) -> int:
+        """The smallest number of states beyond which all further ones together gain less than `gain` nats a step."""
+        return min(k for k, lost in self.losses.items() if lost.value < gain or k == max(self.losses))
+
+    def summary(self, gain: float = 0.002) -> str:
+        """The choice, and what further states gain, in two sentences."""
+        k, most = self.enough(gain), max(self.losses)
+        chosen = f"{counted(self.n_states, 'state')} chosen by {self.by}"
+        if k == most:
+            return f"{chosen}; every number of states up to {most} still gains at least {gain:g} nats a step"
+        return (
+            f"{chosen}; beyond {counted(k, 'state')} the observed divergence gained is below {gain:g} nats a step "
+            f"({self.losses[k].value:.2g} up to {counted(most, 'state')})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and texts, ready for JSON; the candidates with their fits, the best first."""
+        return header("choice") | {
+            "by": self.by,
+            "candidates": [
+                {"n_states": each.n_states, "emission": each.emission, "score": plain(each.score),
+                 "fit": each.fit.to_dict()}
+                for each in self.candidates
+            ],
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> Choice:
+        """The choice of a description as `to_dict` writes it."""
+
+        def build() -> Choice:
+            candidates = (
+                Candidate(
+                    int(each["n_states"]),
+                    str(each["emission"]),
+                    FitResult.from_dict(each["fit"]),
+                    number(each["score"]),
+                )
+                for each in described["candidates"]
+            )
+            return cls(tuple(candidates), str(described["by"]))
+
+        return read_saved(described, "hidiv.choice", ("by", "candidates"), build)
+
     def __repr__(self) -> str:
         lines = [f"chosen by {self.by}:"]
         for each in self.candidates:
@@ -78,6 +141,18 @@ class Choice:
                 f"log-likelihood {each.fit.log_likelihood:.6g}, {counted(each.fit.n_parameters, 'parameter')}"
             )
         return "\n".join(lines)
+
+
+def _loss(largest: FitResult, smaller: FitResult) -> Divergence:
+    """What a smaller fit loses of the largest one, per observation."""
+    if smaller is largest:
+        return Divergence(0.0, "observed", "exact", lower=0.0, upper=0.0, per="step")
+    p, q = largest.model, smaller.model
+    if p.n_groups == q.n_groups == 1 and p.end is None:
+        return observed_kl_rate(p, q, rtol=0.02, atol=1e-5, width=1e-5, max_seconds=2.0, seed=0)
+    value = (largest.log_likelihood - smaller.log_likelihood) / max(largest.n_observations, 1)
+    note = "the difference of the log-likelihoods of the data they were fitted to"
+    return Divergence(max(value, 0.0), "observed", "approximation", per="step", notes=[note])
 
 
 @reported

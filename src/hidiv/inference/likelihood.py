@@ -9,8 +9,11 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.errors import ImpossibleEvidence, InvalidEvidence, refuse, sentence
+from hidiv.inference.long_chains import log_likelihood_of_long_chain
 from hidiv.inference.model_tables import tables_of
-from hidiv.models.model import Model
+from hidiv.inference.rows import evidence_and_tree
+from hidiv.inference.weights import check_end
+from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions import upward
 from hidiv.types import Array
@@ -54,7 +57,13 @@ def log_likelihood(model: Any, evidence: Any, tree: Any = None) -> float:
     -1.961658506
     """
     model = as_model(model)
-    tables, layout, _ = tables_of(model, evidence, tree, accurate=False)
+    known, place = evidence_and_tree(evidence, tree)
+    check_groups(model, place, "model")
+    check_end(model, place)
+    streamed = log_likelihood_of_long_chain(model, known, place)
+    if streamed is not None:
+        return representable(streamed)
+    tables, layout, _ = tables_of(model, known, place, accurate=False)
     value, impossible = upward.log_likelihood(tables, layout)
     if impossible is not None:
         refuse_impossible(model, impossible)

@@ -15,6 +15,9 @@ from hidiv.models.symbol_names import translated
 from hidiv.models.tree import Tree, as_tree
 from hidiv.types import Array, Flags, Indices, IntArray
 
+LONG = 512  # nodes from which on it pays to look for equal rows of several columns
+MOST_CODES = 2.0**62  # combinations of columns that have numbers
+
 
 @dataclass(frozen=True, eq=False)
 class EvidenceRows:
@@ -56,8 +59,8 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
     plain = (
         evidence.allowed is None and evidence.symbols is None and not evidence.symbol_sets and not evidence.state_sets
     )
-    if plain and evidence.lower is None and x.shape[1] == 1:
-        shared = _shared(x[:, 0], group)
+    if plain and evidence.lower is None and x.shape[1]:
+        shared = _shared(x[:, 0], group) if x.shape[1] == 1 else _shared_columns(x, group)
         if shared is not None:
             return shared
     lower, upper = (
@@ -108,6 +111,9 @@ def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
     if not whole:
+        few = x[:64]  # numbers that are not whole show at once, as a rule
+        if (few != np.floor(few)).any() and not np.isnan(few).any():
+            return None
         seen = x[~np.isnan(x)]
         if not seen.size or (seen != np.floor(seen)).any() or np.isinf(seen).any():
             return None
@@ -136,6 +142,28 @@ def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     )  # fmt: skip
 
 
+def _shared_columns(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
+    """One row for every combination of symbols or small counts that occurs; None where that saves nothing."""
+    if len(x) < LONG or (x[:LONG] != np.floor(x[:LONG]))[~np.isnan(x[:LONG])].any():
+        return None
+    values = np.where(np.isnan(x), -1.0, x)
+    high = values.max(axis=0)
+    groups = 1 if group is None else int(group.max()) + 1
+    sizes = (high + 2.0).tolist()
+    if (values < 0.0)[~np.isnan(x)].any() or not np.prod(sizes) * groups < MOST_CODES or (values % 1.0).any():
+        return None
+    code = np.ravel_multi_index(tuple((values.T + 1.0).astype(np.int64)), tuple(map(int, sizes)))
+    if group is not None:
+        code = code * groups + group
+    _, first, row_of = np.unique(code, return_index=True, return_inverse=True)
+    if len(first) > len(x) // 8:
+        return None
+    shared = np.asarray(x[first], dtype=np.float64)
+    return EvidenceRows(
+        shared, None, None, None, None, None if group is None else group[first], row_of.astype(np.int32).ravel()
+    )
+
+
 def with_ends(rows: EvidenceRows, lasts: IntArray) -> EvidenceRows:
     """The rows with new ones at their end for the last nodes of chains that end, which carry the weight of the end."""
     n = rows.n_rows if rows.row_of is None else len(rows.row_of)
@@ -152,6 +180,18 @@ def with_ends(rows: EvidenceRows, lasts: IntArray) -> EvidenceRows:
     return EvidenceRows(
         x, lower, upper, _copied(rows.symbols, both), _copied(rows.states, both), group, row_of, len(old)
     )
+
+
+def part_of(rows: EvidenceRows, first: int, end: int) -> EvidenceRows:
+    """The rows first..end-1, where every node has one of its own; sets must be tables."""
+
+    def cut(table: Any) -> Any:
+        return None if table is None else table[first:end]
+
+    return EvidenceRows(
+        cut(rows.x), cut(rows.lower), cut(rows.upper), cut(rows.symbols), cut(rows.states), cut(rows.group), None,
+        rows.n_ended if end == rows.n_rows else 0,
+    )  # fmt: skip
 
 
 def _copied(sets: dict[int, tuple[int, ...]] | Flags | None, index: IntArray) -> Any:

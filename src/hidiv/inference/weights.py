@@ -39,11 +39,20 @@ def log_weights(model: Model, rows: EvidenceRows, tree: Tree) -> Array:
         check_values(family, rows, where, tree)
         lower, upper = (None if bound is None else bound[where] for bound in (rows.lower, rows.upper))
         if family.n_features:
-            table[where] = family.log_weight(rows.x[where], lower, upper)
+            weights = family.log_weight(rows.x[where], lower, upper)
+            if len(weights) == len(table):  # all rows: no copy
+                table = weights
+            else:
+                table[where] = weights
         inside = symbol_sets(family, rows, where)
         if inside is not None:
             free = np.asarray(inside.all(axis=1))[:, None]
             table[where] += np.where(free, 0.0, family.log_set(inside))  # type: ignore[attr-defined]
+    return settled(model, rows, table)
+
+
+def settled(model: Model, rows: EvidenceRows, table: Array) -> Array:
+    """The weights of values with allowed states and the ends of chains, refused where they are out of range."""
     allowed = allowed_states(model, rows)
     if allowed is not None:
         table = np.where(allowed, table, -np.inf)

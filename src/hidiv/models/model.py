@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.emissions.family import Family
+from hidiv.emissions.tabular import tabular
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
+from hidiv.markup import card, table
 from hidiv.models.checks import (
     check_format,
     check_keys,
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 
 Transition = ArrayLike | Sequence[ArrayLike | None]
+
+SMALL, COLUMNS, WIDTH = 6, 8, 110  # states, parameters of the emission and letters of a model that is shown in full
+SHOWN_GROUPS = 3  # in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +92,9 @@ class Model(Value):
     >>> import hidiv as hd
     >>> hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1, 4]), name="rain")
     Model 'rain': 2 states, poisson emission
+         initial  to 0  to 1  rate
+      0      0.5   0.9   0.1     1
+      1      0.5   0.2   0.8     4
     """
 
     initial: Array  # (K,)
@@ -288,6 +296,8 @@ class Model(Value):
         >>> import hidiv as hd
         >>> hd.Model([1.0], [[1.0]], hd.Silent(1)).renamed("coin")
         Model 'coin': 1 state, silent emission
+             initial  to 0
+          0        1     1
         """
         return Model(
             self.initial, self.transition, self.emission,
@@ -357,6 +367,8 @@ class Model(Value):
         >>> import hidiv as hd
         >>> hd.Model.from_dict({"initial": [1], "transition": [[1]], "emission": {"family": "poisson", "rate": [2]}})
         Model: 1 state, poisson emission
+             initial  to 0  rate
+          0        1     1     2
         """
         check_keys(
             InvalidModel,
@@ -381,12 +393,63 @@ class Model(Value):
         """How messages name the model: "model", or "model 'rain'"."""
         return "model" if self.name is None else f"model {self.name!r}"
 
-    def __repr__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The model in one line: its name, states, emission and groups."""
         groups = f", {self.n_groups} groups" if self.n_groups > 1 else ""
         kinds = "/".join(dict.fromkeys(family.name for family in self.emissions))
         return f"{self.title.capitalize()}: {counted(self.n_states, 'state')}, {kinds} emission{groups}" + (
             ", with end" if self.end is not None else ""
         )
+
+    def __repr__(self) -> str:
+        return "\n".join([self.headline, *_lines(self)])
+
+    def _repr_html_(self) -> str:
+        """The parameters as tables, in a notebook."""
+        states = _state_names(self)
+        starts = [[float(value)] for value in self.initial]
+        heads = ["initial", *(f"to {name}" for name in states), *(["end"] if self.end is not None else [])]
+        blocks = []
+        for g, (matrix, present) in enumerate(zip(self.transitions, self.has_transition, strict=True)):
+            if g >= SHOWN_GROUPS or not present:
+                continue
+            ends = [[] if self.end is None else [float(self.end[s])] for s in range(self.n_states)]
+            rows = [(name, [*starts[s], *matrix[s].tolist(), *ends[s]]) for s, name in enumerate(states)]
+            caption = f"transition, group {g}" if len(self.transitions) > 1 else "transition"
+            blocks.append(table(heads, rows, caption, [row for _, row in rows]))
+        for g, family in enumerate(self.emissions[:SHOWN_GROUPS]):
+            names, values = tabular(family)
+            caption = f"emission: {family.name}" + (f", group {g}" if len(self.emissions) > 1 else "")
+            if names:
+                blocks.append(table(names, list(zip(states, values.tolist(), strict=True)), caption))
+        more = max(len(self.transitions), len(self.emissions)) - SHOWN_GROUPS
+        return card(self.headline, *blocks, notes=[f"{more} more groups"] if more > 0 else [])
+
+
+def _lines(model: Model) -> list[str]:
+    """The parameters of a small model, a line for each state."""
+    emission = model.emissions[0]
+    names, values = tabular(emission)
+    if model.n_states > SMALL or model.n_groups > 1 or len(names) > COLUMNS or hasattr(emission, "components"):
+        return []
+    states = _state_names(model)
+    heads = ["initial", *(f"to {name}" for name in states), *(["end"] if model.end is not None else []), *names]
+    parts = [model.initial[:, None], model.transitions[0], *([model.end[:, None]] if model.end is not None else [])]
+    cells = [[f"{value:.4g}" for value in row] for row in np.hstack([*parts, values])]
+    widths = [max(len(head), *(len(row[c]) for row in cells)) for c, head in enumerate(heads)]
+    first = max(map(len, states))
+    if 2 + first + sum(width + 2 for width in widths) > WIDTH:
+        return []
+    rows = [heads, *cells]
+    return [
+        f"  {name:<{first}}" + "".join(f"  {cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        for name, row in zip(["", *states], rows, strict=True)
+    ]
+
+
+def _state_names(model: Model) -> list[str]:
+    return [str(s) for s in range(model.n_states)] if model.state_names is None else list(model.state_names)
 
 
 def check_groups(model: Model, tree: Tree, who: str) -> None:

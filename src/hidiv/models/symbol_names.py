@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -125,11 +125,38 @@ def listed(names: Sequence[str]) -> str:
 
 def _headed(value: Any) -> list[tuple[Any, Any]] | None:
     """Columns with their headings of a data frame, a series or categories; None for anything else."""
+    if type(value).__module__.partition(".")[0] == "polars":
+        return _headed_polars(value)
     if hasattr(value, "iloc") and hasattr(value, "columns"):
         return [(label, value.iloc[:, i]) for i, label in enumerate(value.columns)]
     if hasattr(value, "iloc"):
         return [(getattr(value, "name", None), value)]
     return [(None, value)] if hasattr(value, "categories") and hasattr(value, "codes") else None
+
+
+class PolarsCategories(NamedTuple):
+    """Categories of polars in the form of those of pandas: names, and for each entry its number, -1 for none."""
+
+    categories: Sequence[str]
+    codes: Sequence[int]
+
+
+def _headed_polars(value: Any) -> list[tuple[Any, Any]] | None:
+    """Columns with their headings of a table or a column of polars."""
+    if hasattr(value, "collect"):  # a lazy one
+        value = value.collect()
+    if hasattr(value, "get_columns"):
+        return [(column.name, _plain_polars(column)) for column in value.get_columns()]
+    return [(value.name or None, _plain_polars(value))] if hasattr(value, "to_physical") else None
+
+
+def _plain_polars(column: Any) -> Any:
+    """A column of polars as a list with None, or the categories that its type lists; other categories are text."""
+    names = getattr(column.dtype, "categories", None) if type(column.dtype).__name__ == "Enum" else None
+    if names is not None:
+        number = {name: i for i, name in enumerate(names)}
+        return PolarsCategories(list(names), [-1 if entry is None else number[entry] for entry in column.to_list()])
+    return column.to_numpy() if column.dtype.is_temporal() else column.to_list()
 
 
 def _column(place: str, column: Any) -> tuple[Array, Alphabet | None]:

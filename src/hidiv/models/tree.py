@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.errors import InvalidTree, counted, refuse
+from hidiv.markup import card, table
 from hidiv.models.newick import read_newick
 from hidiv.models.tree_checks import (
     SIZE_LIMIT,
@@ -528,6 +529,20 @@ class Tree(Value):
         if form == "chain":
             return cls.chain(described["chain"], described.get("group"))
         return cls(described["parent"], described.get("group"), labels=described.get("labels"))
+
+    def _repr_html_(self) -> str:
+        """The tree in numbers, in a notebook."""
+        facts: list[tuple[str, list[Any]]] = [("nodes", [self.n_nodes]), ("levels", [self.depth])]
+        if self.n_groups is not None:
+            facts.append(("groups", [self.n_groups]))
+        if self.kind not in ("chain", "regular"):
+            facts.append(("leaves", [int(self.n_nodes - len(np.unique(self.parent[1:])))]))
+            counts = np.bincount(np.asarray(self.level)).tolist()
+            facts.append(("nodes by level", [", ".join(map(str, counts[:12])) + (", …" if len(counts) > 12 else "")]))
+        if self.labels is not None:
+            labels = [str(label) for label in self.labels[:12]]
+            facts.append(("labels", [", ".join(labels) + (", …" if self.n_nodes > 12 else "")]))
+        return card(repr(self), table([""], facts))
 
     def __repr__(self) -> str:
         groups = "" if self.n_groups is None else ", " + counted(self.n_groups, "group")

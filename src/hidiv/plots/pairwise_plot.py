@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix
+from hidiv.divergences.measures.names import MEASURES
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.plots.style import DARK, SEQUENTIAL, axes, number_label, open_frame, text
 from hidiv.types import Array
@@ -101,7 +102,8 @@ def pairwise(
     what = f"{quantity} divergence" if quantity else "divergence"
     trust = f" ({status})" if status else ""
     direction = "D(p || q) + D(q || p)" if symmetric else "D(row || column)"
-    top.set_title(f"{what} {direction} in {unit}{trust}", fontsize="medium", loc="left")
+    title = f"{what} {direction} in {unit}" if quantity not in MEASURES else MEASURES[quantity].words
+    top.set_title(f"{title}{trust}", fontsize="medium", loc="left")
     return ax
 
 

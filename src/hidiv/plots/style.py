@@ -69,6 +69,11 @@ def heading(result: Divergence, width: int = 64) -> str:
     return f"{subject}\n{result.quantity} divergence: {about}"
 
 
+def sentence(words: str, width: int = 64) -> str:
+    """A sentence as a title, in lines of about `width` letters."""
+    return "\n".join(wrap(text(words), width))
+
+
 def text(name: Any) -> str:
     """A name as matplotlib should print it: a dollar sign does not start a formula."""
     return "".join(c if c.isprintable() else " " for c in str(name)).replace("$", r"\$")

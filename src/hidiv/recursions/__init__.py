@@ -31,12 +31,17 @@ Two models and evidence (kernels/posterior)
     infinite_profile.py * the profile of an infinite divergence
     inward_given.py *     divergences of subtrees given the state above
 
+Observations (kernels/emission)
+    normal_rows.py        normal log-densities of rows, and the log-ratio of two models'
+    mixture_rows.py       the same for mixtures, from the tables of their components
+
 Observed divergences (kernels/certified, kernels/sampled, kernels/pairs)
     belief_grid.py        filters on a grid (certified)
     grid_sweeps.py        bounds by sweeps over that grid (certified)
     contexts.py           bounds over a tree of contexts (certified)
     filters.py, predictive.py *  filters of drawn sequences, and the step after them
     chain_sums.py         sums along drawn chains (sampled)
+    product_pairs.py      product kernels of a block of pairs (pairs)
     variational_pairs.py  the variational recursion for blocks of pairs (pairs)
     products.py           inner products of all pairs of rows (pairs)
 """

@@ -12,6 +12,7 @@ import numpy as np
 from hidiv.recursions.filters import FAINT, Weights, run_backward, run_both
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.predictive import Following, ObservationPoints, Past, Wanted, steps_ahead
+from hidiv.recursions.value_function import surprises
 from hidiv.types import Array, IntArray
 
 ChainLaw = tuple[Array, Array, Array]  # initial (K,), transition (K, K), weights (R, K) of the observations
@@ -31,14 +32,17 @@ def chain_sums(
     products: bool,
     last: int,
     threads: int = 0,
+    value: tuple[Array, IntArray] | None = None,
+    counts: bool = True,
 ) -> Array | None:
     """(n, C): sums over the nodes of n chains; None where a probability is too small to be computed this way.
 
     row_of (n, N): the row of the weights that a node has. points: p (K, J), q scaled (L, J), scale (J,), weight (J,).
-    Columns: log p/q; the divergences of the next observation; linear functions of the filters less their expectation,
-    with the step after if `following`, over all nodes but the `last` and over those; expected first states (K,), pairs
-    (K, K) and, by state, rows if `symbols` or log-ratios (K, L) if `logs`; `products` of two filter probabilities,
-    again twice, and of three if there are few.
+    Columns: log p/q; the divergences of the next observation; what the functions `value` of both filters exceed their
+    expectation by, if there are any (value_function.py); linear functions of the filters less their expectation,
+    with the step after if `following`, over all nodes but the `last` and over those; if `counts`, expected first
+    states (K,), pairs (K, K) and, by state, rows if `symbols` or log-ratios (K, L) if `logs`; `products` of two filter
+    probabilities, again twice, and of three if there are few.
     """
     del threads  # the same numbers whatever it is
     tables = [np.ascontiguousarray(law[2][row_of].transpose(1, 2, 0)) for law in (p, q)]
@@ -53,19 +57,22 @@ def chain_sums(
     past = Past(one.predicted, one.updated, two.predicted, two.updated)
     wanted = Wanted(products, None if following is None else Following(*following))
     base, sums = node_sums((space,), np.zeros(row_of.shape[1], dtype=np.int64), past, wanted, last)
+    plain = (one.log_prob - two.log_prob).sum(axis=0)
+    first = [] if value is None else [surprises(*value, points, past)[None]]
+    if not counts:
+        return np.concatenate([plain[None], base[None], *first, *sums]).T
     smoothed, into = run_backward(p[1][None], one)
     pairs = p[1][:, :, None] * np.einsum("trn,tsn->rsn", one.updated[:-1], into[1:])
-    counts = [smoothed[0], pairs.reshape(-1, len(row_of))]
+    counted = [smoothed[0], pairs.reshape(-1, len(row_of))]
     if symbols:
         shown = [(smoothed * np.equal(row_of.T, m)[:, None, :]).sum(axis=0) for m in range(len(p[2]))]
-        counts.append(np.stack(shown, axis=1).reshape(-1, len(row_of)))
+        counted.append(np.stack(shown, axis=1).reshape(-1, len(row_of)))
     if logs is not None:
         log_p, log_q = (table[row_of].transpose(1, 2, 0) for table in logs)
         with np.errstate(invalid="ignore"):
             terms = smoothed[:, :, None, :] * (log_p[:, :, None, :] - log_q[:, None, :, :])
-        counts.append(np.where(smoothed[:, :, None, :] > 0, terms, 0.0).sum(axis=0).reshape(-1, len(row_of)))
-    plain = (one.log_prob - two.log_prob).sum(axis=0)
-    return np.concatenate([plain[None], base[None], *sums[:2], *counts, *sums[2:]]).T
+        counted.append(np.where(smoothed[:, :, None, :] > 0, terms, 0.0).sum(axis=0).reshape(-1, len(row_of)))
+    return np.concatenate([plain[None], base[None], *first, *sums[:2], *counted, *sums[2:]]).T
 
 
 def node_sums(

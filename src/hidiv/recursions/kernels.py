@@ -1,4 +1,7 @@
-"""Which kernels run: the compiled ones, or their numpy twins (HIDIV_KERNELS=auto|compiled|python)."""
+"""Which kernels run: the compiled ones, or their numpy twins (HIDIV_KERNELS=auto|compiled|python).
+
+Compiled ones use the best instruction set of the processor, or the one that HIDIV_SIMD=baseline|avx2|avx512 names.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,26 @@ def chosen(wish: str) -> tuple[ModuleType | None, str]:
     return module, "compiled"
 
 
+SIMD = ("auto", "baseline", "avx2", "avx512")
+
+
+def use_simd(wish: str, module: ModuleType | None) -> None:
+    """Let the compiled kernels run on the instruction set of this name; auto: the best of this processor.
+
+    Without compiled kernels there is nothing to choose: any name of an instruction set is accepted.
+    """
+    if wish not in SIMD:
+        refuse(HidivError, "HIDIV_SIMD", f"must be {', '.join(SIMD[:-1])} or {SIMD[-1]}", wish)
+    if module is None or wish == "auto":
+        return
+    present = module.targets()
+    if wish not in present:
+        refuse(HidivError, "HIDIV_SIMD", f"this processor or this install runs {' and '.join(present)}", wish)
+    module.set_target(wish)
+
+
 _module, _words = chosen(os.environ.get("HIDIV_KERNELS") or "auto")
+use_simd(os.environ.get("HIDIV_SIMD") or "auto", _module)
 
 
 def kernel(twin: Function) -> Function:
@@ -55,6 +77,16 @@ def ranged_kernel(twin: Function) -> Function:
         return twin(*arguments, **options) if result is None else result
 
     return cast(Function, either)
+
+
+def instruction_set() -> str | None:
+    """The one that the compiled kernels run on; None where the twins run."""
+    return None if _module is None else str(_module.target())
+
+
+def are_compiled() -> bool:
+    """Whether compiled kernels run."""
+    return _module is not None
 
 
 def description() -> str:

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.boolean_messages import first_gap, posterior_support, upward_support
-from hidiv.recursions.kernels import ranged_kernel
+from hidiv.recursions.kernels import kernel, ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.local_divergence import exact_sum, local_divergence, log_sum
-from hidiv.recursions.tables import Law, PairTables, Tables
+from hidiv.recursions.tables import Law, MakeRows, PairTables, Tables
 from hidiv.recursions.upward import log_of
-from hidiv.types import Array, Flags
+from hidiv.types import Array, Flags, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +120,28 @@ def posterior_value(
     result = finite_posterior(pair, layout, reached, kept)
     profile = None if kept is None else profile_by_node(pair.p, layout, kept)
     return result.value, result.log_likelihood_p, result.log_likelihood_q, profile, none, -1, -1
+
+
+@kernel
+def posterior_stream(
+    n_nodes: int,
+    transition_of: IntArray | None,
+    p: tuple[Array, Array],
+    q: tuple[Array, Array],
+    ratio: tuple[Array, Array],
+    make: MakeRows,
+    chunk: int,
+) -> tuple[float, float, float] | None:
+    """Value and log-likelihoods of a chain whose rows come from make(first, end), `chunk` nodes at a time.
+
+    p, q, ratio: initial (K,) and transition (G, K, K). None where the chain has zeros or numbers out of range: tables
+    are the way then.
+    """
+    weights, weight_ratio, residual = make(0, n_nodes)
+    assert weight_ratio is not None
+    laws = (*p, weights), (*q, weights + weight_ratio), (*ratio, weight_ratio)
+    value, log_p, log_q, _, gap, *failed = posterior_value(n_nodes, (None, transition_of, None), *laws, residual, False)
+    return None if gap[0] >= 0 or max(failed) >= 0 else (value, log_p, log_q)
 
 
 def finite_posterior(pair: PairTables, layout: Layout, reached: Flags, kept: dict[str, Array] | None) -> Posterior:

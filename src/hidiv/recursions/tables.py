@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from hidiv.types import Array
 
 # initial (K,), transition (G, K, K), log_weight (R, K), or the log-ratios of the three
 Law = tuple[Array, Array, Array]
+# the log-weights of the nodes first..end-1, and for a pair their log-ratios and residuals
+MakeRows = Callable[[int, int], tuple[Array, Array | None, Array | None]]
 
 
 @dataclass(frozen=True, eq=False)

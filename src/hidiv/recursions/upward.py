@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hidiv.recursions.boolean_messages import posterior_support, upward_support
-from hidiv.recursions.kernels import ranged_kernel
+from hidiv.recursions.kernels import kernel, ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.local_divergence import exact_sum, log_sum
-from hidiv.recursions.tables import Law, Tables
+from hidiv.recursions.tables import Law, MakeRows, Tables
 from hidiv.types import Array, IntArray
 
 
@@ -46,6 +46,18 @@ def likelihood_value(n_nodes: int, places: Places, law: Law) -> tuple[float, int
     """(log P(E), failing node or -1)."""
     up = upward(Tables(*law), Layout(n_nodes, *places))
     return up.log_likelihood, -1 if up.impossible is None else up.impossible
+
+
+@kernel
+def likelihood_stream(
+    n_nodes: int, transition_of: IntArray | None, initial: Array, transition: Array, make: MakeRows, chunk: int
+) -> float | None:
+    """log P(E) of a chain whose log-weights come from make(first, end)[0], (end - first, K), `chunk` nodes at a time.
+
+    None where the chain has zeros or numbers out of range: tables are the way then.
+    """
+    value, failed = likelihood_value(n_nodes, (None, transition_of, None), (initial, transition, make(0, n_nodes)[0]))
+    return None if failed >= 0 else value
 
 
 def upward(tables: Tables, layout: Layout) -> Upward:

@@ -2,10 +2,18 @@
 
 page: puts template, style, script and numbers into one file, with the versions it was made with.
 pair_page: the page about two models.
-collection_page: the page about many models.
+aligned: the pair with q's states in the order that fits p, and as labelled.
+causes: why two models differ, in sentences.
+data_strip: what data say about two models, and the data with the states that each model decodes.
+state_diagram: states and arrows of both models.
+emission_pictures: what both models show in each state.
+matching: the states of two models that have different numbers of states.
 heat_tables: the parameters of two models as shaded tables.
 charts: bars along nodes and drawn trees, as SVG.
 samples_needed: how many observations tell two models apart.
+digits: numbers with the digits that their errors leave.
+state_names: how states and models are called.
+collection_page: the page about many models.
 collection_pictures: a matrix of divergences as shades or as a PNG, a dendrogram, and models as points of a plane.
 paper: the table and figures of the paper, each number with a verdict.
 """

@@ -15,7 +15,9 @@ from hidiv.types import Array
 
 WIDTH, HEIGHT = 720.0, 170.0
 BARS = 720  # with more values, each bar shows the largest of several
+NAMED = 18  # leaves of a tree whose nodes have their names beside them
 DRAWN = 300  # nodes; a larger tree is shown level by level
+LETTERS = 9  # of a name beside a node
 SHADES = 10
 
 
@@ -117,7 +119,8 @@ def drawn(name: str, shares: Array, tree: Tree) -> TreeChart:
     x, level = places(tree)
     leaves = float(x.max()) + 1
     across = WIDTH / leaves
-    down = float(np.clip(0.9 * across, 34.0, 64.0))
+    named = leaves <= NAMED
+    down = float(np.clip(0.9 * across, 48.0 if named else 34.0, 64.0))
     radius = float(np.clip(0.42 * across, 2.5, 13.0))
     px, py = (x + 0.5) * across, radius + 6 - level * down
     top = float(shares.max()) or 1.0
@@ -128,7 +131,9 @@ def drawn(name: str, shares: Array, tree: Tree) -> TreeChart:
             "x": round(float(px[u]), 1), "y": round(float(py[u]), 1),
             "r": round(radius * sqrt(max(float(shares[u]) / top, 0.04)), 2),
             "shade": ceil(SHADES * float(shares[u]) / top - 1e-9), "name": node, "value": float(shares[u]),
+            "label": node[:LETTERS] if named and len(node) <= LETTERS else node[: LETTERS - 1] + "…" if named else "",
+            "ly": round(float(py[u]) + radius + 11, 1),
         }
         for u, node in enumerate(node_names(tree))
     ]  # fmt: skip
-    return TreeChart(name, float(py.max()) + radius + 6, edges, nodes)
+    return TreeChart(name, float(py.max()) + radius + (18 if named else 6), edges, nodes)

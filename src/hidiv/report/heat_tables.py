@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from hidiv.divergences.result import Parts
+from hidiv.emissions.family import Family
+from hidiv.emissions.sample_space import Kind
 from hidiv.emissions.tabular import is_probabilities, tabular
 from hidiv.models.model import Model
 from hidiv.recursions.terms import divergence_terms
@@ -17,6 +19,7 @@ from hidiv.types import Array
 
 STEPS = 10  # shades of each of the two colours
 WIDEST = 40  # rows or columns of a table; of more, those that differ most are shown
+OPEN = 10  # rows that are open from the start
 CELLS = 5000  # of all tables together; groups that do not fit are left out
 
 
@@ -31,9 +34,11 @@ class HeatTable:
     p: Array
     q: Array
     shades: Array  # whole numbers from -10 to 10, positive where p is larger
+    paints: dict[str, Array]  # whole shades of every way to colour the table
     row_adds: list[float]
     adds: Array | None
     left_out: str  # what is not shown
+    first: list[bool]  # which rows are open from the start
 
     def view(self) -> dict[str, Any]:
         """What the script of the page needs to show a cell and its row."""
@@ -41,13 +46,14 @@ class HeatTable:
             "kind": self.kind, "group": self.group, "rows": self.rows, "columns": self.columns,
             "p": short(self.p), "q": short(self.q), "rowAdds": short(self.row_adds),
             "adds": None if self.adds is None else short(self.adds),
+            "paints": {key: paint.astype(int).tolist() for key, paint in self.paints.items()},
         }  # fmt: skip
 
 
 def heat_tables(p: Model, q: Model, parts: Parts) -> tuple[list[HeatTable], str]:
     """The tables of all groups, or of those that add most if there are too many, and a sentence about the others."""
     groups = max(p.n_groups, q.n_groups)
-    weights = [sum(_adds(table, g).sum() for table in (parts.rows, parts.states)) for g in range(groups)]
+    weights = [sum(group_adds(table, g).sum() for table in (parts.rows, parts.states)) for g in range(groups)]
     chosen: list[int] = []
     cells = 0
     for g in sorted(range(groups), key=lambda g: -weights[g]):
@@ -72,19 +78,19 @@ def heat_table(p: Model, q: Model, parts: Parts, kind: str, g: int, group: int |
     """One table, or None if there is nothing to subtract."""
     states = list(p.state_names) if p.state_names is not None else [str(s) for s in range(p.n_states)]
     if kind == "transition":
-        if not (_has_transition(p, g) and _has_transition(q, g)):
+        if not (has_transition(p, g) and has_transition(q, g)):
             return None
-        columns, left, right = states, _of(p.transitions, g), _of(q.transitions, g)
-        row_adds = _adds(parts.rows, g)
+        columns, left, right = states, of_group(p.transitions, g), of_group(q.transitions, g)
+        row_adds = group_adds(parts.rows, g)
         probabilities = True
     else:
-        families = [_of(model.emissions, g) for model in (p, q)]
-        (columns, left), (others, right) = (tabular(family) for family in families)
-        if columns != others or type(families[0]) is not type(families[1]) or not columns:
+        table = emission_table(p, q, g)
+        if table is None:
             return None
-        row_adds = _adds(parts.states, g)
-        probabilities = is_probabilities(families[0])
-    adds = _cell_adds(left, right, row_adds) if probabilities else None
+        columns, left, right = table
+        row_adds = group_adds(parts.states, g)
+        probabilities = is_probabilities(of_group(p.emissions, g))
+    adds = cell_adds(left, right, row_adds) if probabilities else None
     rows = _largest(row_adds)
     keep = rows if kind == "transition" else _largest(np.abs(left - right).max(axis=0, initial=0.0))
     left_out = ""
@@ -93,11 +99,58 @@ def heat_table(p: Model, q: Model, parts: Parts, kind: str, g: int, group: int |
             f"{len(rows)} of {len(states)} rows and {len(keep)} of {len(columns)} columns, those that differ most."
         )
     pick = np.ix_(rows, keep)
+    shades = _shades(left[pick], right[pick], probabilities)
+    open_rows = set(_largest(row_adds, OPEN))
     return HeatTable(
         kind, group, [states[r] for r in rows], [columns[c] for c in keep], left[pick], right[pick],
-        _shades(left[pick], right[pick], probabilities), [float(row_adds[r]) for r in rows],
-        None if adds is None else adds[pick], left_out,
+        shades, _paints(left[pick], right[pick], shades, row_adds[rows], None if adds is None else adds[pick]),
+        [float(row_adds[r]) for r in rows], None if adds is None else adds[pick], left_out,
+        [r in open_rows for r in rows],
     )  # fmt: skip
+
+
+def emission_table(p: Model, q: Model, g: int) -> tuple[list[str], Array, Array] | None:
+    """Names of the parameters and their values in p and q, or None if there is nothing to subtract."""
+    families = [of_group(model.emissions, g) for model in (p, q)]
+    (columns, left), (others, right) = (tabular(family) for family in families)
+    if columns != others or type(families[0]) is not type(families[1]) or not columns or left.shape != right.shape:
+        return None
+    return [_named(column, families[0], p) for column in columns], left, right
+
+
+def _named(column: str, family: Family, p: Model) -> str:
+    """A parameter with the names of the model's symbols or columns in place of their numbers."""
+    key, _, numbers = column.rpartition(" ")
+    if key == "symbol" and p.symbol_names is not None and p.symbol_names[0] is not None and numbers.isdecimal():
+        return p.symbol_names[0][int(numbers)]
+    if p.column_names is None or ":" in column or family.space.kind is Kind.SYMBOLS:
+        return column
+    key, *places = column.replace(",", "").split(" ")
+    if not places or not all(place.isdecimal() and int(place) < len(p.column_names) for place in places):
+        return column
+    return f"{'' if key == 'probs' else key + ' '}{', '.join(p.column_names[int(place)] for place in places)}"
+
+
+def _paints(left: Array, right: Array, difference: Array, row_adds: Array, adds: Array | None) -> dict[str, Array]:
+    """Shades by contribution, difference, p and q; where only rows have a contribution, the whole row has its shade."""
+    added = np.broadcast_to(row_adds[:, None], left.shape) if adds is None else adds
+    largest = (
+        np.maximum(np.abs(left), np.abs(right)).max(axis=0, initial=0.0) if adds is None else np.ones(left.shape[1])
+    )
+    scale = np.where(largest > 0, largest, 1.0)
+    return {
+        "contribution": _sequential(added, float(added[np.isfinite(added)].max(initial=0.0))),
+        "difference": difference,
+        "p": _sequential(np.abs(left) / scale, 1.0),
+        "q": _sequential(np.abs(right) / scale, 1.0),
+    }
+
+
+def _sequential(values: Array, top: float) -> Array:
+    """Shades from 0 to 10 of values from 0 to `top`; infinite values have the darkest."""
+    return np.asarray(
+        np.where(np.isfinite(values), np.ceil(STEPS * np.clip(values, 0, top) / (top or 1.0) - 1e-9), STEPS)
+    )
 
 
 def _shades(left: Array, right: Array, probabilities: bool) -> Array:
@@ -110,7 +163,7 @@ def _shades(left: Array, right: Array, probabilities: bool) -> Array:
     return np.asarray(np.sign(difference) * np.ceil(STEPS * np.abs(difference) / top - 1e-9))
 
 
-def _cell_adds(left: Array, right: Array, row_adds: Array) -> Array:
+def cell_adds(left: Array, right: Array, row_adds: Array) -> Array:
     """(K, columns): what each row adds, divided among its cells in proportion to their second-order terms, all >= 0."""
     terms = divergence_terms(left, right)
     total = terms.sum(axis=1, keepdims=True)
@@ -119,25 +172,25 @@ def _cell_adds(left: Array, right: Array, row_adds: Array) -> Array:
         return np.where(shares > 0, shares * row_adds[:, None], 0.0)
 
 
-def _adds(table: Array, g: int) -> Array:
+def group_adds(table: Array, g: int) -> Array:
     """(K,): what the rows or states of group g add to the divergence."""
     return table if table.ndim == 1 else np.asarray(table[g])
 
 
-def _of(many: Any, g: int) -> Any:
+def of_group(many: Any, g: int) -> Any:
     """The entry of group g, or the only one."""
     return many[g if len(many) > 1 else 0]
 
 
-def _has_transition(model: Model, g: int) -> bool:
+def has_transition(model: Model, g: int) -> bool:
     """Whether group g has a transition matrix."""
-    return bool(_of(model.has_transition, g))
+    return bool(of_group(model.has_transition, g))
 
 
-def _largest(weights: Array) -> list[int]:
-    """The places of the largest weights in ascending order, at most WIDEST of them."""
+def _largest(weights: Array, most: int = WIDEST) -> list[int]:
+    """The places of the largest weights in ascending order, at most `most` of them."""
     order = np.argsort(-np.where(np.isfinite(weights), weights, np.inf), kind="stable")
-    return sorted(int(i) for i in order[:WIDEST])
+    return sorted(int(i) for i in order[:most])
 
 
 def share(value: float, whole: float) -> float | None:

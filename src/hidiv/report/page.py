@@ -14,6 +14,7 @@ from math import inf, isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hidiv.errors import MissingExtra, OutOfRange, counted, refuse
+from hidiv.report.digits import digits, half_width, is_estimate, shown, with_error
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -81,19 +82,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     templates.filters["g"] = shown
+    templates.filters |= {"pm": with_error, "digits": digits, "half_width": half_width}
+    templates.tests["estimate"] = is_estimate
     templates.filters["upper_first"] = lambda text: str(text)[:1].upper() + str(text)[1:]
     templates.globals |= {"infinity": inf, "counted": counted}
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False, "separators": (",", ":")}
     return templates
-
-
-def shown(value: float, digits: int = 5) -> str:
-    """A number as the page writes it; the script writes numbers in bits in the same way."""
-    if isinf(value):
-        return "infinite" if value > 0 else "minus infinite"
-    text = f"{value:.{digits}g}"
-    mantissa, _, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent):+d}" if exponent else text
 
 
 def short(values: Any, digits: int = 6) -> Any:

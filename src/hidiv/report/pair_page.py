@@ -14,17 +14,25 @@ from hidiv.divergences.comparison import Comparison
 from hidiv.divergences.joint.local_terms import Local, local_terms
 from hidiv.divergences.pair import Pair, tree_in_words
 from hidiv.divergences.quantities import MEANINGS, in_words
-from hidiv.divergences.result import Divergence, plain
+from hidiv.divergences.result import Divergence, Parts, plain
 from hidiv.inference.influence import influence
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
+from hidiv.report.aligned import Reading, pairing, readings
+from hidiv.report.causes import causes, finite_whole, guilty
 from hidiv.report.charts import BarChart, TreeChart, node_chart
-from hidiv.report.heat_tables import HeatTable, heat_tables, share
+from hidiv.report.data_strip import said, strip
+from hidiv.report.digits import is_estimate
+from hidiv.report.emission_pictures import pictures
+from hidiv.report.heat_tables import heat_tables, share
+from hidiv.report.matching import matching
 from hidiv.report.page import Page, render, versions
 from hidiv.report.samples_needed import samples_needed
+from hidiv.report.state_diagram import diagrams
+from hidiv.report.state_names import names_of, state_name
 
 STRONGEST = 10  # observations that are named
 MOST = 400  # rows; of more, the largest are shown
@@ -43,24 +51,25 @@ def pair_page(
     p, q = as_models(p, q)
     comparison = compare(p, q, tree, evidence=evidence, seed=seed)
     where = _tree(tree, evidence)
-    tables, left_out = (
-        ([], "")
-        if comparison.joint is None or comparison.joint.parts is None
-        else heat_tables(p, q, comparison.joint.parts)
-    )
     missing = [in_words(name) for name, why in comparison.undefined.items() if why == INTERRUPTED]
-    charts: dict[str, Any] = {"profile": None, "profiled": None, "influence": []}
+    ways = [
+        _shown_reading(p, reading, where, evidence, first=i == 0)
+        for i, reading in enumerate(readings(p, q, comparison, where, evidence))
+    ]
+    for i, way in enumerate(ways):
+        way["tables_before"] = sum(len(other["tables"]) for other in ways[:i])
+    influences: list[dict[str, Any]] = []
     apart = None
     try:
-        _charts(charts, p, q, comparison, where, evidence)
+        _influences(influences, p, q, where, evidence)
         if stopped():
             raise KeyboardInterrupt
         with Progress("telling them apart") as progress:
             apart = samples_needed(p, q, comparison, where, progress)
     except KeyboardInterrupt:  # the page of what is finished
-        missing += _unfinished(charts, evidence)
-    data = _data(p, q, comparison, where, charts, apart, missing)
-    names = _names(p, q)
+        missing += _unfinished(influences, evidence)
+    names = names_of(p, q)
+    data = _data(p, q, comparison, where, ways[0], influences, apart, missing)
     return render(
         "pair.html.j2",
         {
@@ -68,26 +77,82 @@ def pair_page(
             "names": names,
             "about": "" if where is None else tree_in_words(where),
             "comparison": comparison,
-            "cards": cards(comparison),
-            "answer": answer(comparison),
-            "rows": part_rows(
-                p, q, comparison.joint, Pair.models(p, q).once(local_terms) if comparison.joint is not None else None
-            ),
-            "tables": tables,
-            "tables_left_out": left_out,
-            "charts": charts,
+            "ways": ways,
+            "pairing": pairing(p, q, comparison),
+            "matching": matching(p, q),
+            "states": [[state_name(model, s) for s in range(model.n_states)] for model in (p, q)],
+            "influences": influences,
             "apart": apart,
+            "says": said(p, q, evidence, where) if evidence is not None and isinstance(where, Tree) else None,
             "missing": missing,
-            "alignment": alignment_rows(p, q, comparison),
-            "methods": methods(comparison),
+            "methods": methods(ways[0]["comparison"]),
+            "plus_minus": apart is not None or any(is_estimate(one["result"]) for one in methods(comparison)),
             "models": [_described(model, name) for model, name in zip((p, q), names, strict=True)],
             "versions": versions(),
             "has_data": evidence is not None,
             "result": data,
-            "view": _view(names, tables, charts),
+            "view": _view(names, ways, influences),
         },
         json_name,
     )
+
+
+def _shown_reading(p: Model, reading: Reading, where: Any, evidence: Any, first: bool) -> dict[str, Any]:
+    """Everything the page shows of the pair with q's states in one order; ids of the second reading have a prefix."""
+    q, comparison = reading.q, reading.comparison
+    prefix, names = "" if first else f"{reading.key}-", names_of(p, q)
+    word = "level" if isinstance(where, Tree) and where.kind == "regular" else "group"
+    parts = None if comparison.joint is None else comparison.joint.parts
+    tables, left_out = ([], "") if parts is None else heat_tables(p, q, parts)
+    dominant, weights = _dominant(p, q, parts)
+    drawn, diagrams_left_out = diagrams(p, q, names, weights, dominant)
+    chart, profiled = _profile(prefix, comparison, where)
+    return {
+        "key": reading.key, "prefix": prefix, "comparison": comparison,
+        "infinite": _infinite(comparison), "cards": cards(comparison), "answer": answer(comparison),
+        "rows": part_rows(p, q, comparison.joint, None if parts is None else Pair.models(p, q).once(local_terms)),
+        "causes": [] if parts is None else causes(p, q, parts, names, word),
+        "whole": 0.0 if parts is None else finite_whole(parts),
+        "guilty": guilty(p, q, parts, names, word) if parts is not None and isinf(comparison.joint.value) else ([], 0),  # type: ignore[union-attr]
+        "tables": tables, "tables_left_out": left_out, "word": word, "dominant": dominant,
+        "diagrams": drawn, "diagrams_left_out": diagrams_left_out,
+        "emissions": pictures(p, q, weights, dominant),
+        "profile": chart, "profiled": profiled,
+        "strip": strip(f"{prefix}strip", p, q, evidence, where)
+        if evidence is not None and isinstance(where, Tree) and p.n_states == q.n_states else None,
+    }  # fmt: skip
+
+
+def _infinite(comparison: Comparison) -> dict[str, list[str]]:
+    """The names of what is infinite, and the reasons that are not in the list of impossible cells."""
+    named = [name for name in MEANINGS if getattr(comparison, name) is not None and getattr(comparison, name).infinite]
+    rates = [
+        f"{in_words(name)} rate"
+        for name in comparison.rates
+        if (rate := comparison.rates[name]) is not None and rate.infinite
+    ]
+    seen = [getattr(comparison, name).infinite for name in named if name in ("observed", "posterior")]
+    reasons = dict.fromkeys(reason for one in seen for reason in one)
+    return {"names": [*map(in_words, named), *rates], "reasons": list(reasons)}
+
+
+def _dominant(p: Model, q: Model, parts: Parts | None) -> tuple[int, Any]:
+    """The group that adds most, and what each of its states adds."""
+    if parts is None:
+        first = int(np.argmax(p.has_transition)) if len(p.has_transition) == len(q.has_transition) else 0
+        return first, np.ones(p.n_states)
+    rows, states = np.atleast_2d(parts.rows), np.atleast_2d(parts.states)
+    each = np.nan_to_num(rows, posinf=1e300) + np.nan_to_num(states, posinf=1e300)
+    group = int(np.argmax(each.sum(axis=1)))
+    return group, each[group]
+
+
+def _profile(prefix: str, comparison: Comparison, tree: Any) -> tuple[BarChart | TreeChart | None, Divergence | None]:
+    """The profile of the posterior divergence; without data, that of the joint one."""
+    result = comparison.posterior if comparison.posterior is not None else comparison.joint
+    if not isinstance(tree, Tree) or result is None or result.by_node is None or not np.isfinite(result.by_node).all():
+        return None, None
+    return node_chart(f"{prefix}profile", result.by_node, tree), result
 
 
 def cards(comparison: Comparison) -> list[dict[str, Any]]:
@@ -103,7 +168,9 @@ def cards(comparison: Comparison) -> list[dict[str, Any]]:
                 "per": None if result is None else result.per,
             }
         )  # fmt: skip
-    return shown
+    return sorted(
+        shown, key=lambda card: card["result"] is None or bool(card["result"].infinite)
+    )  # what is finite first
 
 
 def answer(comparison: Comparison) -> dict[str, Any]:
@@ -116,14 +183,6 @@ def answer(comparison: Comparison) -> dict[str, Any]:
         if joint is not None:
             numbers["share"] = share(observed.value, joint.value)
     return numbers
-
-
-def alignment_rows(p: Model, q: Model, comparison: Comparison) -> list[tuple[str, str, bool]]:
-    """Which state of q is paired with which of p, and whether the labels say otherwise."""
-    if comparison.alignment is None:
-        return []
-    order = comparison.alignment.permutation
-    return [(_state(p, s), _state(q, t), s != t) for s, t in enumerate(order)]
 
 
 def methods(comparison: Comparison) -> list[dict[str, Any]]:
@@ -159,45 +218,42 @@ def _tree(tree: Any, evidence: Any) -> Tree | UntilEnd | None:
     return tree if isinstance(tree, UntilEnd) or tree is None else as_tree(tree)
 
 
-def _unfinished(charts: dict[str, Any], evidence: Any) -> list[str]:
+def _unfinished(influences: list[dict[str, Any]], evidence: Any) -> list[str]:
     """The names of what an interrupt left out."""
-    missing = ["influence of observations"] if evidence is not None and len(charts["influence"]) < 2 else []
+    missing = ["influence of observations"] if evidence is not None and len(influences) < 2 else []
     return [*missing, "how many observations would tell them apart"]
 
 
-def _charts(charts: dict[str, Any], p: Model, q: Model, comparison: Comparison, tree: Any, evidence: Any) -> None:
-    """Fill in the profile of the posterior divergence and the influences; without data, that of the joint one."""
-    if not isinstance(tree, Tree):
+def _influences(influences: list[dict[str, Any]], p: Model, q: Model, tree: Any, evidence: Any) -> None:
+    """Fill in how much each observation changes what is known of the states, under p and under q."""
+    if evidence is None or not isinstance(tree, Tree):
         return
-    result = comparison.posterior if comparison.posterior is not None else comparison.joint
-    if result is not None and result.by_node is not None and np.isfinite(result.by_node).all():
-        charts |= {"profile": node_chart("profile", result.by_node, tree), "profiled": result}
-    if evidence is not None:
-        for side, model in (("p", p), ("q", q)):
-            values = influence(model, evidence, tree)
-            order = np.argsort(-values, kind="stable")[:STRONGEST]
-            charts["influence"].append(
-                {
-                    "chart": node_chart(f"influence-{side}", values, tree), "side": side,
-                    "name": _names(p, q)[side == "q"],
-                    "values": values, "strongest": [(int(u), float(values[u])) for u in order if values[u] > 0],
-                }
-            )  # fmt: skip
+    for side, model, name in zip("pq", (p, q), names_of(p, q), strict=True):
+        values = influence(model, evidence, tree)
+        order = np.argsort(-values, kind="stable")[:STRONGEST]
+        influences.append(
+            {
+                "chart": node_chart(f"influence-{side}", values, tree), "side": side, "name": name,
+                "values": values, "strongest": [(int(u), float(values[u])) for u in order if values[u] > 0],
+            }
+        )  # fmt: skip
 
 
 def _data(
-    p: Model, q: Model, comparison: Comparison, tree: Any, charts: dict[str, Any], apart: Any, missing: list[str]
-) -> dict[str, Any]:
-    """The JSON for download, format "hidiv.report", version 1."""
-    profile = None if charts["profiled"] is None else charts["profiled"].by_node
+    p: Model, q: Model, comparison: Comparison, tree: Any, first: dict[str, Any], influences: list[dict[str, Any]],
+    apart: Any, missing: list[str],
+) -> dict[str, Any]:  # fmt: skip
+    """The JSON for download, format "hidiv.report", version 1; the profile is that of the reading shown first."""
+    profiled = first["profiled"]
     return {
         "format": "hidiv.report", "version": 1, "unit": "nats", "versions": versions(),
         "missing": missing,
         "comparison": comparison.to_dict(),
+        "aligned": first["comparison"].to_dict() if first["key"] == "aligned" else None,
         "tree": listed_tree(tree),
         "models": [model.to_dict() for model in (p, q)],
-        "profile": None if profile is None else {"quantity": charts["profiled"].quantity, "by_node": plain(profile)},
-        "influence": [{"model": one["side"], "by_node": plain(one["values"])} for one in charts["influence"]],
+        "profile": None if profiled is None else {"quantity": profiled.quantity, "by_node": plain(profiled.by_node)},
+        "influence": [{"model": one["side"], "by_node": plain(one["values"])} for one in influences],
         "samples_to_tell_apart": None if apart is None else apart["data"],
     }  # fmt: skip
 
@@ -214,37 +270,29 @@ def _described(model: Model, name: str) -> dict[str, str]:
     return {"name": name, "states": str(model.n_states), "emission": kinds, "groups": groups}
 
 
-def _state(model: Model, s: int) -> str:
-    """The name of a state."""
-    return f"state {s}" if model.state_names is None else model.state_names[s]
-
-
-def _names(p: Model, q: Model) -> tuple[str, str]:
-    """The names of the models, "p" and "q" if they have none."""
-    return p.name or "p", q.name or "q"
-
-
-def _view(names: tuple[str, str], tables: list[HeatTable], charts: dict[str, Any]) -> dict[str, Any]:
+def _view(names: tuple[str, str], ways: list[dict[str, Any]], influences: list[dict[str, Any]]) -> dict[str, Any]:
     """What the script of the page needs."""
-    drawings: list[BarChart | TreeChart] = [one["chart"] for one in charts["influence"]]
-    if charts["profile"] is not None:
-        drawings.append(charts["profile"])
-    return {"names": list(names), "tables": [table.view() for table in tables], "charts": [c.view() for c in drawings]}
+    drawings: list[Any] = [one["chart"] for one in influences]
+    for way in ways:
+        drawings += [way[key] for key in ("strip", "profile") if way[key] is not None]
+    tables = [table.view() | {"word": way["word"]} for way in ways for table in way["tables"]]
+    return {"names": list(names), "tables": tables, "charts": [chart.view() for chart in drawings]}
 
 
 def part_rows(p: Model, q: Model, joint: Divergence | None, local: Local | None) -> dict[str, Any]:
     """The initial law, rows and states with their own divergence and what they add to the whole, the largest first."""
     if joint is None or joint.parts is None or local is None:
         return {"rows": [], "left_out": 0, "grouped": False}
-    rows: list[dict[str, Any]] = [_row("initial law", None, "", local.initial, joint.parts.initial, joint.value)]
+    whole = finite_whole(joint.parts)
+    rows: list[dict[str, Any]] = [_row("initial law", None, "", local.initial, joint.parts.initial, whole)]
     for kind, own, adds in (
         ("transition from", local.rows, np.atleast_2d(joint.parts.rows)),
         ("emission in", local.states, np.atleast_2d(joint.parts.states)),
     ):
         for (g, s), value in np.ndenumerate(adds):
-            name = f"state {s}" if p.state_names is None else p.state_names[s]
+            name = state_name(p, s)
             group = int(g) if len(adds) > 1 else None
-            rows.append(_row(kind, group, name, float(own[min(g, len(own) - 1), s]), float(value), joint.value))
+            rows.append(_row(kind, group, name, float(own[min(g, len(own) - 1), s]), float(value), whole))
     rows.sort(key=lambda row: -row["adds"])
     grouped = any(row["group"] is not None for row in rows)
     return {"rows": rows[:MOST], "left_out": max(0, len(rows) - MOST), "grouped": grouped}

@@ -10,7 +10,7 @@ from hidiv.divergences.telling_apart.tell_apart import Needed, SamplesNeeded, sa
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.progress import Progress
-from hidiv.report.page import shown
+from hidiv.report.digits import shown, with_error
 
 ERRORS = (0.05, 0.01, 0.001)
 SECONDS = 2.0  # for the search for a rate, and for the simulated tests of one row
@@ -65,4 +65,5 @@ def in_words(side: Needed) -> str:
     if isinf(side.value):
         return side.reason or "none"
     wald = "rate infinite" if side.wald == 0 else shown(side.wald, 3)
-    return f"{shown(side.value, 3)}, {shown(side.lower, 3)} to {shown(side.upper, 3)} ({wald})"
+    error = (side.upper - side.lower) / 2
+    return f"{with_error(side.value, error) if error > 0 else shown(side.value, 3)} ({wald})"

@@ -88,6 +88,29 @@ def test_likelihood(name, dtype):
             agree(f"dynamax {version('dynamax')} {name}, {dtype.__name__}", theirs, ours, tolerance)
 
 
+def test_score():
+    """Our derivatives in the entries are those of jax through dynamax's filter."""
+    for name, ours_by_theirs in (
+        ("DiagonalGaussian", {"mean": "means", "std": "scale_diags"}),
+        ("Gaussian", {"mean": "means", "cov": "covs"}),
+        ("Poisson", {"rate": "rates"}),
+        ("Gamma", {"shape": "concentration", "rate": "rate"}),
+    ):
+        model, params = drawn(name, 0, np.float64)
+        _, x = hd.sample((model, params), N_NODES, seed=0)
+        seen = shaped(model, x, np.float64)
+        gradient = jax.grad(lambda at, model=model, seen=seen: model.marginal_log_prob(at, seen))(params)
+        score = hd.score((model, params), x, coordinates="entries")
+        np.testing.assert_allclose(score.initial, gradient.initial.probs, rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(score.transition, gradient.transitions.transition_matrix, rtol=1e-8, atol=1e-9)
+        for ours, theirs in ours_by_theirs.items():
+            found = np.asarray(getattr(gradient.emissions, theirs))
+            if ours == "cov":
+                found = 0.5 * (found + found.swapaxes(1, 2))
+            value = score.emission[ours].reshape(found.shape)
+            np.testing.assert_allclose(value, found, rtol=1e-8, atol=1e-9, err_msg=f"{name} {ours}")
+
+
 def test_scales_are_standard_deviations():
     model, params = drawn("DiagonalGaussian", 0, np.float64)
     np.testing.assert_array_equal(hd.as_model((model, params)).emission.std, np.asarray(params.emissions.scale_diags))

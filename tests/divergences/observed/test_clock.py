@@ -30,7 +30,7 @@ CALLS = {
     "hard chain": lambda **how: hd.observed_kl(
         drawn(4, 3, stay=0.9), drawn(4, 4, stay=0.9), 40, max_samples=200, **how
     ),
-    "regular tree": lambda **how: hd.observed_kl(drawn(2, 3), drawn(2, 4), hd.Tree.regular(2, 4), rtol=1e-9, **how),
+    "regular tree": lambda **how: hd.observed_kl(drawn(2, 3), drawn(2, 4), hd.Tree.regular(2, 3), rtol=1e-9, **how),
     "listed tree": lambda **how: hd.observed_kl(drawn(2, 3), drawn(2, 4), TREE, rtol=1e-7, max_samples=200, **how),
 }
 

@@ -14,6 +14,7 @@ from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.recursions.gth import cesaro_law
+from tests.seeds import seeds
 
 from .pairs import KINDS, PAPER_P, PAPER_Q, contains, pair, pair_with_zeros
 
@@ -46,7 +47,7 @@ def test_binary_symmetric_chain():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(4, 12))
 def test_width(kind, seed):
     assert observed_rate(*pair(kind, seed)).width < 1e-11
 
@@ -87,7 +88,7 @@ def contexts(p, q, length):
     return lower, upper
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(50, 150))
 def test_contexts_agree(seed):
     """Two bounds that both hold meet: any kind, zeros included, different numbers of states."""
     p, q = pair_with_zeros(seed, states=(2 + seed % 2, 2))
@@ -104,7 +105,7 @@ def test_contexts_agree(seed):
     assert found.upper >= lower * (1 - 1e-13)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(20, 60))
 def test_entropy_between_its_conditional_entropies(seed):
     """H(X_n | X_1..n-1, S_0) <= h <= H(X_n | X_1..n-1), zeros included."""
     p, _ = pair_with_zeros(seed + 1000)
@@ -237,7 +238,7 @@ def test_one_word_for_ever(kind, seed):
         assert found.width < 1e-11
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(20, 60))
 def test_a_cycle_of_symbols(seed):
     """p repeats a word: the largest eigenvalue of the product of its steps; q from easy to nearly decomposable."""
     rng = np.random.default_rng([seed, 4])

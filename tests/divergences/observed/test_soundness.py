@@ -26,10 +26,11 @@ from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.recursions.kernels import description
 from tests.divergences.observed.pairs import contains, pair_with_zeros
+from tests.seeds import LONG
 
 BLOCK = 50  # pairs of a test
 # The twins, which other tests hold against the kernels, are slower: a part of the pairs is for them.
-BLOCKS, RATES = (40, 8) if description().startswith("compiled") else (12, 3)
+BLOCKS, RATES = (40, 8) if LONG else (14, 2) if description().startswith("compiled") else (4, 1)
 STATES = ((3, 3), (2, 3), (3, 2), (1, 3), (3, 1), (4, 3), (3, 4), (2, 4))
 
 

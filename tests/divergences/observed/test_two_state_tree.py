@@ -14,6 +14,7 @@ from hidiv.divergences.observed.certified.trees.regular_trees import cross_entro
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
 from hidiv.divergences.observed.interval import NotApplicable
+from tests.seeds import seeds
 
 from .pairs import KINDS, PAPER_P, PAPER_Q, at_nodes, contains, pair, pair_with_zeros, regular_parents
 
@@ -29,7 +30,7 @@ def test_paper_parameters():
     assert found.width <= 1e-6
 
 
-@pytest.mark.parametrize("seed", range(180))
+@pytest.mark.parametrize("seed", seeds(90, 180))
 def test_enumerated_value_is_inside(seed):
     """Any kind, zeros included, a group for every level or one for all."""
     rng = np.random.default_rng([seed, 3])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hidiv.arguments import whole
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.types import Array, IntArray
 from hidiv.values import Value
@@ -67,7 +68,8 @@ def cluster(matrix: Any, n_clusters: int | None = None, *, method: Method = "ave
     Parameters
     ----------
     matrix : PairwiseMatrix or (M, M) array
-        Divergences of all pairs; one that is not symmetric is added to its transpose.
+        Divergences of all pairs; one that is not symmetric is added to its transpose. Of a matrix of similarities, such
+        as product kernels, `PairwiseMatrix.dissimilarities` are taken.
     n_clusters : int, default None
         How many; None takes the number up to ten with the largest silhouette.
     method : {"average", "complete", "single", "medoids"}, default "average"
@@ -124,7 +126,8 @@ def cluster(matrix: Any, n_clusters: int | None = None, *, method: Method = "ave
 def jeffreys(matrix: Any) -> Array:
     """(M, M): the matrix, or the sum with its transpose where it is not symmetric; finite, zero on the diagonal."""
     try:
-        table = np.array(matrix, dtype=np.float64)
+        unlike = matrix.dissimilarities() if isinstance(matrix, PairwiseMatrix) else matrix
+        table = np.array(unlike, dtype=np.float64)
     except (TypeError, ValueError):
         refuse(HidivError, "matrix", "must be a square matrix of divergences", type(matrix).__name__)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not table.size:

@@ -17,7 +17,8 @@ def embed(matrix: Any, dimensions: int = 2) -> Array:
     Parameters
     ----------
     matrix : PairwiseMatrix or (M, M) array
-        Divergences of all pairs; one that is not symmetric is added to its transpose.
+        Divergences of all pairs; one that is not symmetric is added to its transpose. Of a matrix of similarities, such
+        as product kernels, `PairwiseMatrix.dissimilarities` are taken.
     dimensions : int, default 2
         Number of axes d.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection.collection import Collection, title
-from hidiv.comparison.collection.stacked_parameters import checked, parameters_of_models, shape_of
+from hidiv.comparison.collection.stacked_parameters import checked, families_of, parameters_of_models, shape_key
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.models.model import Model, check_groups
 from hidiv.models.symbol_names import Alphabet, listed
@@ -44,14 +44,15 @@ def by_shape(models: Any, list_name: str = "models") -> ModelsByShape:
     if isinstance(models, ModelsByShape):
         return models
     given = _read(models, list_name)
-    places_of: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    families = [families_of(model) for model in given]
+    places_of: dict[tuple[Any, ...], list[int]] = {}
     for i, model in enumerate(given):
-        places_of.setdefault(tuple(shape_of(model).items()), []).append(i)
-    groups = tuple(
-        ShapeGroup(Collection._of(checked(parameters_of_models([given[i] for i in places]))), np.array(places))
-        for places in places_of.values()
-    )
-    return ModelsByShape(groups, tuple(model.name for model in given))
+        places_of.setdefault(shape_key(model, families[i]), []).append(i)
+    groups = []
+    for places in places_of.values():
+        parameters = parameters_of_models([given[i] for i in places], [families[i] for i in places])
+        groups.append(ShapeGroup(Collection._of(checked(parameters)), np.array(places)))
+    return ModelsByShape(tuple(groups), tuple(model.name for model in given))
 
 
 def _read(models: Any, list_name: str) -> list[Model]:
@@ -138,10 +139,11 @@ def _alphabets(models: ModelsByShape) -> dict[int, dict[Alphabet, int]]:
     """By column of the observations: the names of its symbols, and the place of a model that uses them."""
     by_column: dict[int, dict[Alphabet, int]] = {}
     for group, places in models.groups:
-        for i, columns in enumerate(group.symbol_names):
+        for columns in dict.fromkeys(group.symbol_names):
             for f, alphabet in enumerate(columns or ()):
                 if alphabet is not None:
-                    by_column.setdefault(f, {}).setdefault(alphabet, int(places[i]))
+                    first = group.symbol_names.index(columns)
+                    by_column.setdefault(f, {}).setdefault(alphabet, int(places[first]))
     return by_column
 
 

@@ -57,8 +57,8 @@ class Collection(Value):
     >>> coins = hd.Collection([hd.Model([1.0], [[1.0]], hd.Bernoulli([prob])) for prob in (0.25, 0.5, 0.75)])
     >>> coins
     Collection of 3 models: 1 state, bernoulli emission
-    >>> len(coins[1:]), coins[0]
-    (2, Model: 1 state, bernoulli emission)
+    >>> len(coins[1:]), coins[0].headline
+    (2, 'Model: 1 state, bernoulli emission')
     """
 
     initial: Array  # (M, K)

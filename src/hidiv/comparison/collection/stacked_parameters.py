@@ -46,8 +46,13 @@ def stacked(each: Sequence[FamilyParameters]) -> FamilyParameters:
         if isinstance(value, list):
             together[key] = [stacked([one[key][i] for one in each]) for i in range(len(value))]
         else:
-            together[key] = value if key == "family" else np.stack([one[key] for one in each])
+            together[key] = value if key == "family" else _stack([one[key] for one in each])
     return together
+
+
+def _stack(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """(M, ...): what np.stack gives for arrays of one shape, without a look at each of them."""
+    return np.concatenate(arrays).reshape(len(arrays), *arrays[0].shape)
 
 
 def mapped(parameters: FamilyParameters, change: Callable[[NDArray[Any]], NDArray[Any]]) -> FamilyParameters:
@@ -139,16 +144,36 @@ class CheckedParameters(NamedTuple):
     column_names: StateNames
 
 
-def parameters_of_models(models: Sequence[Model]) -> Parameters:
-    """The stacked parameters of models that share their shape."""
+Families = tuple[FamilyParameters, ...]  # of one model
+
+
+def families_of(model: Model) -> Families:
+    """The parameters of each family of a model."""
+    return tuple(parameters_of_family(family) for family in model.emissions)
+
+
+def shape_key(model: Model, families: Families) -> tuple[Any, ...]:
+    """Equal for models whose parameters can be stacked, `families` being theirs."""
+    return (model.transitions.shape, model.end is None, *map(_family_key, families))
+
+
+def _family_key(parameters: FamilyParameters) -> tuple[Any, ...]:
+    return tuple(
+        (key, *map(_family_key, value)) if isinstance(value, list) else (key, getattr(value, "shape", value))
+        for key, value in parameters.items()
+    )
+
+
+def parameters_of_models(models: Sequence[Model], families: Sequence[Families] | None = None) -> Parameters:
+    """The stacked parameters of models that share their shape; `families` are their `families_of`, if known."""
     ends = [model.end for model in models if model.end is not None]
+    each = families or [families_of(model) for model in models]
     return Parameters(
-        np.stack([model.initial for model in models]),
-        np.stack([model.transitions for model in models]),
-        np.stack([model.has_transition for model in models]),
-        tuple(stacked([parameters_of_family(family) for family in group])
-              for group in zip(*(model.emissions for model in models), strict=True)),
-        np.stack(ends) if ends else None,
+        _stack([model.initial for model in models]),
+        _stack([model.transitions for model in models]),
+        _stack([model.has_transition for model in models]),
+        tuple(stacked(group) for group in zip(*each, strict=True)),
+        _stack(ends) if ends else None,
         tuple(model.name for model in models),
         tuple(model.state_names for model in models),
         tuple(model.symbol_names for model in models),

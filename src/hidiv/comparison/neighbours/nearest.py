@@ -15,11 +15,12 @@ from hidiv.comparison.neighbours.faiss_index import FaissIndex, build_index, can
 from hidiv.comparison.pairwise.direct import direct_joint
 from hidiv.comparison.pairwise.executors import one_blas_thread, processors
 from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
-from hidiv.comparison.pairwise.kl import pairwise_kl
 from hidiv.comparison.pairwise.label_note import note_on_labels
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
 from hidiv.comparison.pairwise.matrix_product import factors_of
 from hidiv.comparison.pairwise.operands import Operand
+from hidiv.comparison.pairwise.pairwise import pairwise
+from hidiv.divergences.measures.names import MEASURES
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 from hidiv.progress import Progress, Wanted, reported
@@ -43,8 +44,8 @@ class Nearest(Value):
         The share of the true k nearest that an index found, for some of the queries; None without an index.
     notes : tuple of str, default ()
         How the divergences were computed.
-    quantity : {"joint", "aligned", "posterior", "observed"}, default "joint"
-        Which divergence it is.
+    quantity : str, default "joint"
+        Which divergence or measure it is.
     status : {"exact", "approximation", "estimate"}, default "exact"
         How far the values can be trusted.
     std_error : ndarray of shape (Q, k) or None, default None
@@ -94,9 +95,10 @@ def nearest(
         What the models describe; an int is the length of a chain.
     k : int
         How many models to return for each query.
-    quantity : {"joint", "aligned", "observed", "posterior"}, default "joint"
-        As in `pairwise_kl`. "joint" pairs states by label; for models that were fitted separately take "observed" or
-        "aligned", which do not depend on labels.
+    quantity : str, default "joint"
+        A measure as in `pairwise`; of similarities, such as product kernels, the largest are nearest. "joint" pairs
+        states by label; for models that were fitted separately take "observed" or "aligned", which do not depend on
+        labels.
     index : {"exact", "faiss"} or an index made by `faiss_index`, default "exact"
         "exact" compares each query with every model. An index (joint alone) offers candidates by inner product, which
         are ranked by their exact divergences.
@@ -146,9 +148,9 @@ def nearest(
     elif index != "exact":
         refuse(HidivError, "index", 'belongs to quantity="joint"', quantity, 'use index="exact"')
     else:
-        matrix = pairwise_kl(
-            left, tree, right, quantity=quantity, evidence=evidence, rtol=rtol, seed=seed, progress=progress
-        )
+        given = {"evidence": evidence, "rtol": rtol, "seed": seed}
+        options = {key: value for key, value in given.items() if value is not None}
+        matrix = pairwise(left, tree, right, measure=quantity, progress=progress, **options)
         result = _of_matrix(matrix, k)
     if single:
         error = None if result.std_error is None else result.std_error[0]
@@ -169,7 +171,10 @@ def _joint(left: ModelsByShape, right: ModelsByShape, tree: Any, k: int, index: 
 def _of_matrix(matrix: PairwiseMatrix, k: int) -> Nearest:
     """The k smallest entries of each row of a computed matrix."""
     table = np.asarray(matrix)
-    indices, values = _smallest(np.broadcast_to(np.arange(table.shape[1]), table.shape), table, k)
+    nearest_first = -1.0 if matrix.quantity in MEASURES and MEASURES[matrix.quantity].largest_is_nearest else 1.0
+    columns = np.broadcast_to(np.arange(table.shape[1]), table.shape)
+    indices, values = _smallest(columns, nearest_first * table, k)
+    values = nearest_first * values
     error = None if matrix.std_error is None else np.take_along_axis(np.asarray(matrix.std_error), indices, axis=1)
     return Nearest(indices, values, None, matrix.notes, matrix.quantity, matrix.status, error)
 
@@ -204,7 +209,7 @@ def _of_some(
         places, models, columns = piece
         q = models.take(columns)
         out = np.empty((len(p), len(q)))
-        JointPairs(p, q, factors_of(p, q), out.shape).fill(out, False)
+        JointPairs(p, q, factors_of(p, q), out.shape).fill_or_beyond(out, False)
         return _smallest(np.broadcast_to(places[columns], out.shape), out, k)
 
     pieces = [

@@ -1,6 +1,7 @@
 """Divergences of all pairs of two lists of models.
 
 kl.py                     pairwise_kl: checks its arguments, makes a plan, fills the matrix
+pairwise.py               pairwise: the same by any measure
 matrix.py                 PairwiseMatrix, the result, and its form in files
 
 How the matrix is computed:
@@ -15,6 +16,9 @@ matrix_product.py         the matrix product; second_order.py the one for models
 direct.py                 listed pairs one by one, accurate however close; q's states as labelled or as emissions match
 aligned_pairs.py          the best order of q's states for every pair
 label_note.py             a note where labels do not seem to be common
+
+Other measures:
+measure_pairs.py          product kernels in one recursion, the others pair by pair
 
 Posterior divergences:
 posterior_pairs.py        the product given evidence

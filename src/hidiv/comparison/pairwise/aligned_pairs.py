@@ -8,6 +8,7 @@ from itertools import permutations
 import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
+from hidiv.comparison.pairwise.direct import refuse_beyond
 from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
 from hidiv.comparison.pairwise.matrix_product import factors_of
 from hidiv.comparison.pairwise.operands import Operand
@@ -37,12 +38,13 @@ class EveryOrderPairs:
 
     def fill(self, out: Array, alike: bool) -> int:
         out[...] = np.inf
-        one = np.empty(out.shape)
+        one, beyond = np.empty(out.shape), np.zeros(out.shape, dtype=np.bool_)
         everyone = np.arange(len(self.q))
         for order in permutations(range(self.q.n_states)):
             q = self.q.relabelled(everyone, np.tile(order, (len(everyone), 1)))
-            JointPairs(self.p, q, factors_of(self.p, q), out.shape).fill(one, False)
+            beyond |= JointPairs(self.p, q, factors_of(self.p, q), out.shape).fill_or_beyond(one, False)[1]
             np.minimum(out, one, out=out)
+        refuse_beyond(beyond & np.isinf(out))
         return 0
 
 

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -168,6 +169,14 @@ _inside = 0
 _limit: Any = None
 
 
+@cache
+def _libraries() -> Any:
+    """The loaded BLAS libraries, looked for once: numpy's, whose products are limited, is loaded before."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Limit BLAS from the first thread of this process that enters until the last one leaves.
@@ -176,14 +185,14 @@ def one_blas_thread() -> Iterator[None]:
     """
     global _inside, _limit
     try:
-        from threadpoolctl import threadpool_limits
+        libraries = _libraries()
     except ImportError:
         yield
         return
 
     with _lock:
         if _inside == 0:
-            _limit = threadpool_limits(1, user_api="blas")
+            _limit = libraries.limit(limits=1, user_api="blas")
         _inside += 1
     try:
         yield

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
-from hidiv.comparison.pairwise.direct import direct_joint
+from hidiv.comparison.pairwise.direct import direct_or_beyond, refuse_beyond
 from hidiv.comparison.pairwise.matrix_product import RELATIVE_ERROR, Factors, factors_of, multiply
 from hidiv.comparison.pairwise.operands import Operand, expected_of, operand_of
 from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
@@ -45,14 +46,21 @@ class JointPairs:
 
     def fill(self, out: Array, alike: bool) -> int:
         """Write D of every p from every q into out (m, m'); return how many pairs were too close for the product."""
-        top, left = self.start
+        close, beyond = self.fill_or_beyond(out, alike)
+        refuse_beyond(beyond)
+        return close
+
+    def fill_or_beyond(self, out: Array, alike: bool) -> tuple[int, NDArray[np.bool_]]:
+        """The same without a refusal: +inf and True in the second table where a finite value is beyond the doubles."""
         if self.factors is None:
             first, second = (grid.ravel() for grid in np.indices(out.shape))
-            out[...] = direct_joint(self.p, self.q, top + first, left + second).reshape(out.shape)
-            return 0
-        first, second = multiply(self.factors, out, alike)
-        out[first, second] = direct_joint(self.p, self.q, top + first, left + second)
-        return len(first)
+        else:
+            first, second = multiply(self.factors, out, alike)
+        found = direct_or_beyond(self.p, self.q, self.start[0] + first, self.start[1] + second)
+        out[first, second] = found.value
+        beyond = np.zeros(out.shape, dtype=np.bool_)
+        beyond[first, second] = found.beyond
+        return 0 if self.factors is None else len(first), beyond
 
 
 def joint_pairs(

@@ -15,7 +15,7 @@ from hidiv.comparison.pairwise.aligned_pairs import aligned_pairs
 from hidiv.comparison.pairwise.executors import Executor, fill
 from hidiv.comparison.pairwise.joint_pairs import joint_pairs
 from hidiv.comparison.pairwise.label_note import note_on_labels
-from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity
+from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
 from hidiv.comparison.pairwise.observed_choice import (
     Method,
     ObservedOptions,
@@ -133,15 +133,13 @@ def pairwise_kl(
     """
     left = by_shape(models)
     right = left if others is None or others is models else by_shape(others, "others")
-    if not isinstance(memory, int) or memory < PER_PAIR:
-        refuse(HidivError, "memory", f"must be a number of bytes, at least {PER_PAIR}", memory)
     if quantity != "posterior" and evidence is not None:
         refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
     options = ObservedOptions(method, samples, rtol, seed_number(seed) or 0)
     if quantity != "observed" and options != ObservedOptions(seed=options.seed):
         what = "samples" if samples is not None else "rtol" if rtol is not None else "method"
         refuse(HidivError, what, 'belongs to quantity="observed"', quantity)
-    edge = min(isqrt(memory // PER_PAIR), max(SMALLEST, -(-max(len(left), len(right)) // 4)))
+    edge = block_edge(left, right, memory)
     plan: Plan | MonteCarloPlan
     more: dict[str, Any] = {}
     if quantity == "observed":
@@ -159,15 +157,46 @@ def pairwise_kl(
         elif symmetric:
             reverse = _directed(right, left, tree, quantity, evidence, level_weights).pairs
         plan = Plan(left, right, pairs, reverse, edge, right is left)
-    estimated = isinstance(plan, MonteCarloPlan)
+    weights = None if level_weights is None else np.asarray(level_weights).tolist()
+    described: dict[str, Any] = {"quantity": quantity, "symmetric": symmetric, "level_weights": weights}
+    matrix = computed(
+        plan, (left, right), described | more, tree, (quantity, status, symmetric, tuple(notes)), evidence,
+        executor=executor, store=store, progress=progress, keep_finished=keep_finished,
+    )  # fmt: skip
+    if quantity == "joint":
+        known = isinstance(matrix.values, np.ndarray) and matrix.finished is None
+        values = matrix.values if known and not symmetric and level_weights is None else None
+        matrix = replace(matrix, notes=(*matrix.notes, *note_on_labels(left, right, tree, values)))
+    return matrix
+
+
+def block_edge(left: ModelsByShape, right: ModelsByShape, memory: int) -> int:
+    """Rows and columns of a block that takes at most `memory` bytes."""
+    if not isinstance(memory, int) or memory < PER_PAIR:
+        refuse(HidivError, "memory", f"must be a number of bytes, at least {PER_PAIR}", memory)
+    return min(isqrt(memory // PER_PAIR), max(SMALLEST, -(-max(len(left), len(right)) // 4)))
+
+
+def computed(
+    plan: Plan | MonteCarloPlan,
+    lists: tuple[ModelsByShape, ModelsByShape],
+    described: dict[str, Any],
+    tree: Any,
+    what: tuple[Quantity, Status, bool, tuple[str, ...]],
+    evidence: Any = None,
+    *,
+    executor: Executor,
+    store: Any,
+    progress: Wanted,
+    keep_finished: bool,
+) -> PairwiseMatrix:
+    """The matrix of a plan, in memory or in a store; described: what a store must agree with."""
+    (left, right), estimated = lists, isinstance(plan, MonteCarloPlan)
     if store is None:
         storage = in_memory(plan, estimated)
     else:
-        described = {
-            "quantity": quantity, "symmetric": symmetric, "tree": digest_of_tree(tree), "rows": plan.shape[0],
-            "columns": plan.shape[1], **_block_size(plan),
-            "level_weights": None if level_weights is None else np.asarray(level_weights).tolist(),
-        } | more  # fmt: skip
+        rows, columns = plan.shape
+        described = described | {"tree": digest_of_tree(tree), "rows": rows, "columns": columns, **_block_size(plan)}
         mark = fingerprint(left, right, described, evidence)
         storage = in_store(plan, store, mark, described, estimated)
     stopped = False
@@ -177,12 +206,9 @@ def pairwise_kl(
         stopped = bool(storage.todo(plan))
         if stopped and not (keep_finished and np.any(storage.written[...])):
             raise
-    notes = notes + _note_on_direct(int(np.sum(storage.direct[...])), estimated)
-    if quantity == "joint":
-        notes += note_on_labels(left, right, tree)
-    matrix = PairwiseMatrix(
-        storage.values, quantity, status, symmetric, tuple(notes), storage.errors, left.names, right.names
-    )
+    quantity, status, symmetric, notes = what
+    notes = (*notes, *_note_on_direct(int(np.sum(storage.direct[...])), estimated))
+    matrix = PairwiseMatrix(storage.values, quantity, status, symmetric, notes, storage.errors, left.names, right.names)
     return _interrupted(matrix, storage.finished(plan)) if stopped else matrix
 
 

@@ -11,18 +11,21 @@ from typing import Any
 import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checked_tree
-from hidiv.comparison.pairwise.direct import assigned_joint, direct_joint
+from hidiv.comparison.pairwise.direct import assigned_joint, direct_or_beyond
 from hidiv.comparison.pairwise.joint_pairs import joint_operands
 from hidiv.errors import HidivError
-from hidiv.types import IntArray
+from hidiv.types import Array, IntArray
 
-ROWS, COLUMNS = 8, 32  # models whose nearest one is looked for, and among how many
+ROWS, COLUMNS = 6, 16  # models whose nearest one is looked for, and among how many
 MUCH = 0.3  # of its value a divergence must lose by another order to count
 OFTEN = 0.25  # share of the rows that lose as much from which the note is given
 
 
-def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> list[str]:
-    """One sentence where many models have a nearest one that comes much nearer with its states in another order."""
+def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any, values: Array | None = None) -> list[str]:
+    """One sentence where many models have a nearest one that comes much nearer with its states in another order.
+
+    values (M, M'): the joint divergences of all pairs, where they are known.
+    """
     p, q = left.groups[0].models, right.groups[0].models
     if p.n_states < 2:
         return []
@@ -31,10 +34,11 @@ def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> list
     first, second = (grid.ravel() for grid in np.indices((len(rows), len(columns))))
     try:
         ps, qs = joint_operands(a, b, checked_tree(a, b, tree))
-        labelled, assigned = (
-            compare(ps[0], qs[0], first, second).reshape(len(rows), len(columns))
-            for compare in (direct_joint, assigned_joint)
-        )
+        assigned = assigned_joint(ps[0], qs[0], first, second).reshape(len(rows), len(columns))
+        if values is None:
+            labelled = direct_or_beyond(ps[0], qs[0], first, second).value.reshape(assigned.shape)
+        else:
+            labelled = values[np.ix_(left.groups[0].places[rows], right.groups[0].places[columns])]
     except HidivError:
         return []
     if right is left:

@@ -11,10 +11,15 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from hidiv import markup
+from hidiv.divergences.measures.names import MEASURES
 from hidiv.errors import HidivError, InvalidFile, MissingExtra, refuse
 from hidiv.types import Array
 
-Quantity = Literal["joint", "aligned", "posterior", "observed"]
+Quantity = Literal[
+    "joint", "aligned", "posterior", "observed", "product_kernel", "coemission", "bhattacharyya", "hellinger",
+    "total_variation", "bayes_error", "jensen_shannon", "aggregated_wasserstein", "sahraeian_yoon",
+]  # fmt: skip
 Status = Literal["exact", "approximation", "estimate"]
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -78,7 +83,39 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
     @property
     def direction(self) -> str:
         """What an entry is, in words."""
+        if self.quantity in MEASURES:
+            return "symmetric"
         return "Jeffreys, D(p || q) + D(q || p)" if self.symmetric else "D(row || column)"
+
+    @property
+    def unit(self) -> str:
+        """The unit of the entries; most measures are plain numbers."""
+        known = MEASURES.get(self.quantity)
+        return "nats" if known is None else known.unit
+
+    @property
+    def words(self) -> str:
+        """What the entries are, in words."""
+        known = MEASURES.get(self.quantity)
+        return f"{self.quantity} divergences in nats" if known is None else known.words
+
+    def dissimilarities(self) -> Array:
+        """(M, M'): larger for models farther apart: the entries, or what they are below those of equal models.
+
+        One less a normalised kernel, a Bhattacharyya coefficient or a Sahraeian-Yoon similarity, one less twice a Bayes
+        error; co-emission probabilities K give K(p, p) + K(q, q) - 2 K(p, q) and need a square matrix.
+        """
+        table, known = np.asarray(self), MEASURES.get(self.quantity)
+        if known is None or not known.largest_is_nearest:
+            return table
+        if self.quantity == "bayes_error":
+            return np.asarray(1.0 - 2.0 * table)
+        own = np.diagonal(table) if table.shape[0] == table.shape[1] else np.ones(0)
+        if self.quantity == "sahraeian_yoon" or (self.quantity != "coemission" and (own == 1.0).all()):
+            return np.asarray(1.0 - table)
+        if table.shape[0] != table.shape[1]:
+            refuse(HidivError, "dissimilarities", "kernels that are not normalised need a square matrix", table.shape)
+        return np.maximum(own[:, None] + own - 2.0 * table, 0.0)
 
     def labels(self) -> tuple[list[str], list[str]]:
         """Names of rows and columns, the place in the list for a model without one."""
@@ -106,9 +143,10 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
     def condensed(self) -> Array:
         """(M (M - 1) / 2,): the pairs above the diagonal, row by row, as scipy's linkage takes them.
 
-        D(p || q) + D(q || p) where the matrix has one direction only. Infinite entries stay infinite.
+        D(p || q) + D(q || p) where the matrix has one direction only; `dissimilarities` of other measures. Infinite
+        entries stay infinite.
         """
-        table = np.asarray(self)
+        table = self.dissimilarities()
         if table.shape[0] != table.shape[1]:
             refuse(HidivError, "condensed", "needs a square matrix: the same models in rows and columns", table.shape)
         above = np.triu_indices(len(table), 1)
@@ -118,7 +156,7 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
         """Plain lists, as a JSON file holds them; infinity as a text, a missing pair as null."""
         error = None if self.std_error is None else _plain(self.std_error)
         return {
-            "quantity": self.quantity, "status": self.status, "symmetric": self.symmetric, "unit": "nats",
+            "quantity": self.quantity, "status": self.status, "symmetric": self.symmetric, "unit": self.unit,
             "names": list(self.names), "other_names": list(self.other_names), "notes": list(self.notes),
             "matrix": _plain(self), "std_error": error,
         }  # fmt: skip
@@ -162,9 +200,19 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
             raise AttributeError(name)
         return getattr(np.asarray(self), name)
 
+    def _repr_html_(self) -> str:
+        """The matrix as a shaded table, in a notebook."""
+        values = np.asarray(self, dtype=np.float64)
+        top = float(values[np.isfinite(values)].max(initial=0.0)) or 1.0
+        names, others = self.labels()
+        shades = np.sqrt(np.clip(np.nan_to_num(values, posinf=np.inf), 0.0, None) / top).tolist()
+        rows = list(zip([str(name) for name in names], values.tolist(), strict=True))
+        shown = markup.table([str(name) for name in others], rows, "", shades)
+        return markup.card(repr(self), shown, notes=self.notes)
+
     def __repr__(self) -> str:
         rows, columns = self.shape
-        return f"{rows} x {columns} {self.quantity} divergences in nats, {self.direction}, {self.status}"
+        return f"{rows} x {columns} {self.words}, {self.direction}, {self.status}"
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -188,7 +236,7 @@ def arrays_of(matrix: PairwiseMatrix) -> dict[str, NDArray[Any]]:
         "status": np.array(matrix.status),
         "symmetric": np.array(int(matrix.symmetric)),
         "notes": np.array(matrix.notes or ("",)),
-        "unit": np.array("nats"),
+        "unit": np.array(matrix.unit),
     }
     if matrix.std_error is not None:
         arrays["std_error"] = np.asarray(matrix.std_error)
@@ -252,7 +300,7 @@ def _checked(
     for key, value, known in (("quantity", quantity, Quantity), ("status", status, Status)):
         if value not in get_args(known):
             refuse(InvalidFile, key, f"must be one of {', '.join(get_args(known))}", value)
-    if unit not in ("nats", "bits"):
+    if unit not in ("nats", "bits", ""):
         refuse(InvalidFile, "unit", "must be nats or bits", unit)
     if values.ndim != 2 or values.dtype != np.float64 or not values.size:
         refuse(InvalidFile, "matrix", "must be rows of numbers", f"shape {values.shape}")

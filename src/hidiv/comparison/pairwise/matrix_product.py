@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from hidiv.comparison.pairwise.operands import Operand, common_groups, family_of_group
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
-from hidiv.recursions.products import products
+from hidiv.recursions.products import quickest_products
 from hidiv.types import Array, IntArray
 
 EPS = float(np.finfo(np.float64).eps)
 STRIP = 1 << 18  # entries handled while they are in the cache
+LARGEST = 1e290  # bound on the products, far enough below the largest double for sums and divisions
 RELATIVE_ERROR = 1e-11  # of every entry: what the product cannot promise is computed directly
 
 
@@ -48,7 +49,8 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
     if stats_p is None or stats_q is None:
         return None
     groups = common_groups(p, q)
-    left, visits = _counts(p, groups, stats_p)
+    with np.errstate(over="ignore"):
+        left, visits = _counts(p, groups, stats_p)
     right = _logs(q, groups, stats_q)
     counts, logs_q = left[:, :-1], right[:, :-1]
     logs_p = logs_q if p is q else _logs(p, groups, stats_p)[:, :-1]
@@ -76,6 +78,8 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
         weights = _balance(sizes_p, sizes_q) ** 2
         error = (4.0 + sqrt(counts.shape[1])) * EPS
         lengths = np.sqrt(squares_p @ weights), np.sqrt(squares_q @ (1.0 / weights))
+        if not lengths[0].max() * lengths[1].max() + own_size.max() < LARGEST:
+            return None
     return Factors(
         left,
         right,
@@ -94,7 +98,7 @@ def multiply(factors: Factors, out: Array, alike: bool = False) -> tuple[IntArra
     # A bound for the whole row first: one comparison an entry, and few entries to look at twice.
     bounds = factors.error_left / RELATIVE_ERROR
     of_row = bounds @ factors.error_right.max(axis=0)
-    close_rows = products(factors.left, factors.right, of_row, alike, out)
+    close_rows = quickest_products(factors.left, factors.right, of_row, alike, out)
     height = max(1, STRIP // out.shape[1])
     if factors.support is not None and factors.missing is not None:
         for top in range(0, len(out), height):

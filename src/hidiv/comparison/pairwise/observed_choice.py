@@ -166,8 +166,8 @@ def _by_draws(problem: ObservedProblem, options: ObservedOptions, upper: UpperBo
     rtol = RTOL if options.rtol is None else options.rtol
     plan = monte_carlo_plan(left, right, tree, options.samples or DRAWS, options.seed, symmetric, edge)
     plan = replace(plan, rtol=rtol, upper=upper.values, upper_reverse=upper.reverse)
-    note = f"Monte Carlo of the log-ratio, {plan.samples} draws from each p, seed {options.seed}"
-    note += f"; pairs with a standard error above {rtol:.3g} of their value are drawn again with controls"
+    note = f"Monte Carlo with controls, the draws of each p shared by all q, seed {options.seed}"
+    note += f"; pairs whose standard error stays above {rtol:.3g} of their value are drawn again on their own"
     described = {**_described("monte carlo with controls", plan.samples, options), "rtol": rtol}
     return ObservedPlan(plan, [*notes, note], "estimate", described)
 

@@ -1,6 +1,7 @@
 """Observed divergences of all pairs by Monte Carlo, each with its standard error, in blocks.
 
-Each p is drawn once for a block, and its draws are scored under all q of one shape in one stacked pass.
+Each p is drawn once for a block. With a fixed number of draws they are scored under all q of one shape in one stacked
+pass; with a tolerance observed_rows.py scores them with controls until each pair is accurate enough.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape
 from hidiv.comparison.collection.collection import Collection
+from hidiv.comparison.pairwise.observed_rows import FIRST, shared_row
 from hidiv.comparison.pairwise.plan import corners_of
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.errors import ImpossibleEvidence
@@ -82,6 +84,11 @@ class MonteCarloBlock:
         grouped = by_shape([q.model for q in qs])
         column_of = {q.place: j for j, q in enumerate(qs)} if self.one_list else {}
         for i, (place, p) in enumerate(ps):
+            if self.rtol is not None:
+                limits = np.full(len(qs), np.inf) if upper is None else upper[i]
+                values[i], more = self._accurate(ps[i], qs, self.rtol, limits, [seed, place])
+                again += more
+                continue
             rng = np.random.default_rng([seed, place])
             x = draw_observations(p, self.tree, draw_states(p, self.tree, self.samples, rng), rng)
             under_q = np.empty((len(qs), self.samples))
@@ -92,28 +99,32 @@ class MonteCarloBlock:
             with np.errstate(invalid="ignore"):
                 log_ratios = np.where(np.isneginf(under_q), np.inf, under_p - under_q)
             values[i] = _means(log_ratios)
-            if self.rtol is not None:
-                limits = np.full(len(qs), np.inf) if upper is None else upper[i]
-                again += self._draw_again(values[i], self.rtol, limits, ps[i], qs, [seed, place])
             if own is not None:
                 values[i, own] = 0.0
         return values, again
 
-    def _draw_again(
-        self, row: Array, rtol: float, limits: Array, p: PlacedModel, qs: tuple[PlacedModel, ...], seed: list[int]
-    ) -> int:
-        """Draw the pairs of one p that are not accurate enough with controls, in place; return how many they are."""
-        again = 0
+    def _accurate(
+        self, p: PlacedModel, qs: tuple[PlacedModel, ...], rtol: float, limits: Array, seed: list[int]
+    ) -> tuple[Array, int]:
+        """(m', 2): the pairs of one p until they are accurate enough; how many of them were drawn on their own.
+
+        The draws of p serve for all q at first. A bound is a size the value cannot exceed: an error is judged by the
+        smaller of the two.
+        """
+        others = [None if self.one_list and place == p.place else q for place, q in qs]
+        shared = shared_row(p.model, others, self.tree, rtol, limits, seed, max(self.samples, FIRST))
+        row, again = np.where(shared.answered[:, None], shared.values, 0.0), 0
         for j, (place, q) in enumerate(qs):
-            if self.one_list and place == p.place:
+            if others[j] is None:
                 continue
-            # A bound is a size the value cannot exceed: an error is judged by the smaller of the two.
-            size = max(min(abs(row[j, 0]), limits[j]), NEGLIGIBLE)
-            if row[j, 1] > rtol * size and limits[j] > NEGLIGIBLE:
-                row[j] = controlled(p.model, q, self.tree, rtol, [*seed, place], MOST_DRAWS)
+            if (shared.short[j] or not shared.answered[j]) and limits[j] > NEGLIGIBLE:
+                alone = controlled(p.model, q, self.tree, rtol, [*seed, place], MOST_DRAWS)
+                # More draws with better controls, unless these have not got as far.
+                if not shared.answered[j] or alone[1] < row[j, 1]:
+                    row[j] = alone
                 again += 1
             row[j, 0] = min(max(row[j, 0], 0.0), limits[j])
-        return again
+        return row, again
 
 
 @dataclass(frozen=True, eq=False)

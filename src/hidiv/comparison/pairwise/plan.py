@@ -62,6 +62,8 @@ class Block:
     right: int
     parts: tuple[BlockPart, ...]
     on_diagonal: bool  # rows and columns are the same models
+    diagonal: float | None = 0.0  # of a model with itself; None where it is computed
+    mirrored: bool = False  # whether both directions are the same by nature
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -90,8 +92,11 @@ class Block:
                 target += other.T
             if not whole:
                 values[np.ix_(part.first, part.second)] = target
-        if self.on_diagonal:
-            np.fill_diagonal(values, 0.0)
+        if self.on_diagonal and self.mirrored:
+            below = np.tril_indices(len(values), -1)
+            values[below] = values.T[below]
+        if self.on_diagonal and self.diagonal is not None:
+            np.fill_diagonal(values, self.diagonal)
         return values, slow
 
 
@@ -111,6 +116,8 @@ class Plan:
     reverse: PairsByShape | None  # of the second list and the first, for D(p || q) + D(q || p)
     edge: int
     one_list: bool  # rows and columns are the same models
+    diagonal: float | None = 0.0  # of a model with itself; None where it is computed
+    mirrored: bool = False  # whether both directions are the same by nature
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,14 +135,14 @@ class Plan:
     @property
     def is_mirrored(self) -> bool:
         """Whether a block below the diagonal is the transpose of one above."""
-        return self.one_list and self.reverse is not None
+        return self.one_list and (self.reverse is not None or self.mirrored)
 
     def block(self, top: int, left: int) -> Block:
         """The block with this corner."""
         rows, columns = self.shape
         bottom, right = min(top + self.edge, rows), min(left + self.edge, columns)
         parts = tuple(self._parts(top, bottom, left, right))
-        return Block(top, bottom, left, right, parts, self.one_list and top == left)
+        return Block(top, bottom, left, right, parts, self.one_list and top == left, self.diagonal, self.mirrored)
 
     def _parts(self, top: int, bottom: int, left: int, right: int) -> Iterator[BlockPart]:
         for (a, b), pairs in self.pairs.items():

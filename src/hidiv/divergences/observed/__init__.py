@@ -10,7 +10,7 @@ narrow as asked), quadrature and montecarlo.
 |---|---|---|---|---|
 | exact | chain | any | symbols | enumerated/chain_words.py |
 | exact | grouped chain, regular tree, listed tree | any | symbols | enumerated/tree_configurations.py |
-| certified | any tree, endless chain | as many in both | any | certified/joint_bound.py |
+| certified | any tree, endless chain | as many in both, or one process | any | certified/joint_bound.py |
 | certified | chain | any | symbols | certified/chains.py |
 | certified | grouped chain, regular tree | at most 2 | symbols | certified/trees/regular_trees.py |
 | certified | listed tree | at most 2 | symbols | certified/trees/listed_trees.py |

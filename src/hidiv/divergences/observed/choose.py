@@ -64,7 +64,7 @@ class Route(NamedTuple):
 ROUTES = (
     Route("exact", (CHAIN,), "any", "symbols", chain_words),
     Route("exact", (GROUPED, REGULAR, LISTED), "any", "symbols", tree_configurations),
-    Route("certified", (*TREES, ENDLESS), "as many in both", "any", joint_bound),
+    Route("certified", (*TREES, ENDLESS), "as many in both, or one process", "any", joint_bound),
     Route("certified", (CHAIN,), "any", "symbols", chains),
     Route("certified", (GROUPED, REGULAR), "at most 2", "symbols", regular_trees),
     Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),

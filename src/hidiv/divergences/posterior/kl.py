@@ -11,13 +11,15 @@ import numpy as np
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import state_in_words
 from hidiv.divergences.joint.visits import by_group
-from hidiv.divergences.pair import Pair, check_same_states, families, subject
+from hidiv.divergences.pair import Pair, check_same_states, subject
+from hidiv.divergences.posterior.without_tables import posterior_of_long_chain
+from hidiv.divergences.posterior.pair_rows import pair_rows, two_evidences
 from hidiv.divergences.result import Detail, Divergence
-from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
-from hidiv.inference.weights import check_end, far_rows, layout_of, log_weights, moved, relative, symbol_sets
+from hidiv.inference.rows import evidence_and_tree, lay_out, with_ends
+from hidiv.inference.weights import check_end, layout_of
+from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions.infinite_profile import infinite_profile
@@ -85,12 +87,17 @@ def posterior_of(
     """
     p, q = models.p, models.q
     check_posterior(p, q, target, evidence_q)
-    tables, layout, place = pair_tables(p, q, evidence, tree, target, evidence_q)
-    result = posterior(tables, layout)
+    streamed = None
+    if evidence_q is None:
+        known, place = evidence_and_tree(evidence, tree)
+        streamed = posterior_of_long_chain(p, q, known, place, target == "unobserved")
+    if streamed is not None:
+        result, profile = streamed, partial(_late_profile, p, q, known, place, target)
+    else:
+        tables, layout, place = pair_tables(p, q, evidence, tree, target, evidence_q)
+        result, profile = posterior(tables, layout), partial(_profile, tables, layout)
     refuse_if_impossible(p, q, result)
-    fields: dict[str, Any] = {
-        "subject": subject(p, q, place), "detail": Detail(by_node=partial(_profile, tables, layout))
-    }  # fmt: skip
+    fields: dict[str, Any] = {"subject": subject(p, q, place), "detail": Detail(by_node=profile)}
     if result.infinite is not None:
         return infinite(models, "posterior", [_reason(p, *result.infinite)], **fields)
     likelihoods = f"{result.log_likelihood_p!r} under p, {result.log_likelihood_q!r} under q"
@@ -138,71 +145,29 @@ def pair_tables(
         lasts = np.array([place.n_nodes - 1])
     if p.end is not None:
         rows = with_ends(rows, lasts)
-    weights_p = log_weights(p, rows, place)
-    residuals = None
     if evidence_q is None:
-        weights_q, ratio = log_weights(q, rows, place), _by_rows(p, q, rows, weight_ratio)
-        if target == "unobserved":
-            residuals = _by_rows(p, q, rows, residual)
-        if p.end is not None and q.end is not None:
-            ratio[rows.n_rows - rows.n_ended :] += log_ratio(p.end, q.end)
+        parts = pair_rows(p, q, rows, place, target == "unobserved")
     else:
         # With evidence of its own q has rows of its own: both models then have one row a node.
         rows_q = lay_out(evidence_and_tree(evidence_q, place)[0], place, more_families)
         if q.end is not None:
             rows_q = with_ends(rows_q, lasts)
-        weights_q = log_weights(q, rows_q, place)
-        weights_p, weights_q = (
-            w if r.row_of is None else w[r.row_of] for w, r in ((weights_p, rows), (weights_q, rows_q))
-        )
+        parts = two_evidences(p, q, rows, rows_q, place)
         rows = replace(rows, row_of=None)
-        with np.errstate(invalid="ignore"):
-            ratio = np.where(weights_p == weights_q, 0.0, weights_q - weights_p)
-    with np.errstate(invalid="ignore"):
-        difference = weights_q - weights_p
-    # The difference of the weights stands in where the formula of a family is out of range.
-    ratio = np.where(np.isnan(ratio) & np.isfinite(difference), difference, ratio)
-    shift_p = shift_q = None
-    far = far_rows(weights_p, weights_q)
-    if far.size:
-        state = np.where(weights_q[far] > -np.inf, weights_p[far], -np.inf).argmax(axis=1)
-        near_p, near_q = (
-            relative(model, rows, weights, far, state) if evidence_q is None else None
-            for model, weights in ((p, weights_p), (q, weights_q))
-        )
-        weights_p, shift_p = moved(weights_p, far, state, near_p)
-        weights_q, shift_q = moved(weights_q, far, state, near_q)
-        ratio[far] = _relative_ratio(ratio[far], weights_p[far], weights_q[far], state)
     groups = max(len(p.transitions), len(q.transitions))
     transitions_p, transitions_q = by_group(p.transitions, groups), by_group(q.transitions, groups)
     tables = PairTables(
-        Tables(p.initial, transitions_p, weights_p, shift_p), Tables(q.initial, transitions_q, weights_q, shift_q),
-        log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), ratio, residuals,
+        Tables(p.initial, transitions_p, parts.p, parts.shift_p),
+        Tables(q.initial, transitions_q, parts.q, parts.shift_q),
+        log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), parts.ratio, parts.residual,
     )  # fmt: skip
     return tables, layout_of(groups, place, rows), place
 
 
-def _relative_ratio(ratio: Array, near_p: Array, near_q: Array, state: IntArray) -> Array:
-    """(r, K): log-ratios less that of `state`, by whichever difference rounds less."""
-    base = np.take_along_axis(ratio, state[:, None], axis=1)
-    with np.errstate(invalid="ignore"):
-        from_ratios, from_weights = ratio - base, near_q - near_p
-        better = np.abs(ratio) + np.abs(base) <= np.abs(near_p) + np.abs(near_q)
-    both = np.isfinite(from_weights)  # elsewhere the ratio is infinite, and its sign says which law vanishes
-    return np.where(both, np.where(better & np.isfinite(from_ratios), from_ratios, from_weights), ratio)
-
-
-def _by_rows(p: Model, q: Model, rows: EvidenceRows, compare: Any) -> Array:
-    """(R, K): the families of both models compared on every row of evidence, group by group."""
-    table = np.zeros((rows.n_rows, p.n_states))
-    groups: list[Any] = [slice(None)]
-    if rows.group is not None:
-        groups = [np.flatnonzero(rows.group == g) for g in range(int(rows.group.max()) + 1)]
-    for where, (family_p, family_q) in zip(groups, families(p, q), strict=False):
-        lower, upper = (None if bound is None else bound[where] for bound in (rows.lower, rows.upper))
-        if family_p.n_features or family_q.n_features:
-            table[where] = compare(family_p, family_q, rows.x[where], lower, upper, symbol_sets(family_p, rows, where))
-    return table
+def _late_profile(p: Model, q: Model, evidence: Evidence, tree: Tree, target: Target) -> Array | None:
+    """(n,): the share of each node of a chain that was compared without tables."""
+    tables, layout, _ = pair_tables(p, q, evidence, tree, target, None)
+    return _profile(tables, layout)
 
 
 def _profile(tables: PairTables, layout: Layout) -> Array | None:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family
+from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.parameters import outer_rows
-from hidiv.emissions.registry import FamilyPair, kl_bounds, pair, register
+from hidiv.emissions.registry import FamilyPair, Tables, kl_bounds, pair, register
 from hidiv.emissions.sample_space import VECTOR, SampleSpace
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.emissions.weighted import Weighted
@@ -99,9 +100,8 @@ class Product(Family):
     def symbol_table(self) -> Array:
         return outer_rows([member.symbol_table() for member in self.families if member.n_features])
 
-    @property
-    def density_adds_up(self) -> bool:
-        return all(member.density_adds_up for member in self.families)
+    def log_seen(self, x: Array) -> Array:
+        return _added(member.log_seen(columns) for member, (columns,) in self.split(x))
 
     def ranges(self) -> dict[str, str]:
         return {"families": "fixed"}
@@ -115,6 +115,10 @@ class Product(Family):
 
     def take(self, states: ArrayLike) -> Self:
         return type(self)([member.take(states) for member in self.families])
+
+    @property
+    def density_adds_up(self) -> bool:
+        return all(member.density_adds_up for member in self.families)
 
     def select(self, columns: ArrayLike) -> Self:
         """The product of the families of these columns, in their order; neighbours of one family stay together."""
@@ -163,6 +167,13 @@ class Product(Family):
             first += member.n_features
         return type(self)(maximised)
 
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        each, first = [], 0
+        for member in self.families:
+            each.append(member.gradients(known.of_columns(slice(first, first + member.n_features)), items))
+            first += member.n_features
+        return {"families": each}
+
     def statistics(self) -> Statistics | None:
         """Every family's own, side by side; None as soon as one has none."""
         each = [member.statistics() for member in self.families]
@@ -203,6 +214,25 @@ def log_ratio(p: Product, q: Product, x: Array) -> Array:
     return _added(how.log_ratio(a, b, part[0]) for (how, a, b), (_, part) in zip(together, p.split(x), strict=True))
 
 
+def tables(p: Product, q: Product) -> Tables:
+    """Sums of the families' own; rows that are not wholly seen are left to be weighed apart."""
+    from hidiv.emissions.evidence.log_ratios import pair_weights
+
+    each = [pair_weights(a, b) for _, a, b in _together(p, q) if a.n_features]
+
+    def seen(x: Array, with_q: bool) -> tuple[Array, Array | None, Array, bool]:
+        parts = [columns for member, (columns,) in p.split(x) if member.n_features]
+        log_p, log_q, ratio = (
+            _added(table) for table in zip(*(weigh(part) for weigh, part in zip(each, parts, strict=True)), strict=True)
+        )
+        missing = np.isnan(x).any(axis=1)
+        if missing.any():
+            ratio[missing] = np.nan
+        return log_p, log_q, ratio, not bool(all((np.abs(table) <= 1e300).all() for table in (log_p, log_q, ratio)))
+
+    return seen
+
+
 def gaps(p: Product, q: Product) -> list[str | None]:
     """The first family that has one."""
     each = [how.gaps(a, b) for how, a, b in _together(p, q)]
@@ -241,4 +271,4 @@ def _known(p: Product, q: Product, x: Array, lower: Array | None, upper: Array |
         yield a, b, *columns
 
 
-register(Product, Product, FamilyPair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds))
+register(Product, Product, FamilyPair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds, tables))

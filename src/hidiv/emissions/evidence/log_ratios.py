@@ -6,11 +6,12 @@ have functions of their own); `columns_ratio` and `columns_residual` serve famil
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from hidiv.emissions.evidence.count_tables import by_count
 from hidiv.emissions.evidence.symbol_sets import by_distinct_row, set_divergence, set_ratio
 from hidiv.emissions.guarded import guarded
 from hidiv.emissions.registry import pair
@@ -31,6 +32,30 @@ def weight_ratio(
     """
     how = pair(p, q)
     return (how.weight_ratio or columns_ratio)(p, q, x, lower, upper, inside)
+
+
+def pair_weights(p: Any, q: Any) -> Callable[..., tuple[Array, Array, Array]]:
+    """A function of knowledge as `weight_ratio` takes it, without sets: log w_p, log w_q and their log-ratio, (R, K).
+
+    What depends on the laws alone is made once. Only rows that are not wholly seen, or out of range, are weighed apart.
+    """
+    how = pair(p, q)
+    fast = None if how.tables is None else how.tables(p, q)
+
+    def weigh(x: Array, lower: Bound = None, upper: Bound = None) -> tuple[Array, Array, Array]:
+        if fast is None:
+            return p.log_weight(x, lower, upper), q.log_weight(x, lower, upper), weight_ratio(p, q, x, lower, upper)
+        log_p, log_q, ratio, odd = fast(x, True)
+        assert log_q is not None
+        if odd:
+            sound = [np.abs(each) <= 1e300 for each in (log_p, log_q, ratio)]
+            rows = np.flatnonzero(~(sound[0] & sound[1] & sound[2]).all(axis=1))
+            low, high = (None if bound is None else bound[rows] for bound in (lower, upper))
+            log_p[rows], log_q[rows] = p.log_weight(x[rows], low, high), q.log_weight(x[rows], low, high)
+            ratio[rows] = weight_ratio(p, q, x[rows], low, high)
+        return log_p, log_q, ratio
+
+    return weigh
 
 
 @guarded("divergence")
@@ -73,8 +98,13 @@ def columns_residual(p: Any, q: Any, x: Array, lower: Bound, upper: Bound, insid
 
 def seen_ratio(p: Any, q: Any, x: Array) -> Array:
     """(R, K): log q/p of the entries that are seen."""
+    how = pair(p, q)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return pair(p, q).log_ratio(p, q, x)
+        if p.space.is_counts and q.space.is_counts:
+            looked_up = by_count(x, lambda f, counts: how.log_ratio(p.select([f]), q.select([f]), counts))
+            if looked_up is not None:
+                return looked_up
+        return how.log_ratio(p, q, x)
 
 
 def added(arrays: Any) -> Array:

@@ -92,6 +92,14 @@ class Bernoulli(Family):
     def estimate(self, known: Weighted) -> Self:
         return type(self)(np.clip(kept(known.mean(), self.probs, known.mass), 0.0, 1.0))
 
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        one, zero = bits.log_bits(bits.bits(self.probs))
+        log_norm = np.logaddexp(exponent * one, exponent * zero)
+        return type(self)(np.exp(exponent * one - log_norm)), wide(log_norm).sum(axis=1)
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        return {"probs": bits.slope_of_bits(x[:, None, :], 1.0 - x[:, None, :], wide(self.probs))}
+
     def statistics(self) -> Statistics:
         both = bits.bits(wide(self.probs))
         return Statistics(

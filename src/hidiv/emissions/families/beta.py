@@ -7,8 +7,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import betaln
 
 from hidiv.emissions.family import Family, add_columns, check_between, check_density
+from hidiv.emissions.guarded import refuse_integral
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between, second_order
@@ -119,6 +121,14 @@ class Beta(Family):
         mass = np.where(usable, known.mass, 0.0)
         return type(self)(kept(a, self.a, mass), kept(b, self.b, mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        a, b, at = wide(self.a), wide(self.b), x[:, None, :]
+        s = a + b
+        return {
+            "a": np.log(at * s / a) - slope(a) + slope(s),
+            "b": np.log1p(-at) + np.log(s / b) - slope(b) + slope(s),
+        }
+
     def statistics(self) -> Statistics:
         a, b = wide(self.a), wide(self.b)
         s, ones = a + b, np.ones((self.n_states, 1))
@@ -128,6 +138,12 @@ class Beta(Family):
         sizes = [1.0 + np.abs(slope(c)) + np.abs(slope(s)) + np.abs(np.log(c / s)) for c in (a, b)]
         key = self.name, self.n_features
         return Statistics(key, np.hstack([*means, ones]), np.hstack([a, b, constant]), np.hstack([*sizes, ones]))
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        a, b = (1.0 + exponent * (side - 1.0) for side in (self.a, self.b))
+        if not ((a > 0) & (b > 0)).all():
+            refuse_integral(self.name, exponent)
+        return type(self)(a, b), (betaln(wide(a), wide(b)) - exponent * betaln(wide(self.a), wide(self.b))).sum(axis=1)
 
 
 def log_mass_of_log_odds(a: Array, b: Array, x: Array, y: Array) -> Array:

@@ -114,6 +114,10 @@ class Binomial(Shifted):
             share = known.mean() / wide(self.trials)
         return type(self)(self.trials, np.clip(kept(share, self.prob, known.mass), 0.0, 1.0))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        at = x[:, None, :]
+        return {"prob": bits.slope_of_bits(at, wide(self.trials) - at, wide(self.prob))}
+
     def statistics(self) -> Statistics:
         """Only laws with the same trials make one exponential family: the trials are in the key."""
         p, n = trial(self), wide(self.trials)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.family import Family, check_whole
+from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import FamilyPair, register
 from hidiv.emissions.sample_space import SampleSpace
@@ -143,6 +144,32 @@ class Categorical(Family):
         m = np.arange(self.n_symbols)
         between = (m >= known.lower[:, :1]) & (m <= known.upper[:, :1])
         return between if known.inside is None else known.inside & between
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """Of a set each symbol is given its share, as in `maximise`; the derivative is the count over the probability.
+
+        Symbols that a state never shows stay so: 0.
+        """
+        k, m = self.probs.shape
+        counts = np.zeros((items.count, k, m))
+        seen = known.seen[:, 0]
+        at = symbols(known.x)[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            over = np.where(self.probs > 0, 1.0 / self.probs, 0.0)
+        for s in range(k):
+            place = items.of[seen] * m + at[seen]
+            weight = known.weight[seen, s]
+            counts[:, s] = np.bincount(place, weight, minlength=items.count * m).reshape(items.count, m) * over[s]
+        inside = self._sets(known)
+        if inside is not None:
+            rows = np.flatnonzero(~seen & ~inside.all(axis=1) & known.weight.any(axis=1))
+            members = inside[rows].astype(np.float64)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = np.where(known.weight[rows] > 0, known.weight[rows] / (members @ self.probs.T), 0.0)
+            own = Items(items.of[rows], items.count)
+            for s in range(k):
+                counts[:, s] += own.sum(share[:, s, None] * members) * (self.probs[s] > 0)
+        return {"probs": counts}
 
     def statistics(self) -> Statistics:
         return Statistics((self.name, self.n_symbols), self.probs, self._log_probs(), are_probabilities=True)

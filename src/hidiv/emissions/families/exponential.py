@@ -44,6 +44,7 @@ class Exponential(Family):
     """
 
     name: ClassVar[str] = "exponential"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"rate": 1.0}
     rate: Array  # (K,) or (K, F)
 
@@ -81,10 +82,25 @@ class Exponential(Family):
         mean = np.maximum(known.mean(), np.minimum(known.smallest, 1.0 / wide(self.rate)))
         return type(self)(kept(1.0 / mean, self.rate, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        return {"rate": 1.0 / wide(self.rate) - x[:, None, :]}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        """With d the width: d / (exp(rate d) - 1) less the lower end."""
+        low = np.maximum(lower, 0.0)[:, None, :]
+        width = upper[:, None, :] - low
+        stretched = wide(self.rate) * width
+        gain = np.where(np.isinf(width), 0.0, width / np.expm1(np.minimum(stretched, 700.0)))
+        return {"rate": gain - low}
+
     def statistics(self) -> Statistics:
         rate = wide(self.rate)
         natural = np.hstack([-rate, np.log(rate).sum(axis=1, keepdims=True)])
         return Statistics((self.name, self.n_features), np.hstack([1.0 / rate, np.ones((self.n_states, 1))]), natural)
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        log_norm = (exponent - 1.0) * np.log(wide(self.rate)) - np.log(exponent)
+        return type(self)(exponent * self.rate), log_norm.sum(axis=1)
 
 
 def kl_rates(p: Array, q: Array, step: Array) -> Array:

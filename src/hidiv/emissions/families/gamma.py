@@ -7,9 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaln
 
 from hidiv.emissions.families.exponential import Exponential
 from hidiv.emissions.family import Family, add_columns, check_between, check_density
+from hidiv.emissions.gradients import location_slopes
+from hidiv.emissions.guarded import refuse_integral
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between
@@ -51,6 +54,7 @@ class Gamma(Family):
     """
 
     name: ClassVar[str] = "gamma"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"shape": 1.0, "rate": 1.0}
     shape: Array  # (K,) or (K, F)
     rate: Array  # the same
@@ -123,6 +127,14 @@ class Gamma(Family):
         mass = np.where(usable, known.mass, 0.0)
         return type(self)(kept(shape, self.shape, mass), kept(shape / mean, self.rate, mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        a, b, at = wide(self.shape), wide(self.rate), x[:, None, :]
+        return {"shape": np.log(b * at / a) - slope(a), "rate": a / b - at}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        scale = 1.0 / wide(self.rate)
+        return {"rate": -scale * scale * location_slopes(self, np.maximum(lower, 0.0), upper, np.zeros(()), scale)[1]}
+
     def statistics(self) -> Statistics:
         a, b = wide(self.shape), wide(self.rate)
         ones = np.ones((self.n_states, 1))
@@ -132,6 +144,18 @@ class Gamma(Family):
             np.hstack([slope(a) + np.log(a / b), a / b, ones]),
             np.hstack([a, -b, constant.sum(axis=1, keepdims=True)]),
         )
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        shape = 1.0 + exponent * (self.shape - 1.0)
+        if not (shape > 0).all():
+            refuse_integral(self.name, exponent)
+        law = type(self)(shape, exponent * self.rate)
+        return law, (exponent * _log_factor(self) - _log_factor(law)).sum(axis=1)
+
+
+def _log_factor(family: Gamma) -> Array:
+    """(K, F): log of what the density is multiplied by."""
+    return np.asarray(wide(family.shape) * np.log(wide(family.rate)) - gammaln(wide(family.shape)))
 
 
 def natural(family: Gamma) -> Array:

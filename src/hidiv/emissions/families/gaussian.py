@@ -8,15 +8,19 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, add_columns, check_between
+from hidiv.emissions.family import Family, add_columns, check_between, redone
+from hidiv.emissions.full_gradients import full_gradients
+from hidiv.emissions.gradients import Gradients, Items, location_slopes
+from hidiv.emissions.numerics.normal_forms import diagonal_form, diagonal_ratio
 from hidiv.emissions.numerics.scales import ScaleRatio, ratio_from_excess, scale_kl, scale_renyi, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
-from hidiv.emissions.registry import FamilyPair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, Tables, no_gaps, register
 from hidiv.emissions.sample_space import LINE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidModel, refuse
+from hidiv.recursions.normal_rows import NormalLaws, normal_table, normal_tables
 from hidiv.types import Array, Flags, IntArray
 
 SYMMETRY = 1e-8  # of the two standard deviations: what a covariance may differ from its transpose by
@@ -54,6 +58,7 @@ class Gaussian(Family):
     """
 
     name: ClassVar[str] = "gaussian"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "var": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array | None
@@ -108,10 +113,6 @@ class Gaussian(Family):
     def space(self) -> SampleSpace:
         return LINE
 
-    @property
-    def density_adds_up(self) -> bool:
-        return self.cov is None
-
     def heap_coordinates(self, x: Array, fixed: frozenset[str] = frozenset()) -> Array:
         return log_size(x - self.mean[0]) if "mean" in fixed else x
 
@@ -123,6 +124,10 @@ class Gaussian(Family):
 
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)
+
+    @property
+    def density_adds_up(self) -> bool:
+        return self.cov is None
 
     def log_density(self, x: Array) -> Array:
         if self.factor is not None:
@@ -140,12 +145,22 @@ class Gaussian(Family):
         return normal_log_mass(lower[:, None, :], upper[:, None, :], wide(self.mean), self.deviation)
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+        value, odd = normal_table(np.ascontiguousarray(x), _form(self, self.cov is not None))
+        if not odd:
+            return value
+        self.check(x)
+        return redone(value, lambda *known: self._log_weight(*known), x, lower, upper)
+
+    def _log_weight(self, x: Array, lower: Array | None, upper: Array | None) -> Array:
+        """`log_weight` of entries that may be missing, in an interval, or out of range."""
         if self.cov is None:
             return super().log_weight(x, lower, upper)
         from hidiv.emissions.numerics.covariances import log_weight
 
-        self.check(x)
         return log_weight(wide(self.mean), self.cov, x, lower, upper)
+
+    def log_seen(self, x: Array) -> Array:
+        return self.log_weight(x)
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         z = rng.standard_normal((states.shape[0], self.n_features))
@@ -165,6 +180,24 @@ class Gaussian(Family):
             return type(self)(**estimate_diagonal(self, known, fixed))
         return super().maximise(known, fixed)
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        mean, std = wide(self.mean), self.deviation
+        z = (x[:, None, :] - mean) / std
+        return {"mean": z / std, **self._spread_slopes((z * z - 1.0) / std)}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        mean, std = location_slopes(self, lower, upper, wide(self.mean), self.deviation)
+        return {"mean": mean, **self._spread_slopes(std)}
+
+    def _spread_slopes(self, by_std: Array) -> dict[str, Array]:
+        """The derivatives in the standard deviation or in the variance, from those in the standard deviation."""
+        return {"std": by_std} if self.std is not None else {"var": 0.5 * by_std / self.deviation}
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        if self.cov is None:
+            return super().gradients(known, items)
+        return full_gradients(self, known, items)
+
     def statistics(self) -> Statistics:
         if self.cov is not None:
             from hidiv.emissions.numerics.covariances import statistics
@@ -178,6 +211,17 @@ class Gaussian(Family):
             np.hstack([mean, mean * mean + var, np.ones_like(constant)]),
             np.hstack([mean / var, -0.5 / var, constant]),
         )
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        if self.cov is None:
+            spread = {"std": None if self.std is None else self.std / np.sqrt(exponent)}
+            spread["var"] = None if self.var is None else self.var / exponent
+            log_size = np.log(self.deviation).sum(axis=1)
+        else:
+            spread = {"cov": self.cov / exponent}
+            log_size = np.log(np.diagonal(cast(Array, self.factor), axis1=1, axis2=2)).sum(axis=1)
+        constant = self.n_features * ((1.0 - exponent) * HALF_LOG_TWO_PI - 0.5 * np.log(exponent))
+        return type(self)(self.mean, **spread), constant + (1.0 - exponent) * log_size
 
 
 def _covariances(value: ArrayLike, mean: Array) -> Array:
@@ -260,7 +304,33 @@ def renyi(p: Gaussian, q: Gaussian, alpha: float) -> Array:
     return np.asarray((0.5 * (scale_renyi(ratio, alpha) + apart)).sum(axis=1))
 
 
+def _form(family: Gaussian, full: bool) -> NormalLaws:
+    if not full:
+        return diagonal_form(family)
+    from hidiv.emissions.numerics.covariances import full_form
+
+    return full_form(family)
+
+
+def tables(p: Gaussian, q: Gaussian) -> Tables:
+    full = p.cov is not None or q.cov is not None
+    if full:
+        from hidiv.emissions.numerics.covariances import full_ratio
+
+        between = full_ratio(p, q)
+    else:
+        between = diagonal_ratio(p, q, *compare_variances(p, q))
+    forms = _form(p, full), _form(q, full)
+    return lambda x, with_q: normal_tables(np.ascontiguousarray(x), *forms, between, with_q)
+
+
 def log_ratio(p: Gaussian, q: Gaussian, x: Array) -> Array:
+    _, _, ratio, odd = tables(p, q)(x, False)
+    return redone(ratio, lambda known: _log_ratio(p, q, known), x) if odd else ratio
+
+
+def _log_ratio(p: Gaussian, q: Gaussian, x: Array) -> Array:
+    """`log_ratio` of entries that may be missing or out of range."""
     if p.cov is not None or q.cov is not None:
         from hidiv.emissions.numerics.covariances import log_ratio_full
 
@@ -299,4 +369,6 @@ def residual(p: Gaussian, q: Gaussian, *knowledge: Any) -> Array:
     return partly_seen_gaussian.residual(p, q, *knowledge)
 
 
-register(Gaussian, Gaussian, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches, weight_ratio, residual))
+register(
+    Gaussian, Gaussian, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches, weight_ratio, residual, tables=tables)
+)

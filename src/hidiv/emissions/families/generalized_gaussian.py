@@ -8,11 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import digamma, gammaln
 
 from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.families.laplace import Laplace, located, located_gaussian
 from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.climbing import climb
 from hidiv.emissions.numerics.exponential_power import Located, power_pair
 from hidiv.emissions.numerics.tails import gamma_tails, short_interval
@@ -55,6 +56,7 @@ class GeneralizedGaussian(Family):
     """
 
     name: ClassVar[str] = "generalized_gaussian"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"scale": 1.0, "shape": 1.0}
     scale: Array  # (K,) or (K, F)
     shape: Array
@@ -129,8 +131,23 @@ class GeneralizedGaussian(Family):
         shape = np.exp(climb(value, start, SHAPES, rounds=1)[0])
         return type(self)(kept(scale_at(shape), self.scale, known.mass), kept(shape, self.shape, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        scale, shape = wide(self.scale), wide(self.shape)
+        size = np.abs(x)[:, None, :] / scale
+        power = size**shape
+        bend = np.where(size > 0, power * np.log(np.where(size > 0, size, 1.0)), 0.0)
+        return {"scale": (shape * power - 1.0) / scale, "shape": digamma(1.0 + 1.0 / shape) / shape**2 - bend}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        return {"scale": location_slopes(self, lower, upper, np.zeros(()), wide(self.scale))[1]}
+
     def statistics(self) -> None:
         return None
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        log_norm = (1.0 - exponent) * (LOG_TWO + np.log(self.scale) + gammaln(1.0 + 1.0 / self.shape))
+        smaller = np.log(exponent) / self.shape
+        return type(self)(self.scale * np.exp(-smaller), self.shape), wide(log_norm - smaller).sum(axis=1)
 
 
 def _log_density(x: Array, scale: Array, shape: Array) -> Array:

@@ -49,6 +49,7 @@ class Geometric(Shifted):
     """
 
     name: ClassVar[str] = "geometric"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"prob": 0.5}
     prob: Array  # (K,) or (K, F)
     shift: Array  # the same, whole numbers
@@ -96,11 +97,19 @@ class Geometric(Shifted):
     def estimate(self, known: Weighted) -> Self:
         return type(self)(kept(1.0 / (1.0 + known.mean()), self.prob, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        return {"prob": bits.slope_of_bits(np.ones(()), x[:, None, :], wide(self.prob))}
+
     def statistics(self) -> Statistics:
         p = bits.bits(wide(self.prob))
         one, zero = bits.log_bits(p)
         expected = np.hstack([p.zero / p.one, np.ones((self.n_states, 1))])
         return Statistics((self.name, self.n_features), expected, np.hstack([zero, one.sum(axis=1, keepdims=True)]))
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        one, zero = bits.log_bits(bits.bits(self.prob))
+        prob = -np.expm1(exponent * zero)
+        return type(self)(prob), wide(exponent * one - np.log(prob)).sum(axis=1)
 
 
 def success(place: str, value: ArrayLike) -> Array:
@@ -115,9 +124,10 @@ def renyi_failures(p: Bits, q: Bits, alpha: float) -> Array:
 
     Z = u / (1 - w), u and w that of a success and of a failure: -log Z = log1p(defect / u).
     """
+    p, q, d = bits.lifted(p, q, bits.step(p, q))
     log_u, log_w = bits.log_powers(p, q, alpha)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        excess = bits.defect(p, q, bits.step(p, q), alpha) / np.exp(log_u)
+        excess = bits.defect(p, q, d, alpha) / np.exp(log_u)
         far = np.log(-np.expm1(log_w)) - log_u
         value = np.where(np.abs(excess) < 0.5, np.log1p(excess), far) / (1.0 - alpha)
     return np.where(log_w >= 0, np.inf, value)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.exponential_power import Located, power_pair
 from hidiv.emissions.numerics.scales import compare_scales, scale_kl, scale_renyi
@@ -53,6 +54,7 @@ class Laplace(Family):
     """
 
     name: ClassVar[str] = "laplace"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"loc": 0.0, "scale": 1.0}
     loc: Array  # (K,) or (K, F)
     scale: Array
@@ -116,8 +118,21 @@ class Laplace(Family):
         scale = np.maximum(apart, np.minimum(known.smallest, wide(self.scale)))
         return type(self)(kept(loc, self.loc, known.mass), kept(scale, self.scale, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        loc, scale = wide(self.loc), wide(self.scale)
+        z = (x[:, None, :] - loc) / scale
+        return {"loc": np.sign(z) / scale, "scale": (np.abs(z) - 1.0) / scale}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        loc, scale = location_slopes(self, lower, upper, wide(self.loc), wide(self.scale))
+        return {"loc": loc, "scale": scale}
+
     def statistics(self) -> None:
         return None
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        log_norm = (1.0 - exponent) * np.log(2.0 * wide(self.scale)) - np.log(exponent)
+        return type(self)(self.loc, self.scale / exponent), log_norm.sum(axis=1)
 
 
 def kl(p: Laplace, q: Laplace) -> Array:

@@ -54,6 +54,7 @@ class LogNormal(Family):
     """
 
     name: ClassVar[str] = "log_normal"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "std": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array
@@ -122,6 +123,16 @@ class LogNormal(Family):
         mass = np.where(usable, known.mass, 0.0)
         return type(self)(kept(mean, self.mean, mass), kept(std, self.std, mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        mean, std = wide(self.mean), wide(self.std)
+        z = (np.log(x)[:, None, :] - mean) / std
+        return {"mean": z / std, "std": (z * z - 1.0) / std}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        logs = (np.log(np.maximum(end, 0.0)) for end in (lower, upper))
+        slopes = of_log(self).mass_slopes(*logs)
+        return {"mean": slopes["mean"], "std": slopes["std"]}
+
     def statistics(self) -> Statistics:
         """In log x: the factor 1/x of the density is common to every law and drops out."""
         mean, std = wide(self.mean), wide(self.std)
@@ -132,6 +143,12 @@ class LogNormal(Family):
             np.hstack([mean, mean * mean + var, np.ones_like(constant)]),
             np.hstack([mean / var, -0.5 / var, constant]),
         )
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        rest, var = 1.0 - exponent, self.std * self.std
+        law = type(self)(self.mean + rest / exponent * var, self.std / np.sqrt(exponent))
+        log_norm = rest * (HALF_LOG_TWO_PI + np.log(self.std) + self.mean) - 0.5 * np.log(exponent)
+        return law, wide(log_norm + 0.5 * rest * rest / exponent * var).sum(axis=1)
 
 
 def of_log(family: LogNormal) -> Gaussian:

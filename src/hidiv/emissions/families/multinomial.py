@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from hidiv.emissions.family import Family, check_whole
+from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.parameters import counts, distributions
 from hidiv.emissions.registry import FamilyPair, register
@@ -160,6 +161,17 @@ class Multinomial(Family):
         total = counts.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             return type(self)(self.trials, np.where(total > 0, counts / total, self.probs))
+
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """Counts over probabilities; the trials left for the columns not seen over the sum of their probabilities."""
+        hidden, total = np.isnan(known.x), np.nansum(known.x, axis=1, keepdims=True)
+        some = ~hidden.all(axis=1, keepdims=True) & (known.weight > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = np.where(hidden, 0.0, known.x)[:, None, :] / self.probs
+            rest = (self.trials - total) / (hidden @ self.probs.T)
+        slopes = np.where(hidden[:, None, :], rest[:, :, None], each)
+        free = some[:, :, None] & (self.probs > 0)
+        return {"probs": items.sum(np.where(free, known.weight[:, :, None] * slopes, 0.0))}
 
     def statistics(self) -> Statistics:
         """Only laws with the same trials make one exponential family: the trials are in the key."""

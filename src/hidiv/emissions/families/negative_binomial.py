@@ -16,6 +16,7 @@ from hidiv.emissions.numerics.bits import Bits
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import times
 from hidiv.emissions.numerics.negative_binomial_sizes import kl_sizes, log_pmf, ratio_sizes, renyi_sizes
+from hidiv.emissions.numerics.stirling import slope_rise
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
 from hidiv.emissions.registry import FamilyPair, converted, register
 from hidiv.emissions.sample_space import COUNTS, SampleSpace
@@ -55,6 +56,7 @@ class NegativeBinomial(Shifted):
     """
 
     name: ClassVar[str] = "negative_binomial"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"size": 1.0, "prob": 0.5}
     size: Array  # (K,) or (K, F)
     prob: Array  # the same
@@ -121,6 +123,13 @@ class NegativeBinomial(Shifted):
 
         start = np.log(wide(self.size))[None]
         return type(self)(**built(np.exp(climb(value, start, (-HIGH_LOG, HIGH_LOG), rounds=1)[0])).parameters())
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        size, prob, at = wide(self.size), wide(self.prob), x[:, None, :]
+        one = bits.log_bits(trial(self)).one
+        # digamma(x + size) - digamma(size) + log prob
+        grown = np.where(at > 0, np.log1p(at / size) + slope_rise(size, at), 0.0)
+        return {"size": grown + one, "prob": bits.slope_of_bits(size, at, prob)}
 
     def statistics(self) -> Statistics:
         """Only laws with the same sizes make one exponential family: the sizes are in the key."""

@@ -50,6 +50,7 @@ class Poisson(Shifted):
     """
 
     name: ClassVar[str] = "poisson"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"rate": 1.0}
     rate: Array  # (K,) or (K, F); 0 is the law that gives nothing but the shift
     shift: Array  # the same, whole numbers
@@ -103,6 +104,18 @@ class Poisson(Shifted):
 
     def estimate(self, known: Weighted) -> Self:
         return type(self)(kept(known.mean(), self.rate, known.mass))
+
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        rate = wide(self.rate)
+        return {"rate": np.where(rate > 0, x[:, None, :] / np.where(rate > 0, rate, 1.0) - 1.0, 0.0)}
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        """The probability of the count before the first, less that of the last, over that of the interval."""
+        mass, first, last = self.log_mass(lower, upper), np.ceil(lower), np.floor(upper)
+        before = np.exp(self.log_density(np.maximum(first - 1.0, 0.0)) - mass)
+        at_last = np.exp(self.log_density(np.where(np.isfinite(last), last, 0.0)) - mass)
+        gain = np.where((first > 0)[:, None, :], before, 0.0) - np.where(np.isfinite(last)[:, None, :], at_last, 0.0)
+        return {"rate": np.where(wide(self.rate) > 0, gain, 0.0)}
 
     def statistics(self) -> Statistics:
         rate = wide(self.rate)

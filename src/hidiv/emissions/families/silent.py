@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family
+from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import NOTHING, SampleSpace
 from hidiv.emissions.statistics import Statistics
@@ -93,8 +94,14 @@ class Silent(Family):
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
         return self
 
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        return {}
+
     def statistics(self) -> Statistics:
         return Statistics((self.name,), np.ones((self.states, 1)), np.zeros((self.states, 1)))
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        return self, np.zeros(self.n_states)
 
 
 def kl(p: Silent, q: Silent) -> Array:

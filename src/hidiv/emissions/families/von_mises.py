@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.bessel import bregman, growth, log_bessel, mean_cosine, mean_cosine_gap, scaled_growth
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
@@ -54,6 +55,7 @@ class VonMises(Family):
     """
 
     name: ClassVar[str] = "von_mises"
+    laws_independent: ClassVar[bool] = True
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "concentration": 1.0}
     mean: Array  # (K,) or (K, F)
     concentration: Array
@@ -124,6 +126,17 @@ class VonMises(Family):
         )
         return type(self)(kept(mean, self.mean, known.mass), kept(concentration, self.concentration, known.mass))
 
+    def log_slopes(self, x: Array) -> dict[str, Array]:
+        kappa, apart = wide(self.concentration), x[:, None, :] - wide(self.mean)
+        fall = 2.0 * np.sin(0.5 * apart) ** 2
+        return {
+            "mean": kappa * np.sin(apart),
+            "concentration": np.where(kappa > 0, mean_cosine_gap(kappa) - fall, 0.0),
+        }
+
+    def mass_slopes(self, lower: Array, upper: Array) -> dict[str, Array]:
+        return {"mean": location_slopes(self, lower, upper, wide(self.mean), np.ones(()))[0]}
+
     def statistics(self) -> Statistics:
         mean, kappa = wide(self.mean), wide(self.concentration)
         length = mean_cosine(kappa)
@@ -133,6 +146,11 @@ class VonMises(Family):
             np.hstack([length * np.cos(mean), length * np.sin(mean), np.ones_like(constant)]),
             np.hstack([kappa * np.cos(mean), kappa * np.sin(mean), constant]),
         )
+
+    def powered(self, exponent: float) -> tuple[Self, Array]:
+        kappa = wide(self.concentration)
+        log_norm = (1.0 - exponent) * LOG_TWO_PI + log_bessel(exponent * kappa) - exponent * log_bessel(kappa)
+        return type(self)(self.mean, exponent * self.concentration), log_norm.sum(axis=1)
 
 
 def _log_arc(start: Array, width: Array, kappa: Array) -> Array:

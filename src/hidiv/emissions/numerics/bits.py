@@ -10,6 +10,8 @@ from hidiv.emissions.numerics.deviance import deviance, power_gap
 from hidiv.emissions.numerics.stirling import log_step
 from hidiv.types import Array
 
+RARE, LIFT = 1e-290, 2.0**100  # probabilities of success below the first are multiplied by the second
+
 
 class Bits(NamedTuple):
     """Probabilities of success and of failure, each with all its digits; any shape."""
@@ -26,6 +28,13 @@ def bits(prob: Array) -> Bits:
 def step(p: Bits, q: Bits) -> Array:
     """How much likelier a success is under q, taken where the probabilities are small and have most digits."""
     return np.where(p.one + q.one <= 1.0, q.one - p.one, p.zero - q.zero)
+
+
+def slope_of_bits(ones: Array, zeros: Array, prob: Array) -> Array:
+    """The derivative of ones log(prob) + zeros log(1 - prob) in prob; 0 at prob 0 and 1, which a climb never leaves."""
+    inside = (prob > 0) & (prob < 1)
+    safe = np.where(inside, prob, 0.5)
+    return np.where(inside, ones / safe - zeros / (1.0 - safe), 0.0)
 
 
 def log_bits(p: Bits) -> Bits:
@@ -59,4 +68,14 @@ def log_powers(p: Bits, q: Bits, alpha: float) -> Bits:
 
 def kl_failures(p: Bits, q: Bits, d: Array) -> Array:
     """KL of the failures before one success: that of one trial, as often as p tries."""
+    p, q, d = lifted(p, q, d)
     return np.asarray(kl(p, q, d) / p.one)
+
+
+def lifted(p: Bits, q: Bits, d: Array) -> tuple[Bits, Bits, Array]:
+    """The same with rare successes made less rare: failures before them depend on the ratio of the probabilities alone.
+
+    Products of denormal probabilities would have no digits left.
+    """
+    lift = np.where(np.maximum(p.one, q.one) < RARE, LIFT, 1.0)
+    return Bits(lift * p.one, p.zero), Bits(lift * q.one, q.zero), lift * d

@@ -18,6 +18,7 @@ from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log
 from hidiv.emissions.parameters import wide
 from hidiv.emissions.statistics import Statistics
 from hidiv.errors import InvalidEvidence, refuse
+from hidiv.recursions.normal_rows import NormalLaws, NormalRatio
 from hidiv.recursions.terms import h
 from hidiv.types import Array, Flags
 
@@ -40,7 +41,13 @@ class GaussianParameters(Protocol):
     def cov(self) -> Array | None: ...
 
     @property
+    def factor(self) -> Array | None: ...
+
+    @property
     def variance(self) -> Array: ...
+
+    @property
+    def deviation(self) -> Array: ...
 
     @property
     def n_states(self) -> int: ...
@@ -161,7 +168,7 @@ def _renyi(p: NormalLaw, q: NormalLaw, alpha: float) -> float:
 def log_ratio_full(p: GaussianParameters, q: GaussianParameters, x: Array) -> Array:
     """(n, F) -> (n, K): log q(x)/p(x) on the columns that are seen."""
     value = np.zeros((x.shape[0], p.n_states))
-    for rows, (seen,) in _patterns(~np.isnan(x)):
+    for rows, (seen,) in patterns(~np.isnan(x)):
         if seen.any():
             for state, (a, b) in enumerate(zip(normal_laws(p), normal_laws(q), strict=True)):
                 value[rows, state] = _log_ratio(a.on(seen), b.on(seen), x[np.ix_(rows, seen)])
@@ -178,6 +185,35 @@ def _log_ratio(p: NormalLaw, q: NormalLaw, x: Array) -> Array:
     return np.asarray(0.5 * (w.diagonal.log.sum() - (apart * (z_p + z_q)).sum(axis=0)))
 
 
+def full_form(family: GaussianParameters) -> NormalLaws:
+    """Mean, whitening and constant of each state, for `recursions.normal_rows`; independent columns as matrices too."""
+    unit, mean = np.eye(wide(family.mean).shape[1]), wide(family.mean)
+    with np.errstate(all="ignore"):
+        factor = family.deviation[:, :, None] * unit if family.factor is None else family.factor
+        inverse = np.stack([_solve(each, unit) for each in factor])
+        constant = -(np.log(np.diagonal(factor, axis1=1, axis2=2)) + HALF_LOG_TWO_PI).sum(axis=1)
+    return np.ascontiguousarray(mean), np.ascontiguousarray(inverse), np.asarray(constant)
+
+
+def full_ratio(p: GaussianParameters, q: GaussianParameters) -> NormalRatio:
+    """The log-ratio as a polynomial in p's z (`normal_forms`), by M - I."""
+    n_states, n_features = wide(p.mean).shape
+    near, constant = np.zeros(n_states, dtype=np.bool_), np.zeros(n_states)
+    linear, square = np.zeros((n_states, n_features)), np.zeros((n_states, n_features, n_features))
+    for s, (a, b) in enumerate(zip(normal_laws(p), normal_laws(q), strict=True)):
+        w = whiten(a, b)
+        near[s] = np.abs(w.difference).max() <= NEAR
+        if not near[s]:
+            continue
+        root = w.diagonal.excess / (1.0 + np.sqrt(1.0 + w.diagonal.excess))  # M_jj - 1
+        beyond = w.below + np.diag(root)  # M - I
+        difference = beyond + beyond.T + beyond.T @ beyond  # M^T M - I
+        constant[s] = 0.5 * (w.diagonal.log.sum() - w.shift @ w.shift)
+        linear[s] = -(w.shift + beyond.T @ w.shift)
+        square[s] = -np.tril(difference, -1) - np.diag(0.5 * np.diagonal(difference))
+    return near, constant, linear, square
+
+
 def log_columns(mean: Array, factor: Array, x: Array) -> Array:
     """(n, F) -> (n, K, F): log-density of each column given the ones before it; they add up to the joint one."""
     z = np.stack([_solve(f, (x - m).T).T for m, f in zip(mean, factor, strict=True)], axis=1)
@@ -191,7 +227,7 @@ def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Ar
     if lower is not None and upper is not None:
         bounded = ~seen & ((lower > -np.inf) | (upper < np.inf))
     value = np.zeros((x.shape[0], mean.shape[0]))
-    for rows, (s, b) in _patterns(seen, bounded):
+    for rows, (s, b) in patterns(seen, bounded):
         for state in range(mean.shape[0]):
             factor = _factor(cov[state][np.ix_(s, s)]) if s.any() else np.zeros((0, 0))
             z = _solve(factor, (x[np.ix_(rows, s)] - mean[state][s]).T) if s.any() else np.zeros((0, rows.size))
@@ -209,7 +245,7 @@ def log_weight(mean: Array, cov: Array, x: Array, lower: Array | None, upper: Ar
     return value
 
 
-def _patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, ...]]]:
+def patterns(*masks: Flags) -> Iterator[tuple[NDArray[np.int64], tuple[Flags, ...]]]:
     """Rows that agree in every mask, with the masks' common row."""
     table = np.hstack(masks)
     if (table == table[:1]).all():  # one pattern, as a rule: no sorting

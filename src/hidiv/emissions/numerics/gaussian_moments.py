@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,16 +27,7 @@ def estimate_diagonal(family: GaussianParameters, known: Weighted, fixed: frozen
     shaped: dict[str, Array] = {"mean": mean if family.mean.ndim == 2 else mean[:, 0]}
     if fixed & {"std", "var"}:
         return {**family.parameters(), **shaped}
-    variance = np.empty_like(mean)
-    for column in range(mean.shape[1]):
-        apart = known.values[:, column, None] - mean[:, column]
-        apart *= apart
-        if not known.all_seen:
-            apart[~known.seen[:, column]] = 0.0
-        variance[:, column] = np.einsum("nk,nk->k", known.weight, apart)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance /= known.mass
-    variance = np.maximum(variance, np.minimum(known.smallest**2, family.variance))
+    variance = np.maximum(known.variance(mean), np.minimum(known.smallest**2, family.variance))
     if family.std is not None:
         shaped["std"] = kept(np.sqrt(variance), family.std, known.mass)
     else:
@@ -48,9 +40,7 @@ def estimate_full(family: GaussianParameters, known: Weighted, fixed: frozenset[
     """Mean and covariance; missing columns and one bounded column by their moments given what is seen (an EM step)."""
     assert family.cov is not None
     mean, cov = np.array(family.mean), np.array(family.cov)
-    states = [s for s in range(family.n_states) if known.weight[:, s].any()]
-    for s in states:
-        moments = _moments(family, known, s)
+    for s, moments in enumerate(_complete_moments(known) if known.all_seen else _partial_moments(family, known)):
         if moments is None:
             continue
         if "mean" not in fixed:
@@ -66,6 +56,20 @@ class Moments(NamedTuple):
 
     mean: Array  # (F,)
     cov: Array  # (F, F)
+
+
+def _complete_moments(known: Weighted) -> Iterator[Moments | None]:
+    """Weighted mean and covariance of the columns, state by state; None for a state without weight."""
+    mean = known.mean()
+    cov = known.covariance(mean)
+    for s, mass in enumerate(known.mass[:, 0]):
+        yield Moments(mean[s], cov[s]) if mass > 0 else None
+
+
+def _partial_moments(family: GaussianParameters, known: Weighted) -> Iterator[Moments | None]:
+    """The same where columns are missing or bounded."""
+    for s in range(family.n_states):
+        yield _moments(family, known, s) if known.weight[:, s].any() else None
 
 
 def _moments(family: GaussianParameters, known: Weighted, s: int) -> Moments | None:

@@ -11,5 +11,7 @@ void bind_posterior(nanobind::module_ &m);
 void bind_certified(nanobind::module_ &m);
 void bind_sampled(nanobind::module_ &m);
 void bind_pairs(nanobind::module_ &m);
+void bind_moments(nanobind::module_ &m);
+void bind_emission(nanobind::module_ &m);
 
 }  // namespace hidiv

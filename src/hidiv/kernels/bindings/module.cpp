@@ -25,4 +25,6 @@ NB_MODULE(_kernels, m) {
     hidiv::bind_certified(m);
     hidiv::bind_sampled(m);
     hidiv::bind_pairs(m);
+    hidiv::bind_moments(m);
+    hidiv::bind_emission(m);
 }

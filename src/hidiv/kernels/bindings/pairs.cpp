@@ -45,11 +45,10 @@ bool covers(int64_t groups, const In<int64_t, 1> &group) {
     return groups > 1;
 }
 
-auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, In<double, 5> emission,
-           int64_t threads) {
-    check_kinds(kinds);
-    const auto &[group, start, child, count, repeat] = kinds;
-    const auto &[own_start, own_terms, own_root] = own;
+// m, K, K' and n of laws of one shape, with a table of states against states.
+std::tuple<size_t, size_t, size_t, size_t> check_laws(const Kinds &kinds, const LawsP &p, const LawsQ &q,
+                                                      const In<double, 5> &emission) {
+    const auto &group = std::get<0>(kinds);
     const auto &[initial_p, transition_p] = p;
     const auto &[initial_q, transition_q] = q;
     const size_t m = initial_p.shape(0), kp = initial_p.shape(1), kq = initial_q.shape(0), n = initial_q.shape(1);
@@ -63,6 +62,46 @@ auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, I
     require(covers(int64_t(transition_p.shape(1)), group) && covers(int64_t(transition_q.shape(0)), group) &&
                 covers(int64_t(emission.shape(0)), group),
             "a table needs one group or all of them");
+    return {m, kp, kq, n};
+}
+
+auto kernels(const Kinds &kinds, const LawsP &p, const LawsQ &q, In<double, 5> log_phi, int64_t threads) {
+    check_kinds(kinds);
+    const auto [m, kp, kq, n] = check_laws(kinds, p, q, log_phi);
+    const auto &[group, start, child, count, repeat] = kinds;
+    const auto &[initial_p, transition_p] = p;
+    const auto &[initial_q, transition_q] = q;
+    const ProductPairs task{int64_t(group.shape(0)),
+                            group.data(),
+                            start.data(),
+                            child.data(),
+                            count.data(),
+                            repeat.data(),
+                            int64_t(m),
+                            int64_t(n),
+                            int64_t(kp),
+                            int64_t(kq),
+                            int64_t(transition_p.shape(1)),
+                            int64_t(transition_q.shape(0)),
+                            int64_t(log_phi.shape(0)),
+                            initial_p.data(),
+                            transition_p.data(),
+                            initial_q.data(),
+                            transition_q.data(),
+                            log_phi.data()};
+    Out<double> out({m, n}, zeroed);
+    run([&] { return product_pairs(task, threads, out.data()); });
+    return out.array();
+}
+
+auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, In<double, 5> emission,
+           int64_t threads) {
+    check_kinds(kinds);
+    const auto &[group, start, child, count, repeat] = kinds;
+    const auto &[own_start, own_terms, own_root] = own;
+    const auto &[initial_p, transition_p] = p;
+    const auto &[initial_q, transition_q] = q;
+    const auto [m, kp, kq, n] = check_laws(kinds, p, q, emission);
     require(own_terms.shape(0) == m && own_terms.shape(2) == kp && own_root.shape(0) == m,
             "own must have shapes (m, turns, K) and (m,)");
     require(own_start.shape(0) == group.shape(0), "own must have its start for every kind");
@@ -118,6 +157,8 @@ auto products(const Rows &left, const Rows &right, const Vector &bound, bool ali
 
 void bind_pairs(nb::module_ &m) {
     m.def("variational_pairs", &pairs, nb::arg("kinds"), nb::arg("own"), nb::arg("p"), nb::arg("q"), as_is("emission"),
+          nb::arg("threads") = 0);
+    m.def("product_pairs", &kernels, nb::arg("kinds"), nb::arg("p"), nb::arg("q"), as_is("log_phi"),
           nb::arg("threads") = 0);
     m.def("products", &products, nb::arg("left"), nb::arg("right"), nb::arg("bound"), nb::arg("alike"),
           nb::arg("out").noconvert());

@@ -6,7 +6,9 @@
 #include "bindings/arrays.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/laws.hpp"
+#include "bindings/streams.hpp"
 #include "posterior/posterior.hpp"
+#include "posterior/routes.hpp"
 #include "runtime/targets.hpp"
 
 namespace nb = nanobind;
@@ -48,6 +50,34 @@ nb::object posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, co
                           result.impossible_p, result.impossible_q);
 }
 
+// initial (K,), transition (G, K, K) of p, of q, and their log-ratios.
+using ChainArrays = std::tuple<Vector, Cube>;
+
+nb::object posterior_stream(int64_t n, const MaybeIndices &transition_of, const ChainArrays &p, const ChainArrays &q,
+                            const ChainArrays &ratio, nb::object make, int64_t chunk) {
+    const size_t states = std::get<0>(p).shape(0), groups = std::get<1>(p).shape(0);
+    require(states > 0 && chunk > 0, "there must be a state, and a node in a chunk");
+    for (const ChainArrays &each : {p, q, ratio})
+        require(shaped(std::get<0>(each), states) && shaped(std::get<1>(each), groups, states, states),
+                "initial must have shape (K,) and transition (G, K, K)");
+    LawPair pair{};
+    pair.states = int64_t(states);
+    pair.transitions = int64_t(groups);
+    pair.rows = n;
+    pair.p = {std::get<0>(p).data(), std::get<1>(p).data(), nullptr};
+    pair.q = {std::get<0>(q).data(), std::get<1>(q).data(), nullptr};
+    pair.initial_ratio = std::get<0>(ratio).data();
+    pair.transition_ratio = std::get<1>(ratio).data();
+    const Places places = check_places(n, {std::nullopt, transition_of, std::nullopt}, pair.transitions, n);
+    PythonRows rows(make, pair.states);
+    Divergence result;
+    bool declined = true;
+    const Status status = run([&] { return posterior_chain(pair, places, result, declined, &rows, chunk); });
+    rows.rethrow();
+    if (status == Status::beyond || declined) return nb::none();
+    return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q);
+}
+
 nb::object posterior_sequences(const Indices &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
                                const LawArrays &ratio, const std::optional<Rows> &residual, int64_t threads) {
     const LawPair pair = check_pair(p, q, ratio, residual);
@@ -83,6 +113,8 @@ nb::object elementary(int which, const Vector &x) {
 }  // namespace
 
 void bind_posterior(nb::module_ &m) {
+    m.def("posterior_stream", &posterior_stream, nb::arg("n_nodes"), as_is("transition_of").none(), as_is("p"),
+          as_is("q"), as_is("ratio"), nb::arg("make"), nb::arg("chunk"));
     m.def("posterior_value", &posterior, nb::arg("n_nodes"), as_is("places"), as_is("p"), as_is("q"), as_is("ratio"),
           as_is("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
     m.def("posterior_sequences", &posterior_sequences, as_is("start"), as_is("places"), as_is("p"), as_is("q"),

@@ -20,11 +20,13 @@ using LawArrays = std::tuple<Vector, Rows, Rows>;            // initial (K,), tr
 using PointArrays = std::tuple<Rows, Rows, Vector, Vector>;  // p (K, J), scaled q (L, J), scale (J,), weight (J,)
 using TwoTables = std::optional<std::tuple<Rows, Rows>>;
 
+using ValueArrays = std::optional<std::tuple<Rows, In<int64_t, 1>>>;  // coefficients (R, ..), which a node has (N,)
+
 constexpr int64_t cubic = 6;  // free states for which products of three are summed
 
 nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &row_of, const PointArrays &points,
                 const TwoTables &following, const TwoTables &logs, bool symbols, bool products, int64_t last,
-                int64_t threads) {
+                int64_t threads, const ValueArrays &value, bool counts) {
     const auto &[initial_p, transition_p, weight_p] = p;
     const auto &[initial_q, transition_q, weight_q] = q;
     const auto &[at_p, at_q, scale, mass] = points;
@@ -70,6 +72,16 @@ nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &ro
         task.log_p = log_p.data();
         task.log_q = log_q.data();
     }
+    if (value) {
+        const auto &[coefficients, value_of] = *value;
+        require(coefficients.shape(1) == size_t(task.value_size()) && value_of.shape(0) == row_of.shape(1),
+                "value must have shapes (R, D + D (D + 1) / 2), (N,)");
+        for (size_t t = 0; t < value_of.size(); ++t) good &= uint64_t(value_of.data()[t]) < coefficients.shape(0);
+        require(good, "value_of must lie in 0..R-1");
+        task.value = coefficients.data();
+        task.value_of = value_of.data();
+    }
+    task.counts = counts;
     task.symbols = symbols;
     task.products = products;
     task.cubes = task.free_states() <= cubic;
@@ -83,7 +95,8 @@ nb::object sums(const LawArrays &p, const LawArrays &q, const In<int64_t, 2> &ro
 
 void bind_sampled(nb::module_ &m) {
     m.def("chain_sums", &sums, as_is("p"), as_is("q"), as_is("row_of"), as_is("points"), as_is("following").none(),
-          as_is("logs").none(), nb::arg("symbols"), nb::arg("products"), nb::arg("last"), nb::arg("threads") = 0);
+          as_is("logs").none(), nb::arg("symbols"), nb::arg("products"), nb::arg("last"), nb::arg("threads") = 0,
+          as_is("value").none() = nb::none(), nb::arg("counts") = true);
 }
 
 }  // namespace hidiv

@@ -10,7 +10,7 @@ namespace {
 #define MEMBER_INLINE inline __attribute__((always_inline))
 
 constexpr double huge = __builtin_huge_val();
-constexpr double faint = 0x1p-400;  // of the largest: below it what underflowed might have mattered
+constexpr double faint = 0x1p-300;  // of the largest: below it what underflowed might have mattered
 constexpr double dim = 0x1p-64;
 
 HIDIV_INLINE double power_of_two(int64_t e) {
@@ -40,8 +40,8 @@ struct Sweep {
     MEMBER_INLINE void scale(double *x, double by) const {
         for (int64_t k = 0; k < count(); ++k) store<W>(x + k * W, load<W>(x + k * W) * by);
     }
-    // out = sum_s x[s] table[s][.]
-    MEMBER_INLINE void product(const double *x, const double *table, double *out) const {
+    // out = by sum_s x[s] table[s][.]; the factor comes last, so that the sums need not wait for it.
+    MEMBER_INLINE void product(const double *x, const double *table, double by, double *out) const {
         if constexpr (M > 0) {
             V<W> even[M], odd[M];
             for (int k = 0; k < M; ++k) even[k] = odd[k] = V<W>{};
@@ -53,12 +53,13 @@ struct Sweep {
                 }
             if (s < t.states)
                 for (int k = 0; k < M; ++k) even[k] += load<W>(table + k * W) * x[s];
-            for (int k = 0; k < M; ++k) store<W>(out + k * W, even[k] + odd[k]);
+            for (int k = 0; k < M; ++k) store<W>(out + k * W, (even[k] + odd[k]) * by);
         } else {
             for (int64_t k = 0; k < vectors; ++k) store<W>(out + k * W, V<W>{});
             for (int64_t s = 0; s < t.states; ++s, table += vectors * W)
                 for (int64_t k = 0; k < vectors; ++k)
                     store<W>(out + k * W, load<W>(out + k * W) + load<W>(table + k * W) * x[s]);
+            scale(out, by);
         }
     }
 
@@ -78,11 +79,11 @@ struct Sweep {
             const double largest = top(own);
             if (!(largest > faint && largest < huge)) return false;
             const int64_t e = exponent_of(largest);
-            scale(own, power_of_two(-e));
             exponent += e;
-            if (u == 0) break;
             double *mass = t.mass + u * padded;
-            product(own, t.columns + t.group(u) * size, mass);
+            if (u > 0) product(own, t.columns + t.group(u) * size, power_of_two(-e), mass);
+            scale(own, power_of_two(-e));
+            if (u == 0) break;
             if (!t.parent) {
                 memcpy(own - padded, mass, size_t(padded) * 8);
                 continue;
@@ -112,6 +113,8 @@ struct Sweep {
         double *root = t.own;
         for (int64_t s = 0; s < t.states; ++s) sums.initial[s] += root[s] *= t.initial[s] / total;
         add(sums, t.row(0), root);
+        // Along a chain a marginal is divided by its sum, one but for rounding, after the next product has begun.
+        double held = 1.0;
         for (int64_t u = 1; u < t.n; ++u) {
             double *own = t.own + u * padded, *mass = t.mass + u * padded;
             const double *above = t.own + (t.parent ? t.parent[u] - t.first : u - 1) * padded;
@@ -119,28 +122,38 @@ struct Sweep {
                 const V<W> m = load<W>(mass + k * W);
                 store<W>(mass + k * W, m > 0.0 ? load<W>(above + k * W) / m : V<W>{});
             }
+            const double by = 1.0 / held;
+            alignas(64) double sum[M > 0 ? M * W : 512];
+            product(mass, t.rows + t.group(u) * size, by, sum);
             // Counts over the transition itself: that factor is put back at the end, once.
             double *edges = sums.edges + t.group(u) * size;
+            V<W> message[M > 0 ? M : 1];
+            if constexpr (M > 0)
+                for (int k = 0; k < M; ++k) message[k] = load<W>(own + k * W) * by;
             for (int64_t r = 0; r < t.states; ++r, edges += padded)
-                for (int64_t k = 0; k < count(); ++k)
-                    store<W>(edges + k * W, load<W>(edges + k * W) + load<W>(own + k * W) * mass[r]);
-            alignas(64) double sum[M > 0 ? M * W : 512];
-            product(mass, t.rows + t.group(u) * size, sum);
+                for (int64_t k = 0; k < count(); ++k) {
+                    const V<W> each = M > 0 ? message[k] : load<W>(own + k * W) * by;
+                    store<W>(edges + k * W, load<W>(edges + k * W) + each * mass[r]);
+                }
             V<W> whole{};
             for (int64_t k = 0; k < count(); ++k) {
                 const V<W> g = load<W>(own + k * W) * load<W>(sum + k * W);
                 store<W>(own + k * W, g);
                 whole += g;
             }
-            double held = 0.0;
+            held = 0.0;
             for (int i = 0; i < W; ++i) held += whole[i];
+            add(sums, t.row(u), own, 1.0 / held);
+            if (!t.parent) continue;
             scale(own, 1.0 / held);
-            add(sums, t.row(u), own);
+            held = 1.0;
         }
     }
-    MEMBER_INLINE void add(const ExpectSums &sums, int64_t row, const double *marginal) const {
+    MEMBER_INLINE void add(const ExpectSums &sums, int64_t row, const double *marginal, double by = 1.0) const {
         double *to = sums.rows + row * t.states;
-        for (int64_t s = 0; s < t.states; ++s) to[s] += marginal[s];
+        int64_t s = 0;
+        for (; s + W <= t.states; s += W) store<W>(to + s, load<W>(to + s) + load<W>(marginal + s) * by);
+        for (; s < t.states; ++s) to[s] += marginal[s] * by;
     }
     bool run(const ExpectSums &sums, ExpectOutcome &result) const {
         if (!up(result)) return false;

@@ -12,8 +12,9 @@
 
 namespace hidiv {
 
-Status likelihood_chain(const OneModel &m, double &value, bool &declined) {
+Status likelihood_chain(const OneModel &given, double &value, bool &declined, RowSource *source, int64_t chunk) {
     declined = true;
+    OneModel m = given;
     const int64_t states = m.states, padded = table().posterior_padding(states);
     if (states > 512 || m.places.parent || m.transitions * states * padded > (int64_t(1) << 24)) return Status::done;
     try {
@@ -28,7 +29,9 @@ Status likelihood_chain(const OneModel &m, double &value, bool &declined) {
         pair.transitions = m.transitions;
         pair.rows = m.rows;
         pair.p = m.law;
-        PreparedRows rows(pair, m.places, padded, steps_at_once);
+        Stream whole{pair, m.places, source, chunk};
+        Stream *stream = source ? &whole : nullptr;
+        PreparedRows rows(pair, m.places, padded, steps_at_once, false, stream);
         if (rows.zero()) return Status::done;
         std::vector<double> b(static_cast<size_t>(padded), 1.0);
         Gathered gathered;
@@ -50,8 +53,9 @@ Status likelihood_chain(const OneModel &m, double &value, bool &declined) {
             }
         }
         Wide total;
+        if (stream && !stream->reach(0, 1)) return Status::done;
         for (int64_t s = 0; s < states; ++s)
-            total = total + wide_exp(m.law.log_weight[m.places.row(0) * states + s]) * b[size_t(s)] * m.law.initial[s];
+            total = total + wide_exp(pair.p.log_weight[m.places.row(0) * states + s]) * b[size_t(s)] * m.law.initial[s];
         if (total.m == 0.0) return Status::done;
         value = Wide(total.m, total.e + gathered.exponent).log();
         declined = false;

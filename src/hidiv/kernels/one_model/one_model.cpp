@@ -197,6 +197,10 @@ Status log_likelihood(const OneModel &m, double &value, int64_t &impossible) {
 
 Status smooth(const OneModel &m, double &log_likelihood, double *marginals, double *pairs, int64_t &impossible) {
     const int64_t size = m.states * m.states;
+    bool declined = true;
+    impossible = -1;
+    const Status status = smooth_chain(m, log_likelihood, marginals, pairs, declined);
+    if (status != Status::done || !declined) return status;
     return with_messages(m, impossible, [&](const auto &x) {
         log_likelihood = x.log_likelihood;
         if (pairs) std::fill(pairs, pairs + m.places.n * size, 0.0);
@@ -249,6 +253,9 @@ Status viterbi(const OneModel &m, int64_t *path, double &log_probability, int64_
     try {
         impossible = failing_node(m);
         if (impossible >= 0) return Status::done;
+        bool declined = true;
+        const Status status = viterbi_chain(m, path, log_probability, declined);
+        if (status != Status::done || !declined) return status;
         std::vector<double> log_transition(static_cast<size_t>(m.transitions * states * states));
         for (size_t i = 0; i < log_transition.size(); ++i) log_transition[i] = log(m.law.transition[i]);
         std::vector<double> best(static_cast<size_t>(n * states), 0.0), own(static_cast<size_t>(states));

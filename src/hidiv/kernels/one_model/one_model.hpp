@@ -31,7 +31,13 @@ Status influence(const OneModel &, const double *unseen, double *values, int64_t
 Status sample_states(const OneModel &, const double *uniform, int64_t size, int64_t *drawn, int64_t &impossible);
 Status log_likelihood(const OneModel &, double &value, int64_t &impossible);
 // The fast way for a chain (likelihood_chain.cpp); declined: it does not apply here.
-Status likelihood_chain(const OneModel &, double &value, bool &declined);
+// With a source the rows of weights are made `chunk` nodes at a time.
+Status likelihood_chain(const OneModel &, double &value, bool &declined, RowSource *source = nullptr,
+                        int64_t chunk = 0);
+// The same for the laws of nodes and of pairs (smooth_chain.cpp), and for the most probable states (viterbi_chain.cpp),
+// which takes zeros too; pairs may be null.
+Status smooth_chain(const OneModel &, double &log_likelihood, double *marginals, double *pairs, bool &declined);
+Status viterbi_chain(const OneModel &, int64_t *path, double &log_probability, bool &declined);
 
 // Sums of posterior probabilities over the trees start[i]..start[i+1]-1, whose roots have parent -1 (expectation.cpp):
 // values (trees) are log-likelihoods, -inf for an impossible tree; initial (K), transition (G, K, K), rows (R, K).

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "one_model/model_tables.hpp"
+
 namespace hidiv {
 
 // A tree of a forest: its first node is `first`, nodes count from 0 here; parents count in the forest, null for a
@@ -45,6 +47,35 @@ using likelihood_steps_kernel = bool(int64_t states, int64_t padded, const doubl
                                      const int32_t *row, const int32_t *which, int64_t count, double *b,
                                      int64_t &exponent);
 
-#define HIDIV_ONE_MODEL_KERNELS(X) X(likelihood_steps) X(expect_padding) X(expect_tree) X(expect_weights)
+// A chain whose transitions are all at least 2^-60, (G, K, padded) by columns and by rows, lanes beyond K as those of
+// state 0 by columns and 0 by rows.
+struct SmoothChain {
+    int64_t states, padded;
+    const double *columns, *rows, *initial, *log_weight;  // log_weight (R, K)
+    Places places;
+    double *own;                // (n, padded) working memory
+    double *marginals, *pairs;  // (n, K), (n, K, K); pairs may be null
+};
+struct SmoothOutcome {
+    double total, high, low;  // P(E) = total 2^exponent e^(high + low)
+    int64_t exponent;
+    bool stopped;  // by Ctrl-C
+};
+// false: a zero among the weights, or numbers out of range.
+using smooth_steps_kernel = bool(const SmoothChain &, SmoothOutcome &);
+
+// The best state below each state, upwards along a chain; log_columns (G, K, padded), lanes beyond K as -inf.
+struct ViterbiChain {
+    int64_t states, padded;
+    const double *log_columns, *log_weight;
+    Places places;
+    int32_t *choice;  // (n, padded)
+    double *own;      // (padded) of the root: log-weight and what lies below, less the constants high + low
+};
+// false: stopped by Ctrl-C.
+using viterbi_steps_kernel = bool(const ViterbiChain &, double &high, double &low);
+
+#define HIDIV_ONE_MODEL_KERNELS(X) \
+    X(likelihood_steps) X(expect_padding) X(expect_tree) X(expect_weights) X(smooth_steps) X(viterbi_steps)
 
 }  // namespace hidiv

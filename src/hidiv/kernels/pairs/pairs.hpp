@@ -5,6 +5,7 @@
 //                                                        in panels of 256 features; the caller cuts blocks for threads
 //   variational recursion         variational.cpp        pieces of one p and 256 q over threads,
 //                                 variational_steps.cpp  a q in every lane, any states
+//   product kernel                variational.cpp, kernel_steps.cpp: the same
 #pragma once
 
 #include <stdint.h>
@@ -39,12 +40,26 @@ struct VariationalPairs {
     const double *emission;                  // (G'', m, K, K', n)
 };
 
+// m models p with K states and n models q with K' states: powers of their laws, and log Phi of their emissions.
+struct ProductPairs {
+    int64_t kinds;
+    const int64_t *group, *start, *child;  // (kinds), (kinds + 1), children
+    const double *count;
+    const int64_t *repeat;
+    int64_t m, n, states_p, states_q, groups_p, groups_q, groups_e;
+    const double *initial_p, *transition_p;  // (m, K), (m, G, K, K)
+    const double *initial_q, *transition_q;  // (K', n), (G', K', K', n)
+    const double *log_phi;                   // (G'', m, K, K', n)
+};
+
 using products_kernel = Status(const Products &);
 // Model i of p against the models first..end-1 of q; out is row i of the result.
 using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64_t first, int64_t end, double *out);
+using product_row_kernel = Status(const ProductPairs &, int64_t i, int64_t first, int64_t end, double *out);
 
-#define HIDIV_PAIRS_KERNELS(X) X(products) X(variational_row)
+#define HIDIV_PAIRS_KERNELS(X) X(products) X(variational_row) X(product_row)
 
 Status variational_pairs(const VariationalPairs &task, int64_t threads, double *out);  // out (m, n)
+Status product_pairs(const ProductPairs &task, int64_t threads, double *out);          // out (m, n)
 
 }  // namespace hidiv

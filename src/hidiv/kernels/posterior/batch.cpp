@@ -18,6 +18,7 @@ namespace hidiv {
 namespace {
 
 constexpr int64_t piece_size = 64;  // sequences one thread does at a time
+constexpr int most_hopes = 2;       // sequences in a row that semiring_chain may decline before it is asked no more
 
 // Sequence by sequence in the lanes of a vector; a lane that is done takes the next one.
 class LaneSweep {
@@ -148,6 +149,18 @@ struct Alone {
     }
 };
 
+// By the recursion in scaled doubles where there are tables for it, else by whatever takes it.
+Status one_chain(const Alone &each, const PaddedTables *tables, Divergence &result) {
+    bool declined = true;
+    if (!tables) return posterior_divergence(each.pair, each.places, 1, result, nullptr);
+    try {
+        const Status status = scaled_chain(each.pair, each.places, *tables, result, declined);
+        return status == Status::done && declined ? posterior_wide(each.pair, each.places, result, nullptr) : status;
+    } catch (const Beyond &) {
+        return Status::beyond;
+    }
+}
+
 }  // namespace
 
 Status posterior_batch(const LawPair &pair, const Places &places, const int64_t *start, int64_t sequences,
@@ -157,18 +170,23 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
         const LaneWeights weights(pair, places);
         const bool lanes = tables.positive && !weights.zero() && pair.states >= 2 && pair.states <= most_lane_states &&
                            !places.transition_of;
-        const PaddedTables padded(pair, lanes ? table().posterior_padding(pair.states) : 0);
+        const int64_t padding = chain_padding(pair);
+        const PaddedTables padded(pair, padding);
+        const bool chains = padding > 0 && padded.positive;
         return parallel((sequences + piece_size - 1) / piece_size, usable_threads(threads), [&](int64_t piece) {
             std::vector<int64_t> todo, left;
+            // Rows of their own are weighed as quickly in the lanes: a first attempt there does not pay.
+            int hopes = lanes && pair.rows > 4096 ? 0 : most_hopes;
             for (int64_t i = piece * piece_size; i < std::min(sequences, (piece + 1) * piece_size); ++i) {
                 bool declined = true;
-                if (lanes) {
+                if (chains && hopes > 0) {
                     const Alone each(pair, places, start[i], start[i + 1]);
                     try {
                         const Status status = semiring_chain(each.pair, each.places, padded, results[i], declined);
                         if (status != Status::done) return status;
                     } catch (const Beyond &) {  // left to the others
                     }
+                    hopes = declined ? hopes - 1 : most_hopes;
                 }
                 if (declined) todo.push_back(i);
             }
@@ -179,7 +197,7 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
             }
             for (int64_t i : left) {
                 const Alone each(pair, places, start[i], start[i + 1]);
-                const Status status = posterior_divergence(each.pair, each.places, 1, results[i], nullptr);
+                const Status status = one_chain(each, chains && !lanes ? &padded : nullptr, results[i]);
                 results[i].beyond = status == Status::beyond;
                 if (status != Status::done && status != Status::beyond) return status;
             }

@@ -108,35 +108,46 @@ private:
 
 }  // namespace
 
-Status posterior_chain(const LawPair &pair, const Places &places, Divergence &result, bool &declined) {
+Status scaled_chain(const LawPair &pair, const Places &places, const PaddedTables &tables, Divergence &result,
+                    bool &declined, Stream *stream) {
     declined = true;
+    PreparedRows rows(pair, places, tables.view().padded, steps_at_once, false, stream);
+    if (rows.zero()) return Status::done;
+    ChainSweep sweep(pair, places, rows, tables.view());
+    const int64_t look = std::max<int64_t>(1, (1 << 16) / (pair.states * pair.states));
+    int64_t since = 0;
+    for (int64_t first = places.n - 1; first > 0; first -= steps_at_once) {
+        if (!sweep.block(first, std::min(first, steps_at_once))) return Status::done;
+        since += steps_at_once;
+        if (since >= look) {
+            if (interrupted()) return Status::interrupted;
+            since = 0;
+        }
+    }
+    int32_t row;
+    Gathered unused;
+    if (rows.block(0, 1, &row, unused) == weights_zero) return Status::done;
+    result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};
+    sweep.root(result);
+    declined = false;
+    return Status::done;
+}
+
+Status posterior_chain(const LawPair &given, const Places &nodes, Divergence &result, bool &declined, RowSource *source,
+                       int64_t chunk) {
+    declined = true;
+    LawPair pair = given;
+    Places places = nodes;
+    Stream whole{pair, places, source, chunk};
+    Stream *stream = source ? &whole : nullptr;
     try {
-        const int64_t padded = table().posterior_padding(pair.states);
-        if (pair.states > 512 || pair.transitions * pair.states * padded > (int64_t(1) << 23)) return Status::done;
+        const int64_t padded = chain_padding(pair);
+        if (padded == 0) return Status::done;
         const PaddedTables tables(pair, padded);
         if (!tables.positive) return Status::done;
-        const Status status = semiring_chain(pair, places, tables, result, declined);
+        const Status status = semiring_chain(pair, places, tables, result, declined, stream);
         if (status != Status::done || !declined) return status;
-        PreparedRows rows(pair, places, padded, steps_at_once);
-        if (rows.zero()) return Status::done;
-        ChainSweep sweep(pair, places, rows, tables.view());
-        const int64_t look = std::max<int64_t>(1, (1 << 16) / (pair.states * pair.states));
-        int64_t since = 0;
-        for (int64_t first = places.n - 1; first > 0; first -= steps_at_once) {
-            if (!sweep.block(first, std::min(first, steps_at_once))) return Status::done;
-            since += steps_at_once;
-            if (since >= look) {
-                if (interrupted()) return Status::interrupted;
-                since = 0;
-            }
-        }
-        int32_t row;
-        Gathered unused;
-        if (rows.block(0, 1, &row, unused) == weights_zero) return Status::done;
-        result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};
-        sweep.root(result);
-        declined = false;
-        return Status::done;
+        return scaled_chain(pair, places, tables, result, declined, stream);
     } catch (const std::bad_alloc &) {
         return Status::no_memory;
     } catch (const Beyond &) {

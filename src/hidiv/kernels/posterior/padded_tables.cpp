@@ -3,7 +3,14 @@
 
 #include <math.h>
 
+#include "runtime/targets.hpp"
+
 namespace hidiv {
+
+int64_t chain_padding(const LawPair &pair) {
+    const int64_t padded = table().posterior_padding(pair.states);
+    return pair.states > 512 || pair.transitions * pair.states * padded > (int64_t(1) << 23) ? 0 : padded;
+}
 
 PaddedTables::PaddedTables(const LawPair &pair, int64_t padded)
     : positive(true), states_(pair.states), padded_(padded), reach_(0.0),

@@ -8,6 +8,9 @@
 
 namespace hidiv {
 
+// Rows of so many numbers for a chain's tables; 0 where they would be too large.
+int64_t chain_padding(const LawPair &);
+
 struct PaddedTables {
     PaddedTables(const LawPair &, int64_t padded);
     StepTables view() const;

@@ -9,11 +9,13 @@
 
 namespace hidiv {
 
-PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t stride, int64_t capacity, bool with_q)
-    : pair_(pair), places_(places), stride_(stride), whole_(pair.rows <= 4096 && pair.rows <= places.n),
-      count_(whole_ ? pair.rows : capacity), weight_(size_t(count_ * stride)), ratio_(weight_),
-      residual_(pair.residual ? weight_.size() : 0), weight_q_(with_q ? weight_.size() : 0), exponent_(size_t(count_)),
-      index_(size_t(count_)), ratio_out_(size_t(count_)), outcome_(whole_ ? size_t(count_) : 0) {
+PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t stride, int64_t capacity, bool with_q,
+                           Stream *stream)
+    : pair_(pair), places_(places), stream_(stream), stride_(stride),
+      whole_(!stream && pair.rows <= 4096 && pair.rows <= places.n), count_(whole_ ? pair.rows : capacity),
+      weight_(size_t(count_ * stride)), ratio_(weight_), residual_(pair.residual ? weight_.size() : 0),
+      weight_q_(with_q ? weight_.size() : 0), exponent_(size_t(count_)), index_(size_t(count_)),
+      ratio_out_(size_t(count_)), outcome_(whole_ ? size_t(count_) : 0) {
     for (int64_t i = 0; whole_ && i < count_; ++i) {
         outcome_[size_t(i)] = char(fill(&i, i, 1));
         zero_ = zero_ || outcome_[size_t(i)] == weights_zero;
@@ -23,6 +25,7 @@ PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t st
 
 int PreparedRows::block(int64_t first, int64_t count, int32_t *row, Gathered &taken) {
     int outcome = weights_done;
+    if (stream_ && !stream_->reach(first, count)) return weights_zero;
     if (whole_) {
         for (int64_t i = 0; i < count; ++i) row[i] = int32_t(places_.row(first - i));
         for (int64_t i = 0; !all_done_ && i < count; ++i) outcome = std::max(outcome, int(outcome_[size_t(row[i])]));

@@ -12,7 +12,8 @@ namespace hidiv {
 class PreparedRows {
 public:
     // stride: numbers a row; capacity: nodes a block.
-    PreparedRows(const LawPair &, const Places &, int64_t stride, int64_t capacity, bool with_q = false);
+    PreparedRows(const LawPair &, const Places &, int64_t stride, int64_t capacity, bool with_q = false,
+                 Stream *stream = nullptr);
     bool zero() const { return zero_; }  // some row holds a zero or an infinity
     // Nodes first, first-1, ...: where their rows are, and what their scaling took out.
     int block(int64_t first, int64_t count, int32_t *row, Gathered &taken);
@@ -26,6 +27,7 @@ private:
 
     const LawPair &pair_;
     const Places &places_;
+    Stream *stream_;
     int64_t stride_;
     bool whole_, zero_ = false, all_done_ = true;
     int64_t count_;

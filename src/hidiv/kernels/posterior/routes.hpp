@@ -8,12 +8,19 @@
 
 namespace hidiv {
 
-// Chains of up to 512 states: semiring_chain where that is accurate, else the recursion in scaled doubles.
-Status posterior_chain(const LawPair &, const Places &, Divergence &, bool &declined);
+// Chains of up to 512 states: semiring_chain where that is accurate, else the recursion in scaled doubles. With a
+// source the rows of the pair are made `chunk` nodes at a time.
+Status posterior_chain(const LawPair &, const Places &, Divergence &, bool &declined, RowSource *source = nullptr,
+                       int64_t chunk = 0);
+
+// The second of the two, with tables of its own.
+Status scaled_chain(const LawPair &, const Places &, const PaddedTables &, Divergence &, bool &declined,
+                    Stream *stream = nullptr);
 
 // Chains of models that are far apart: expected log-ratio plus log-ratio of the likelihoods. Declined as well where the
 // value is too small compared with these terms.
-Status semiring_chain(const LawPair &, const Places &, const PaddedTables &, Divergence &, bool &declined);
+Status semiring_chain(const LawPair &, const Places &, const PaddedTables &, Divergence &, bool &declined,
+                      Stream *stream = nullptr);
 
 // Listed trees of two to eight states: nodes in the lanes, on several threads where the tree is listed level by level.
 Status posterior_lane_tree(const LawPair &, const Places &, int64_t threads, Divergence &, bool &declined);

@@ -27,12 +27,12 @@ bool may_be_far(const LawPair &pair, const StepTables &tables) {
 }  // namespace
 
 Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTables &padded_tables, Divergence &result,
-                      bool &declined) {
+                      bool &declined, Stream *stream) {
     declined = true;
     const StepTables tables = padded_tables.view();
     const int64_t states = pair.states;
-    if (places.n < 4 * trial || !may_be_far(pair, tables)) return Status::done;
-    PreparedRows rows(pair, places, tables.padded, steps_at_once, true);
+    if (places.n < 4 * trial || (!stream && !may_be_far(pair, tables))) return Status::done;
+    PreparedRows rows(pair, places, tables.padded, steps_at_once, true, stream);
     if (rows.zero()) return Status::done;
     std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b),
         expected(static_cast<size_t>(tables.padded), 0.0);
@@ -68,6 +68,7 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
         }
     }
     Wide p, q;
+    if (stream && !stream->reach(0, 1)) return Status::done;
     const int64_t at = places.row(0) * states;
     double mean = 0.0;
     std::vector<Wide> mass(static_cast<size_t>(states));

@@ -66,9 +66,14 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
     for (; i < count * padded; ++i) out.weight[i] = exp_of<2>(V<2>{out.weight[i], out.weight[i]})[0];
     for (int64_t row = 0; padded > states && row < count; ++row)
         for (int64_t s = states; s < padded; ++s) out.weight[row * padded + s] = 0.0;
-    for (int64_t j = 0; out.weight_q && j < count * padded; ++j) {
-        const double apart = out.ratio[j];
-        out.weight_q[j] = out.weight[j] * exp_of<2>(V<2>{apart, apart})[0];
+    if (out.weight_q) {
+        int64_t j = 0;
+        for (; j + native <= count * padded; j += native)
+            store<native>(out.weight_q + j, load<native>(out.weight + j) * exp_of<native>(load<native>(out.ratio + j)));
+        for (; j < count * padded; ++j) {
+            const double apart = out.ratio[j];
+            out.weight_q[j] = out.weight[j] * exp_of<2>(V<2>{apart, apart})[0];
+        }
     }
     return outcome;
 }

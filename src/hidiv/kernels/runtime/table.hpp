@@ -20,7 +20,9 @@
 
 #include <stdint.h>
 
+#include "emission/emission.hpp"
 #include "joint/joint.hpp"
+#include "moments/moments.hpp"
 #include "one_model/steps.hpp"
 #include "pairs/pairs.hpp"
 #include "posterior/steps.hpp"
@@ -43,7 +45,7 @@ using elementary_kernel = bool(int which, const double *x, int64_t n, double *ou
 // clang-format off
 #define HIDIV_KERNEL_LIST(X) \
     HIDIV_JOINT_KERNELS(X) HIDIV_ONE_MODEL_KERNELS(X) HIDIV_POSTERIOR_KERNELS(X) HIDIV_SAMPLED_KERNELS(X) \
-    HIDIV_PAIRS_KERNELS(X) X(elementary)
+    HIDIV_PAIRS_KERNELS(X) HIDIV_EMISSION_KERNELS(X) HIDIV_MOMENTS_KERNELS(X) X(elementary)
 // clang-format on
 
 struct Table {

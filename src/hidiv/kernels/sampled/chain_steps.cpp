@@ -25,6 +25,8 @@ double second_order(double v) {
     return r * v - 2.0 * r * square * series;
 }
 
+constexpr int side_by_side = 4;  // points whose values are summed together, so that sums need not wait for each other
+
 // KP, KQ: the numbers of states where they are known when compiling, 0 else.
 template <int KP, int KQ>
 struct Lanes {
@@ -35,6 +37,7 @@ struct Lanes {
     Vec *ap, *aq, *ratio;               // (J) probabilities of p, scaled ones of q, p / q
     Vec *ahead;                         // (K + L): filters after a point
     Vec *expected;                      // squares and thirds
+    Vec *both;                          // (K + L, side_by_side): both filters after some points
     Vec *sums;                          // columns
     const int64_t *row_of[W];           // of each lane
     bool sound = true;
@@ -165,6 +168,52 @@ struct Lanes {
             }
     }
 
+    // The functions l'c + c'Qc of `count` filters c that stand side by side; coefficients l, then Q row by row up to
+    // its diagonal.
+    template <int count>
+    void values(const double *coefficients, const Vec *c, Vec *out) const {
+        const int64_t D = states_p() + states_q();
+        const double *square = coefficients + D;
+        for (int m = 0; m < count; ++m) out[m] = Vec{};
+        for (int64_t a = 0; a < D; ++a) {
+            Vec sum[count];
+            for (int m = 0; m < count; ++m) sum[m] = all<W>(coefficients[a]);
+            for (int64_t b = 0; b <= a; ++b, ++square)
+                for (int m = 0; m < count; ++m) sum[m] += *square * c[b * count + m];
+            for (int m = 0; m < count; ++m) out[m] += sum[m] * c[a * count + m];
+        }
+    }
+
+    // By how much a function of both filters after x_t exceeds its expectation.
+    Vec surprise(const double *coefficients, const Vec *bp, const Vec *bq, const Vec *cp, const Vec *cq) {
+        constexpr int S = side_by_side;
+        const int64_t K = states_p(), L = states_q(), J = task.points;
+        Vec mean{}, value[S];
+        for (int64_t first = 0; first < J; first += S) {
+            Vec over_p[S], over_q[S], share[S];
+            for (int m = 0; m < S; ++m) {
+                const int64_t j = first + m < J ? first + m : J - 1;
+                const Int here = ap[j] > nothing;
+                over_p[m] = here ? 1.0 / ap[j] : Vec{};
+                over_q[m] = here ? 1.0 / aq[j] : Vec{};
+                share[m] = first + m < J ? task.mass[j] * ap[j] : Vec{};
+            }
+            const auto fill = [&](int64_t states, const Vec *before, const double *table, const Vec *over, Vec *into) {
+                for (int64_t k = 0; k < states; ++k)
+                    for (int m = 0; m < S; ++m)
+                        into[k * S + m] = before[k] * over[m] * table[k * J + (first + m < J ? first + m : J - 1)];
+            };
+            fill(K, bp, task.at_p, over_p, both);
+            fill(L, bq, task.at_q, over_q, both + K * S);
+            values<S>(coefficients, both, value);
+            for (int m = 0; m < S; ++m) mean += share[m] * value[m];
+        }
+        for (int64_t k = 0; k < K; ++k) both[k] = cp[k];
+        for (int64_t k = 0; k < L; ++k) both[K + k] = cq[k];
+        values<1>(coefficients, both, value);
+        return value[0] - mean;
+    }
+
     void grow(Vec share, int64_t pairs) {
         const int64_t F = task.free_states();
         Vec *two = expected, *three = expected + pairs;
@@ -181,9 +230,8 @@ struct Lanes {
 
     void forward() {
         const int64_t K = states_p(), L = states_q(), N = task.length;
-        Vec *early = sums + 2, *late = early + task.linear();
-        Vec *early_squares = late + task.linear() + K + K * K + task.shown(),
-            *late_squares = early_squares + task.squares();
+        Vec *early = sums + task.first_linear(), *late = early + task.linear();
+        Vec *early_squares = late + task.linear() + task.counted(), *late_squares = early_squares + task.squares();
         Vec *thirds = late_squares + task.squares();
         for (int64_t s = 0; s < K; ++s) predicted[s] = all<W>(task.initial_p[s]);
         for (int64_t s = 0; s < L; ++s) before_q[s] = all<W>(task.initial_q[s]);
@@ -198,6 +246,8 @@ struct Lanes {
             if (t + 1 == N) return;
             const bool soon = t >= N - 1 - task.last;
             exceed(bp, before_q, cp, after_q, soon ? late : early, soon ? late_squares : early_squares, thirds);
+            if (task.value)
+                sums[2] += surprise(task.value + task.value_of[t] * task.value_size(), bp, before_q, cp, after_q);
             moved(K, task.transition_p, cp, bp + K);
             moved(L, task.transition_q, after_q, before_q);
         }
@@ -206,7 +256,7 @@ struct Lanes {
     // Expected numbers of visits, pairs and emissions given the whole sequence.
     void backward() {
         const int64_t K = states_p(), L = states_q(), M = task.rows;
-        Vec *start = sums + 2 + 2 * task.linear(), *pairs = start + K, *shown = pairs + K * K;
+        Vec *start = sums + task.first_linear() + 2 * task.linear(), *pairs = start + K, *shown = pairs + K * K;
         Vec *now = product, *into = ahead;
         for (int64_t s = 0; s < K; ++s) now[s] = updated[(task.length - 1) * K + s];
         for (int64_t t = task.length - 1; t >= 0; --t) {
@@ -241,14 +291,15 @@ template <int KP, int KQ>
 Status block(const ChainSums &task, int64_t first, double *out, bool &sound) {
     const int64_t K = task.states_p, L = task.states_q, N = task.length, J = task.points, columns = task.columns();
     const int64_t expected = task.squares() + task.thirds();
-    const Scratch memory((2 * N * K + 2 * L + 2 * (K + L) + 3 * J + expected + columns + 1) * W);
+    const int64_t both = (K + L) * side_by_side;
+    const Scratch memory((2 * N * K + 2 * L + 2 * (K + L) + 3 * J + expected + both + columns + 1) * W);
     if (!memory.values) return Status::no_memory;
     for (int64_t i = first; i < first + sequences_at_once && i < task.n; i += W) {
         Vec *at = reinterpret_cast<Vec *>((reinterpret_cast<uintptr_t>(memory.values) + sizeof(Vec) - 1) / sizeof(Vec) *
                                           sizeof(Vec));
         const auto take = [&at](int64_t count) { return (at += count) - count; };
-        Lanes<KP, KQ> lanes{task,    take(N * K), take(N * K), take(L),        take(L),       take(K + L), take(J),
-                            take(J), take(J),     take(K + L), take(expected), take(columns), {}};
+        Lanes<KP, KQ> lanes{task,    take(N * K), take(N * K), take(L),        take(L),    take(K + L),   take(J),
+                            take(J), take(J),     take(K + L), take(expected), take(both), take(columns), {}};
         for (int64_t l = 0; l < W; ++l) lanes.row_of[l] = task.row_of + (i + l < task.n ? i + l : task.n - 1) * N;
         for (int64_t c = 0; c < columns; ++c) lanes.sums[c] = Vec{};
         lanes.forward();
@@ -256,7 +307,7 @@ Status block(const ChainSums &task, int64_t first, double *out, bool &sound) {
             sound = false;
             return Status::done;
         }
-        lanes.backward();
+        if (task.counts) lanes.backward();
         for (int64_t l = 0; l < W && i + l < task.n; ++l)
             for (int64_t c = 0; c < columns; ++c) out[(i + l) * columns + c] = lanes.sums[c][l];
     }

@@ -21,18 +21,21 @@ struct ChainSums {
     const double *at_p, *at_q, *scale, *mass;  // (K, J), (L, J), (J), (J)
     const double *next_p, *next_q;             // (K, J), (L, J): of the step after; null: not looked at
     const double *log_p, *log_q;               // (rows, K), (rows, L): null, or log-ratios are counted
-    bool symbols, products, cubes;             // symbols: rows are counted, by state
+    const double *value;                       // (.., value_size()): functions of both filters; null: none
+    const int64_t *value_of;                   // (length): which of them is taken after a node
+    bool symbols, products, cubes, counts;     // symbols: rows are counted, by state; counts: anything is counted
 
     int64_t free_states() const { return states_p + states_q - 2; }
+    int64_t value_size() const { return (states_p + states_q) * (states_p + states_q + 3) / 2; }
+    int64_t first_linear() const { return 2 + (value ? 1 : 0); }
+    int64_t counted() const { return counts ? states_p + states_p * states_p + shown() : 0; }
     int64_t linear() const { return free_states() + (next_p ? 1 : 0); }
     int64_t shown() const { return states_p * (symbols ? rows : log_p ? states_q : 0); }
     int64_t squares() const { return products ? free_states() * (free_states() + 1) / 2 : 0; }
     int64_t thirds() const {
         return products && cubes ? free_states() * (free_states() + 1) * (free_states() + 2) / 6 : 0;
     }
-    int64_t columns() const {
-        return 2 + 2 * linear() + states_p + states_p * states_p + shown() + 2 * squares() + thirds();
-    }
+    int64_t columns() const { return first_linear() + 2 * linear() + counted() + 2 * squares() + thirds(); }
 };
 
 constexpr int64_t sequences_at_once = 16;  // sequences to a piece of work, a multiple of the lanes of every target

@@ -21,8 +21,27 @@
   const amount = (value, digits) => (value === "inf" ? "infinite" : `${shown(value, digits)} ${unit}`);
   const sized = (value, digits) => String(Number(Number(value).toPrecision(digits)));
 
+  // A value and its error, both to the digit where the error begins.
+  const withError = (value, error) => {
+    const factor = unit === "bits" ? BITS : 1;
+    const [v, e] = [Number(value) * factor, Number(error) * factor];
+    const places = (size) => {
+      const exponent = Math.floor(Math.log10(size));
+      return -exponent + (size / 10 ** exponent < 1.95 ? 1 : 0);
+    };
+    const exponent = Math.floor(Math.log10(Math.max(Math.abs(v), e)));
+    if (exponent >= -4 && exponent < 6) {
+      const p = places(e);
+      const fixed = (x) => (p >= 0 ? x.toFixed(p) : String(Math.round(x * 10 ** p) / 10 ** p));
+      return `${fixed(v)} ± ${fixed(e)}`;
+    }
+    const p = Math.max(0, places(e / 10 ** exponent));
+    return `(${(v / 10 ** exponent).toFixed(p)} ± ${(e / 10 ** exponent).toFixed(p)})e${exponent}`;
+  };
   const rewrite = () => {
-    for (const node of document.querySelectorAll(".n")) node.textContent = shown(node.dataset.v, Number(node.dataset.d));
+    for (const node of document.querySelectorAll(".n")) {
+      node.textContent = node.dataset.e ? withError(node.dataset.v, node.dataset.e) : shown(node.dataset.v, Number(node.dataset.d));
+    }
     for (const node of document.querySelectorAll(".u")) node.textContent = unit;
   };
   document.getElementById("tools").hidden = false;
@@ -58,6 +77,7 @@
         const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1);
         const rows = [...table.tBodies[0].rows].map((row) => [key(row.cells[column], head.dataset.sort), row]);
         table.tBodies[0].append(...rows.sort((a, b) => order(a[0], b[0])).map((pair) => pair[1]));
+        table.dispatchEvent(new Event("sorted"));
       });
     });
   }
@@ -95,7 +115,8 @@
       const at = place(event);
       const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
       if (at && step) {
-        const next = cell(Number(at.dataset.r) + step[0], Number(at.dataset.c) + step[1]);
+        let next = cell(Number(at.dataset.r) + step[0], Number(at.dataset.c) + step[1]);
+        while (next?.closest("tr.closed")) next = cell(Number(next.dataset.r) + step[0], Number(next.dataset.c));
         if (next) { at.tabIndex = -1; next.tabIndex = 0; next.focus(); }
         event.preventDefault();
       } else if (at && (event.key === "Enter" || event.key === " ")) { at.click(); event.preventDefault(); }
@@ -139,14 +160,80 @@
       });
     });
   }
-  const group = document.getElementById("group");
-  if (group) {
+  for (const chooser of document.querySelectorAll(".choose select")) {
     const choose = () => {
-      for (const figure of document.querySelectorAll("figure[data-group]")) figure.hidden = figure.dataset.group !== group.value;
+      for (const figure of chooser.closest(".way").querySelectorAll("figure[data-group]")) figure.hidden = figure.dataset.group !== chooser.value;
     };
-    group.closest(".choose").hidden = false;
-    group.addEventListener("change", choose);
+    chooser.closest(".choose").hidden = false;
+    chooser.addEventListener("change", choose);
     choose();
+  }
+
+  // How cells are coloured: by contribution, difference, or the values of either model.
+  const paint = (way, kind) => {
+    for (const figure of way.querySelectorAll("figure.heat")) {
+      const t = view.tables[Number(figure.dataset.table)];
+      const wide = figure.classList.contains("wide");
+      for (const cell of figure.querySelectorAll("td[data-c]")) {
+        const [r, c] = [Number(cell.dataset.r), Number(cell.dataset.c)];
+        const shade = t.paints[kind][r][c];
+        cell.className = (kind === "difference" ? (shade < 0 ? `m${-shade}` : `d${shade}`) : `q${shade}`) + (cell.classList.contains("guilty") ? " guilty" : "");
+        const difference = t.p[r][c] - t.q[r][c];
+        const signed = difference === 0 ? "0" : (difference > 0 ? "+" : "") + sized(difference, 3);
+        cell.replaceChildren();
+        if (cell.classList.contains("guilty") && (wide || kind === "contribution")) cell.textContent = "∞";
+        else if (wide) cell.textContent = kind === "difference" && shade < 0 ? "−" : "";
+        else if (kind === "contribution" && t.adds) {
+          const number = element("span", shown(t.adds[r][c], 2), cell);
+          number.className = "n";
+          number.dataset.v = t.adds[r][c];
+          number.dataset.d = 2;
+        } else cell.textContent = kind === "p" || kind === "q" ? sized(t[kind][r][c], 3) : signed;
+      }
+    }
+    const legends = { contribution: "contribution", difference: "difference", p: "values", q: "values" };
+    for (const name of new Set(Object.values(legends))) {
+      for (const legend of way.querySelectorAll(`.legend-${name}`)) legend.hidden = name !== legends[kind];
+    }
+  };
+  for (const field of document.querySelectorAll("fieldset.paint")) {
+    field.hidden = false;
+    field.addEventListener("change", (event) => paint(field.closest(".way"), event.target.value));
+  }
+
+  // The pair aligned, or as labelled.
+  const orders = document.getElementById("order-switch");
+  if (orders) {
+    orders.hidden = false;
+    orders.addEventListener("change", (event) => {
+      for (const way of document.querySelectorAll(".way")) way.hidden = way.dataset.way !== event.target.value;
+    });
+  }
+
+  // Long tables: the largest rows, and a button for the rest.
+  const shorten = (table, hidden) => {
+    if (!hidden().length) return;
+    const total = table.tBodies[0].rows.length;
+    let open = false;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "rest";
+    const draw = () => {
+      for (const row of table.tBodies[0].rows) row.classList.remove("closed");
+      if (!open) for (const row of hidden()) row.classList.add("closed");
+      button.textContent = open ? "Show the ten largest rows" : `Show all ${total} rows`;
+      button.setAttribute("aria-expanded", String(open));
+    };
+    button.addEventListener("click", () => { open = !open; draw(); });
+    table.addEventListener("sorted", draw);
+    table.closest(".scroll").after(button);
+    draw();
+  };
+  for (const table of document.querySelectorAll("table[data-first]")) {
+    shorten(table, () => [...table.tBodies[0].rows].slice(Number(table.dataset.first)));
+  }
+  for (const table of document.querySelectorAll("figure.heat table")) {
+    shorten(table, () => [...table.querySelectorAll("tbody tr.more")]);
   }
 
   // Pictures along nodes: the nearest bar or circle is read out.
@@ -157,6 +244,7 @@
     const dots = [...svg.querySelectorAll("circle")];
     let at = -1;
     const read = (i) => {
+      if (chart.texts) return chart.texts[i];
       if (chart.names) return `${chart.names[i]}: ${chart.word === "model" ? chart.values[i] : amount(chart.values[i], 4)}`;
       const end = (chart.starts[i + 1] ?? chart.n) - 1;
       const where = end > chart.starts[i] ? `${chart.word}s ${chart.starts[i]} to ${end}, largest` : `${chart.word} ${chart.starts[i]}`;

@@ -1,6 +1,7 @@
 """The smallest joint divergence over relabellings of q, which bounds every observed divergence from above.
 
-Where it is zero the two models are one process up to the names of their states.
+Where it is zero the two models are one process up to the names of their states. Models whose states are split or merged
+differently may be one process too; then the divergence is zero as well.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from hidiv.divergences.alignment.align import alignment
+from hidiv.divergences.equivalence.equivalent import same_process
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.interval import Interval, NotApplicable
@@ -26,16 +28,18 @@ UNWEIGHABLE = "the draws hold numbers that no double can weigh; only the ends ar
 
 
 def applies(pair: Pair) -> str | None:
-    """States can be paired only where there are as many in both models."""
-    if pair.same_states:
+    """States can be paired only where there are as many in both models; one process needs no pairs."""
+    if pair.same_states or pair.once(same_process):
         return None
     return f"p has {counted(pair.p.n_states, 'state')} and q has {pair.q.n_states}"
 
 
 def run(pair: Pair, budget: Budget) -> Divergence:
-    """Between 0 and the smallest joint divergence over relabellings, where that is within the tolerance."""
+    """Between 0 and the smallest joint divergence over relabellings, where that is within the tolerance; or 0."""
     above = pair.once(joint_above)
     if above > budget.allowance:
+        if pair.once(same_process):
+            return bounded(Interval(0.0, 0.0, {"method": "one process, whatever its states"}), pair, budget)
         raise NotApplicable("no relabelling of q is as near to p as the tolerance asks")
     how = {"method": "smallest joint divergence over relabellings", "rounding": above * ROOM}
     return bounded(Interval(0.0, above, how), pair, budget)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import fsum, inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,17 +65,20 @@ def enumerate_tree(p: TreeLaw, q: TreeLaw, parent: IntArray, limit: int = CONFIG
         word = _forbidden(p.support(), q.support(), parent)
         if word is not None:
             return Enumerated(inf, words, word)
+    return Enumerated(fsum(_divergence(*block) for block in configurations(p, q, parent)), words)
+
+
+def configurations(p: TreeLaw, q: TreeLaw, parent: IntArray) -> Iterator[tuple[Array, Array, Array]]:
+    """p, q and q - p of all configurations, some at a time; the difference keeps its digits for close models."""
     q = TreeLaw(*in_the_order_of(p, q))
     own, last, _ = _root_tables(p, q, parent, is_close(p, q))
-    totals = []
     for i, rows in _blocks(own, last):
         at_p, at_q = _joined(own.p[i:rows], last.p) @ p.initial, _joined(own.q[i:rows], last.q) @ q.initial
         apart = at_q - at_p
         if own.apart is not None and last.apart is not None:
             joined = _joined(own.apart[i:rows], last.p) + _joined(own.q[i:rows], last.apart)
             apart = joined @ q.initial + _joined(own.p[i:rows], last.p) @ (q.initial - p.initial)
-        totals.append(_divergence(at_p, at_q, apart))
-    return Enumerated(fsum(totals), words)
+        yield at_p, at_q, apart
 
 
 def _divergence(p: Array, q: Array, apart: Array) -> float:

@@ -12,19 +12,26 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of
-from hidiv.divergences.observed.sampled.draws import Drawn, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
+from hidiv.emissions.family import Family
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.chain_sums import chain_sums, node_sums
 from hidiv.recursions.filters import Filters, Weights, carried_difference, run_both
 from hidiv.recursions.predictive import Following, ObservationPoints, Past, Wanted
+from hidiv.recursions.value_function import drawn_points, fitted_values, functions
 from hidiv.types import Array, IntArray
 
+Value = tuple[Array, IntArray]  # coefficients, and which of them a node has (recursions/value_function.py)
 CLOSE = 1e-2  # parameters this near: the difference of the filters is carried, not taken
 FEW_SYMBOLS = 8
 LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
+FEW_STATES = 6  # free filter probabilities up to which counts and products are worth their cost beside a fitted value
+SPREAD, FITTED = 6, 500  # nodes that a value function is fitted to: so many a coefficient, and at least so many
+FEWEST_FITTED, MOST_FITTED = 256, 2048  # sequences they are taken from
+MOST_WORK = 1 << 19  # points times coefficients of a value function
 LAST = 8  # nodes at the end that have coefficients of their own
 
 
@@ -103,16 +110,56 @@ class ChainPair:
             apart = carried_difference(start, moves_q, changes, one, weight_q, change)
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Drawn:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False, value: Value | None = None) -> Drawn:
         """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
 
-        lean: without those that take longest, products of filter probabilities.
+        lean: without those that take longest, products of filter probabilities. value: a function of both filters whose
+        surprises are the first control; where there are many states it takes the place of counts and products.
         """
-        states = draw_states(self.p, self.tree, size, rng)
-        x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+        states, x = self._sequences(size, rng)
         events = drawn_counts(states, None, self.p.n_states)
-        drawn = self._by_kernel(x, events, lean) if self.is_plain else None
+        drawn = self._by_kernel(x, events, lean, value) if self.is_plain else None
         return self._by_node(x, events, lean) if drawn is None else drawn
+
+    def _sequences(self, size: int, rng: np.random.Generator) -> tuple[IntArray, Array]:
+        """States (n, N) and observations (n, N, F) of p."""
+        states = draw_states(self.p, self.tree, size, rng)
+        return states, draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+
+    def scored(self, states: IntArray, x: Array) -> Drawn:
+        """What sequences of p that were drawn for several q give, with few controls: linear ones, and visits.
+
+        Not finite where probabilities are too small for it.
+        """
+        events = drawn_counts(states, None, self.p.n_states)
+        drawn = self._by_kernel(x, events, True, None, False)
+        if drawn is not None:
+            return drawn
+        lost = np.full(len(x), np.nan)
+        return Drawn(lost, lost, np.zeros((len(x), 0)), events)
+
+    def fitted(self, rng: np.random.Generator) -> Fitted | None:
+        """Draws with a value function fitted to sequences of their own; None where there is no such function."""
+        length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
+        if not self.is_plain or length < 3 or len(self.spaces[0].weight) * functions(both) > MOST_WORK:
+            return None
+        wanted = max(SPREAD * functions(both), FITTED)
+        size = min(max(FEWEST_FITTED, -(-2 * wanted // (length - 1))), MOST_FITTED)
+        _, x = self._sequences(size, rng)
+        if self.is_finite:
+            row_of = symbol_of(self.p.emissions[0], x).T
+            weights = [Weights(np.ascontiguousarray(t[row_of].transpose(0, 2, 1)), None) for t in self.symbol_rows]
+        else:
+            weights = [weigh(model, self.tree, x) for model in (self.p, self.q)]
+        one, two = run_both((self.p.initial, self.q.initial), self.moves, weights)
+        past = Past(one.predicted, one.updated, two.predicted, two.updated)
+        fitted = fitted_values(self.point_tables, drawn_points(past, wanted, rng), length)
+        if fitted is None:
+            return None
+        j, free = len(self.spaces[0].weight), both - 2
+        own = j * (2.0 * both + 15.0) + self.p.n_states**2 + self.q.n_states**2
+        dear = 1.0 + j * (both * (both + 5) / 2.0) / own + (0.2 * free if free <= FEW_STATES else 0.0)
+        return Fitted(lambda size, rng: self.draw(size, rng, free > FEW_STATES, fitted), dear)
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:
@@ -135,14 +182,21 @@ class ChainPair:
         counted = self.counts.along(one, x, weights_p, weights_q)
         return Drawn(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
 
-    def _by_kernel(self, x: Array, events: Array, lean: bool) -> Drawn | None:
-        """All sums in one go; None where probabilities are too small for it."""
+    def _by_kernel(
+        self, x: Array, events: Array, lean: bool, value: Value | None, shown: bool = True
+    ) -> Drawn | None:
+        """All sums in one go; None where probabilities are too small for it.
+
+        shown: with counts of pairs of states and of what they show; else of visits.
+        """
         space, models = self.spaces[0], (self.p, self.q)
-        counted = bool(self.counts.emissions)
+        counts = value is None or not lean
+        counted = counts and shown and bool(self.counts.emissions)
         shift: Array | float = 0.0
-        if space.symbols:
-            row_of = x[:, :, 0].astype(np.int64)
-            tables, logs = self.symbol_rows, None
+        if self.is_finite:
+            row_of = symbol_of(self.p.emissions[0], x)
+            tables = self.symbol_rows
+            logs = self.symbol_logs if counted and not space.symbols else None
         else:
             row_of = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
             weights = [weigh(model, self.tree, x) for model in models]
@@ -156,18 +210,38 @@ class ChainPair:
         # Portions run side by side already; threads of its own are for what takes longer than to start them.
         threads = 1 if row_of.size * len(space.weight) < LONG else 0
         p, q = laws
-        sums = chain_sums(p, q, row_of, self.point_tables, following, logs, symbols, not lean, LAST, threads)
+        sums = chain_sums(
+            p, q, row_of, self.point_tables, following, logs, symbols, not lean, LAST, threads, value, counts
+        )
         if sums is None:
             return None
         controls = sums[:, 2:]
-        means = self.counts.means()
-        first = 2 * (self.p.n_states + self.q.n_states - 2 + (following is not None))
+        # Fitted to other draws, so that nothing is lost by taking it out whole.
+        base = sums[:, 1] if value is None else sums[:, 1] - sums[:, 2]
+        if not counts:
+            return Drawn(sums[:, 0] + shift, base, controls, events)
+        means = self.counts.means() if shown else np.append(self.counts.initial, self.counts.pairs)
+        first = (value is not None) + 2 * (self.p.n_states + self.q.n_states - 2 + (following is not None))
         mine = controls[:, first : first + len(means)]
         mine -= means
+        if not shown:
+            visits = mine[:, self.p.n_states :].reshape(len(mine), self.p.n_states, -1).sum(axis=1)
+            controls = np.concatenate([controls[:, :first], visits], axis=1)
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
             shown = self.counts.emissions[0][2].ravel()
             mine[:, len(means) - len(shown) :][:, shown < ROUNDING * self.tree.n_nodes] = 0.0
-        return Drawn(sums[:, 0] + shift, sums[:, 1], controls, events)
+        return Drawn(sums[:, 0] + shift, base, controls, events)
+
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether an observation is one of finitely many: a symbol, or a combination of the symbols of its columns."""
+        return all(m.emissions[0].alphabet() is not None for m in (self.p, self.q))
+
+    @cached_property
+    def symbol_logs(self) -> tuple[Array, Array]:
+        """Logarithms of `symbol_rows`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.symbol_rows[0]), np.log(self.symbol_rows[1])
 
     @cached_property
     def symbol_rows(self) -> list[Array]:
@@ -179,6 +253,16 @@ class ChainPair:
         """The points as the kernel reads them."""
         space = self.spaces[0]
         return (np.ascontiguousarray(space.p), np.ascontiguousarray(space.q_scaled), space.scale, space.weight)
+
+
+def symbol_of(family: Family, x: Array) -> IntArray:
+    """(n, N): the number of each observation of x (n, N, F) among the rows of the family's alphabet."""
+    sizes = [space.n_symbols for space in family.column_spaces()]
+    number = np.zeros(x.shape[:2], dtype=np.int64)
+    for column, size in enumerate(sizes):
+        assert size is not None
+        number = number * size + x[:, :, column].astype(np.int64)
+    return number
 
 
 def _by_row(values: Array) -> Array:

@@ -18,6 +18,7 @@ from hidiv.recursions.levels import level_laws
 from hidiv.recursions.predictive import ObservationPoints
 from hidiv.types import Array, IntArray
 
+LARGEST = 1e140  # a control whose square no double holds is of no use
 ROUNDING = 1e-20  # divergences of two laws below this are of one law: what is left of their log-ratio is noise
 
 
@@ -131,7 +132,7 @@ def emission_means(p: Family, q: Family) -> Array | None:
         return None
     left, right = (grid.ravel() for grid in np.indices((p.n_states, q.n_states)))
     divergences = p.take(left).kl(q.take(right)).reshape(p.n_states, q.n_states)
-    return divergences if np.isfinite(divergences).all() else None
+    return divergences if (divergences < LARGEST).all() else None
 
 
 class ChainCounts(NamedTuple):

@@ -27,21 +27,24 @@ COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it 
 BLURRED = 1e-6  # the same where only products of controls are known
 MANY = 10**8  # multiplications from which on a factorisation of all draws takes too long
 CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
+FEW_SHARE = 2.0  # the same where the error grows by what few draws leave open
+UNSETTLED = 2.0  # errors of a variance that is not settled by which it is taken to be larger
 EXACT = 1e-13  # relative spread that rounding explains
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
 
 
-def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
+def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool = True) -> Mean:
     """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
 
     At most one for three different draws. Left out are those that others before them nearly determine, those whose
     sample mean shows that these draws miss rare events, and those that a few draws decide; all of them where a few
     draws decide what is left. The error allows for what the missing events add: as much as the draws show, and no more
-    than one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`.
+    than one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`. Without
+    `settle` the controls stay where a few draws decide what is left, and the error grows by what these leave open.
     """
     unit = unit_of(draws)
     if unit > 1.0:
-        return controlled_mean(draws / unit, controls, steps).scaled(unit)
+        return controlled_mean(draws / unit, controls, steps, settle).scaled(unit)
     if len(draws) < FEWEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -56,7 +59,7 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
     basis, offset, size = orthonormal(controls[:, ~apart][:, : 4 * most], most)
     off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
-    kept = ~off & (SHARED * (basis**4).sum(axis=0) <= 1.0)
+    kept = ~off & ((SHARED if settle else FEW_SHARE) * (basis**4).sum(axis=0) <= 1.0)
     missing = [(basis[:, off], offset[off], size[off]), orthonormal(controls[:, apart][:, : 4 * most], most)]
     folds = Folds(draws, basis[:, kept], offset[kept])
     count = int(kept.sum())
@@ -64,6 +67,9 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1) -> Mean:
     # Half of them where they are many for these draws; trying more numbers would choose one by chance.
     for tried in dict.fromkeys((count, count if full else count // 2)):
         fitted = folds.fitted(tried) if tried else None
+        if fitted is not None and not (fitted.settled or settle):
+            open_ = sqrt(kurtosis(fitted.draws) / len(draws))  # the relative error of the variance
+            fitted = fitted._replace(std_error=fitted.std_error * sqrt(1.0 + UNSETTLED * open_), settled=True)
         if fitted is not None and fitted.settled:
             # Folds share what their coefficients were fitted on, which the spread does not show.
             fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))

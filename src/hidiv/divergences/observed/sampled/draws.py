@@ -73,6 +73,15 @@ class Draws:
     reach: float = 0.0  # by how much a rare event may change a draw
     expected: Callable[[], tuple[Array, Array]] | None = None  # means of the events drawn, and what one more may add
     dear: float = 1.0  # work of a draw with all controls, over that of one without the dearer ones
+    fitted: Callable[[np.random.Generator], Fitted | None] | None = None  # draws whose control is fitted beforehand
+    scored: Callable[[IntArray, Array], Drawn] | None = None  # what states (n, N) and observations (n, N, F) of p give
+
+
+class Fitted(NamedTuple):
+    """Draws with a control that was fitted to others; `dear` is their work over that of draws without dear controls."""
+
+    draw: Callable[[int, np.random.Generator], Drawn]
+    dear: float
 
 
 def portion(size: int) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
-from math import inf
+from math import inf, sqrt
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +12,14 @@ import numpy as np
 
 from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
-from hidiv.divergences.observed.sampled.standard_errors import SURE, Mean, missed, plain_mean, unseen, widened
+from hidiv.divergences.observed.sampled.rare import allowed
+from hidiv.divergences.observed.sampled.standard_errors import (
+    SETTLED,
+    SURE,
+    Mean,
+    kurtosis,
+    plain_mean,
+)
 from hidiv.divergences.result import Divergence
 from hidiv.errors import OutOfRange, counted, refuse
 from hidiv.progress import Progress
@@ -19,12 +27,15 @@ from hidiv.progress import Progress
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
 
+Draw = Callable[[int, np.random.Generator], Drawn]
+
 FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws at most by default
 RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 GROWTH = 1.25  # least growth between two looks
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
+FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
 PILOT = 1024  # draws of such a trial at most
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
@@ -43,19 +54,16 @@ def stopped_estimate(draws: Draws, budget: Budget, workers: int | None = None) -
     end = monotonic() + (inf if budget.max_seconds is None else budget.max_seconds)
     limits = _Limits(budget.rtol, budget.atol, most, end, available() if workers is None else workers)
     streams = Streams(budget.seed)
-    lean, dear = (_Drawing(draws, limits, streams, without) for without in (True, False))
+    lean = _Drawing(draws, limits, streams, lambda size, rng: draws.draw(size, rng, True))
     run = lean
     try:
         with Progress("drawing") as progress:
             # The first draws do without the dearer controls: they often suffice.
             done = run.draw_until(min(FEWEST, most)) or run.look(progress)
-            pilot = 0 if done else lean.pilot()
-            if pilot:
-                # The dearer controls are tried on draws that take a small part of the work that is left without them.
-                run = dear
-                done = run.draw_until(pilot) or run.look(progress)
-                if not done and draws.dear * run.variance() > lean.variance():
-                    run = lean
+            if not done:
+                run = lean.better(progress)
+                done = run.is_done
+            run.announce(progress)
             while not done and run.drawn < most:
                 done = run.draw_until(run.check) or run.look(progress)
     except KeyboardInterrupt:
@@ -77,10 +85,12 @@ class _Limits(NamedTuple):
 
 
 class _Drawing:
-    """What has been drawn so far, with all controls or without the dearer ones, and whether it is enough."""
+    """What has been drawn so far with some of the controls, and whether it is enough; `dear` is the work of a draw."""
 
-    def __init__(self, draws: Draws, limits: _Limits, streams: Streams, lean: bool) -> None:
-        self.draws, self.limits, self.streams, self.lean = draws, limits, streams, lean
+    def __init__(self, draws: Draws, limits: _Limits, streams: Streams, draw: Draw, dear: float = 1.0) -> None:
+        self.draws, self.limits, self.streams, self.draw, self.dear = draws, limits, streams, draw, dear
+        self.is_done = False
+        self.expects: str | None = None  # what can be reached, where that is not what was asked for
         self.portions_drawn: list[Drawn] = []
         self.drawn, self.portions, self.check = 0, 0, min(2 * FEWEST, limits.most)
         self.best: Mean | None = None
@@ -95,7 +105,7 @@ class _Drawing:
         sizes = [min(size, count - start) for start in range(self.drawn, count, size)]
         numbered = list(enumerate(sizes, self.portions))
         portions = in_order(
-            lambda portion: self.draws.draw(portion[1], self.streams(portion[0]), self.lean),
+            lambda portion: self.draw(portion[1], self.streams(portion[0])),
             numbered,
             self.limits.workers,
         )
@@ -116,44 +126,66 @@ class _Drawing:
         batch = self.portions_drawn[0]
         if self.best is None:
             self.best = controlled_mean(batch.base, batch.controls)
-            self.error = self._widened(batch, self.best).std_error
+            widened, self.chance, self.lacking = allowed(self.draws, batch, self.best)
+            self.error = widened.std_error
         return batch, self.best
-
-    def _widened(self, batch: Drawn, mean: Mean) -> Mean:
-        """With what rare events may add that these draws do not show."""
-        self.chance = unseen(batch.controls)
-        self.lacking = 0.0
-        if self.draws.expected is not None:
-            means, costs = self.draws.expected()
-            self.lacking = missed(batch.events, means, costs)
-            mean = widened(mean, 1.0, self.lacking, least=False)
-        if self.chance > SURE:
-            mean = widened(mean, self.chance, max(self.draws.reach, float(np.abs(batch.plain).max())))
-        if self.draws.sparse and len(batch.base) > 1:
-            # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
-            mean = widened(mean, 1.0 / len(batch.base), float(np.ptp(batch.plain)), least=False)
-        return mean
 
     def wanted(self) -> float:
         """The standard error asked for."""
         return max(self.limits.atol, self.limits.rtol * abs(self.together()[1].value))
 
-    def needed(self) -> float:
-        """How many draws the wanted error takes, by the error of those there are."""
+    def needed(self, limited: bool = True) -> float:
+        """How many draws the wanted error takes, by the error of those there are; no more than allowed if `limited`."""
         best = self.together()[1]
         short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
-        return min(1.05 * self.drawn * short**2, float(self.limits.most)) if best.settled else float(self.limits.most)
+        needed = 1.05 * self.drawn * short**2
+        if not limited:
+            return needed
+        return min(needed, float(self.limits.most)) if best.settled else float(self.limits.most)
 
     def variance(self) -> float:
         """The variance of a single draw, which says how many any error takes, whatever the limits are."""
-        return self.drawn * self.together()[1].std_error ** 2
+        return float(self.together()[1].draws.var())
 
-    def pilot(self) -> int:
-        """How many draws with all controls are worth a try; 0 where going on without is soon done."""
-        needed, dear = self.needed(), self.draws.dear
-        if self.draws.dear <= 1.0 or needed < PAYS * dear * FEWEST:
-            return 0
-        return int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
+    def better(self, progress: Progress) -> _Drawing:
+        """This, or draws with other controls that take less work for the wanted error by a trial of each.
+
+        A trial takes a small part of the work that is left without it.
+        """
+        best, needed = self, self.needed()
+        if self.draws.fitted is not None and needed >= PAYS * FEWEST:
+            fitted = self.draws.fitted(self.streams(FITTING))
+            if fitted is not None:
+                tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
+                best = self._tried(tried, min(FEWEST, self.limits.most), best, progress)
+                if best.is_done:
+                    return best
+        dear = self.draws.dear
+        needed = best.needed() * best.dear
+        if dear > 1.0 and needed >= PAYS * dear * FEWEST and (best is self or not self.draws.fitted):
+            tried = _Drawing(
+                self.draws, self.limits, self.streams, lambda size, rng: self.draws.draw(size, rng, False), dear
+            )
+            pilot = int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
+            best = self._tried(tried, pilot, best, progress)
+        return best
+
+    def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress) -> _Drawing:
+        """Draw with other controls; that where it is done or takes less work, else what was best so far."""
+        other.is_done = other.draw_until(count) or other.look(progress)
+        return other if other.is_done or other.dear * other.variance() <= best.dear * best.variance() else best
+
+    def announce(self, progress: Progress) -> None:
+        """Say before the long part what error is expected, where it is more than asked for."""
+        needed = self.needed(limited=False)
+        if self.is_done or needed <= self.limits.most * 1.05:
+            return
+        expected = self.error * sqrt(self.drawn / max(self.limits.most, self.drawn))
+        self.expects = (
+            f"the wanted standard error takes about {needed:.2g} draws; {self.limits.most} were expected to reach "
+            f"{expected:.2g}"
+        )
+        progress.show(0.0, f"{self.limits.most} draws are expected to reach a standard error of {expected:.2g}")
 
     def look(self, progress: Progress) -> bool:
         """Whether to stop; if not, sets the number of draws of the next look.
@@ -167,6 +199,9 @@ class _Drawing:
         wanted, drawn = self.wanted(), self.drawn
         known = best.full and best.settled and self.error <= 1.1 * best.std_error
         ahead = max(self.needed(), GROWTH * drawn)
+        if not best.settled:
+            enough = max(best.draws.var() / max(wanted, 1e-150) ** 2, SETTLED * kurtosis(best.draws))
+            ahead = max(enough, GROWTH * drawn)
         self.check = int(min(ahead if known else min(ahead, 2.0 * drawn), self.limits.most))
         progress.show(
             max(drawn / self.limits.most, min(1.0, wanted / max(self.error, 1e-300)) ** 2),
@@ -200,8 +235,12 @@ class _Drawing:
             rare.append(LACKING.format(self.lacking))
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[note, *without_controls(batch, best), *rare], subject=about,
+            notes=[note, *without_controls(batch, best), *rare, *self._short()], subject=about,
         )  # fmt: skip
+
+    def _short(self) -> list[str]:
+        """The note about what was expected, where the wanted error was not reached."""
+        return [self.expects] if self.expects is not None and self.error > self.wanted() else []
 
 
 def without_controls(batch: Drawn, best: Mean) -> list[str]:

@@ -23,6 +23,7 @@ from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.pair import closed
 from hidiv.emissions.registry import has_kl
+from hidiv.inference.likelihood import log_likelihoods
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -67,7 +68,11 @@ def draws_on_tree(pair: Pair) -> Draws:
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, reach, lambda: on_nodes.expected, DEAR
         )
     base, dear = "KL(p(x_t | past) || q(x_t | past)) summed", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
-    return Draws(on_chain.draw, pair.subject, base, at_once, None, sparse, reach, lambda: on_chain.expected, dear)
+    scored = on_chain.scored if on_chain.is_plain else None
+    return Draws(
+        on_chain.draw, pair.subject, base, at_once, None, sparse, reach, lambda: on_chain.expected, dear,
+        on_chain.fitted, scored,
+    )  # fmt: skip
 
 
 def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
@@ -149,6 +154,10 @@ class TreePair:
         """
         states = draw_states(self.p, self.tree, size, rng)
         x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+        events = drawn_counts(states, self.tree.parent, self.p.n_states)
+        if lean and not self.close:  # no messages are needed, and likelihoods alone are cheaper
+            plain = log_likelihoods(self.p, x, self.tree) - log_likelihoods(self.q, x, self.tree)
+            return Drawn(plain, plain, np.zeros((size, 0)), events)
         one = self._upward(self.p, self.moves[0], x)
         two = self._upward(self.q, self.moves[1], x)
         plain = one.logs - two.logs
@@ -157,7 +166,7 @@ class TreePair:
             excess = self._excess(x)
             plain, base = -np.log1p(excess), h(excess)
         controls = np.zeros((size, 0)) if lean else self.counts.along(one.own, x)
-        return Drawn(plain, base, controls, drawn_counts(states, self.tree.parent, self.p.n_states))
+        return Drawn(plain, base, controls, events)
 
     def _upward(self, model: Model, moves: Array, x: Array) -> Messages:
         """Messages from the leaves to the root, and the log-likelihoods."""

@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.composite.mixture.ratios import density_ratio
+from hidiv.emissions.guarded import refuse_range
 from hidiv.emissions.numerics.adaptive_integrals import (
+    FARTHEST,
     Function,
     Laws,
     Over,
+    around,
     divergence,
     integral,
     log_power,
+    peak,
     renyi,
     total,
-)
+)  # fmt: skip
 from hidiv.emissions.registry import comparable, pair
 from hidiv.emissions.sample_space import Kind
 from hidiv.errors import IncompatibleModels, refuse
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
 TAILS = (log(0.5), log(0.25), log(0.05), -6.0, -12.0, -24.0, -48.0)
 FLANKS = TAILS[:4]  # well inside every support
 FAR_TAILS = (-100.0, -300.0, -690.0)  # for orders above one, whose weight may lie further out
+DOUBLES = 2**16  # fewest between the ends of a law that is integrated
+REACHES = 64  # steps outwards, each twice the last
+ROUNDING = 1e-9  # below zero, of an integral's logarithm
 RELATIVE = 2**46  # doubles between two that differ by a hundredth
 
 
@@ -45,6 +52,8 @@ def divergences(p: MixtureLaw, q: MixtureLaw) -> Array:
     value = np.full(p.n_states, np.inf)
     for s in (s for s, gap in enumerate(_uncovered(p, q, places[0])) if gap is None):
         a, b = p.take([s]), q.take([s])
+        _check_resolved(p, places[0], s)
+        _check_resolved(q, places[1], s)
         value[s] = divergence(_laws(a, b), _over(a, b, _edges(p, q, places, s)))
     return value
 
@@ -58,10 +67,57 @@ def renyi_divergences(p: MixtureLaw, q: MixtureLaw, alpha: float) -> Array:
     for s in (s for s, gap in enumerate(missing) if gap is None):
         a, b, edges = p.take([s]), q.take([s]), _edges(p, q, places, s)
         if alpha < 1 or not _diverges(a, b, alpha):
-            laws = _laws(a, b)
-            height = max(0.0, float(log_power(laws, alpha, edges).max()))
-            value[s] = renyi(laws, alpha, _over(a, b, edges), height)
+            _check_resolved(p, places[0], s)
+            _check_resolved(q, places[1], s)
+            value[s] = _renyi(a, b, alpha, edges)
     return value
+
+
+def _renyi(p: MixtureLaw, q: MixtureLaw, alpha: float, edges: Array) -> float:
+    """The divergence of order alpha; one state. p^alpha q^(1-alpha) may peak where neither law lies."""
+    laws = _laws(p, q)
+
+    def log_f(x: Array) -> Array:
+        return log_power(laws, alpha, x)
+
+    open_ended = not p.components[0].space.is_finite and p.space.kind is not Kind.ANGLE and edges.size > 1
+    if open_ended and alpha > 1:
+        edges = _reaching(log_f, edges, 0.0 if p.space.is_counts else -np.inf)
+    height = float(log_f(edges).max())
+    if open_ended:
+        top = peak(log_f, edges)
+        edges, height = around(top, edges), max(height, top.height)
+    value = renyi(laws, alpha, _over(p, q, edges), height if np.isfinite(height) else 0.0)
+    if not -ROUNDING <= value < np.inf or (p.space.is_counts and open_ended and edges[-1] > FARTHEST):
+        refuse_range(p, "divergence")
+    return max(value, 0.0)
+
+
+def _reaching(log_f: Function, edges: Array, least: float) -> Array:
+    """The edges, and more of them on both sides, to where the function has all but vanished."""
+    step = edges[-1] - edges[0]
+    for _ in range(REACHES):
+        ends = np.array([max(edges[0] - step, least), edges[-1] + step])
+        further = ends[log_f(ends) > log_f(edges).max() + TAILS[-1]]
+        if not further.size:
+            return np.union1d(edges, ends) if np.isfinite(ends).all() else edges
+        edges, step = np.union1d(edges, further), 2.0 * step
+    return edges
+
+
+def _check_resolved(p: MixtureLaw, places: list[Array], state: int) -> None:
+    """Refuse laws that no sum or integral over doubles can follow: beyond the counts told apart, or too narrow."""
+    for member, table, weight in zip(p.components, places, p.weights[state], strict=True):
+        if weight == 0 or member.space.is_finite:
+            continue
+        ends = table[state].min(), table[state].max()
+        if member.space.is_counts:
+            beyond = member.take([state]).log_mass(np.array([[float(FARTHEST)]]), np.array([[np.inf]]))
+            resolved = ends[1] <= FARTHEST and float(beyond[0, 0, 0]) < TAILS[-2]
+        else:
+            resolved = ends[1] - ends[0] >= DOUBLES * np.spacing(np.abs(ends).max())
+        if not resolved:
+            refuse_range(p, "divergence")
 
 
 def uncovered(p: MixtureLaw, q: MixtureLaw) -> list[str | None]:
@@ -163,8 +219,9 @@ def quantiles(member: Any, logs: tuple[float, ...]) -> Array:
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
         # Edges of panels need a few digits: of the number, and of the spread of the law it belongs to.
         near, far = _double(low).reshape(states, -1), _double(high).reshape(states, -1)
-        spread = np.abs(far[:, [tails + 1]] - far[:, [1]])
-        rough = (high - low > RELATIVE) | (far - near > 0.1 * spread).ravel()
+        with np.errstate(over="ignore"):
+            spread = np.abs(far[:, [tails + 1]] - far[:, [1]])
+            rough = (high - low > RELATIVE) | (far - near > 0.1 * spread).ravel()
         if not (rough & (high - low > 1)).any():
             return far
 

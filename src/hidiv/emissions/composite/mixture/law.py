@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.families.categorical import Categorical
-from hidiv.emissions.family import Family, check_whole
+from hidiv.emissions.family import Family, check_whole, redone
 from hidiv.emissions.parameters import distributions
 from hidiv.emissions.registry import comparable
 from hidiv.emissions.sample_space import Kind, SampleSpace
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
+from hidiv.recursions.mixture_rows import mixture_table
 from hidiv.types import Array, Flags, IntArray
 
 
@@ -79,6 +80,9 @@ class MixtureLaw(Family):
         tables = np.stack([member.symbol_table() for member in self.components])
         return np.asarray(np.einsum("kc,ckm->km", self.weights, tables))
 
+    def log_seen(self, x: Array) -> Array:
+        return self.log_weight(x)
+
     @property
     def density_adds_up(self) -> bool:
         return False
@@ -126,9 +130,13 @@ class MixtureLaw(Family):
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         self.check(x)
-        value = self._mixed([_log_weight(member, x, lower, upper) for member in self.components], self._log_weights)
+        each = [np.ascontiguousarray(_log_weight(member, x, lower, upper)) for member in self.components]
+        value, odd = mixture_table(each, np.ascontiguousarray(self._log_weights.T))
+        if odd:
+            value = redone(value, lambda *terms: self._mixed(list(terms), self._log_weights), *each)
         # Where nothing is known weights sum to one, whatever rounding says.
-        return np.where(_nothing(x, lower, upper)[:, None], 0.0, value)
+        nothing = nothing_known(x, lower, upper)
+        return np.where(nothing[:, None], 0.0, value) if nothing.any() else value
 
     @property
     def n_symbols(self) -> int:
@@ -155,6 +163,10 @@ class MixtureLaw(Family):
         if len({member.n_symbols for member in members}) > 1:
             refuse(IncompatibleModels, "emission", "the components of a mixture of symbols need the same alphabet")
         return np.stack([member.symbol_table() for member in members])
+
+    def component_logs(self, x: Array) -> Array:
+        """(n, K, C): log of the weight of a component times its density at x."""
+        return np.stack([_log_weight(member, x, None, None) for member in self.components], axis=2) + self._log_weights
 
     def component_laws(
         self,
@@ -215,7 +227,7 @@ def _widest(spaces: Iterable[SampleSpace]) -> SampleSpace:
     return max(spaces, key=lambda space: (space.most, space.kind is Kind.COUNTS))
 
 
-def _nothing(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.bool_]:
+def nothing_known(x: Array, lower: Array | None, upper: Array | None) -> NDArray[np.bool_]:
     """(n,): rows of which no entry is seen or bounded."""
     known = ~np.isnan(x)
     if lower is not None and upper is not None:

@@ -13,6 +13,8 @@ from hidiv.errors import IncompatibleModels, refuse
 from hidiv.recursions.terms import row_divergence, row_renyi
 from hidiv.types import Array
 
+UNDERFLOWS = 1e-290  # probabilities below may have lost digits
+
 if TYPE_CHECKING:
     from hidiv.emissions.composite.mixture.law import MixtureLaw
 
@@ -96,8 +98,14 @@ def renyi(p: Marked, q: Marked, alpha: float) -> Array:
 
 def log_ratio(p: Marked, q: Marked, x: Array) -> Array:
     paired_components(p, q)
-    value = p.mixture.log_ratio(q.mixture, x)
-    return np.asarray(value - row_divergence(p.mixture.component_laws(x), q.mixture.component_laws(x)))
+    laws, others = p.mixture.component_laws(x), q.mixture.component_laws(x)
+    value = np.asarray(p.mixture.log_ratio(q.mixture, x) - row_divergence(laws, others))
+    far = ((laws > 0) & (others < UNDERFLOWS)).any(axis=-1)
+    if far.any():  # a share that has no digits left: its logarithm has them
+        first, second = (family.mixture.component_logs(x) for family in (p, q))
+        with np.errstate(invalid="ignore"):
+            value = np.where(far, weighted_sum(laws, second - first), value)
+    return value
 
 
 def gaps(p: Marked, q: Marked) -> list[str | None]:

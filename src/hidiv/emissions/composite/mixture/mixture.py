@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from hidiv.emissions.composite.mixture.law import MixtureLaw
+from hidiv.emissions.composite.mixture.law import MixtureLaw, nothing_known
 from hidiv.emissions.composite.mixture.ratios import are_paired, mixed_ratio, residual, weight_ratio
-from hidiv.emissions.registry import FamilyPair, register
+from hidiv.emissions.gradients import Gradients, Items
+from hidiv.emissions.registry import FamilyPair, Tables, pair, register
+from hidiv.recursions.mixture_rows import mixture_tables
+from hidiv.recursions.terms import log_ratio as ratio_of_weights
 from hidiv.types import Array
 
 if TYPE_CHECKING:
@@ -77,6 +80,21 @@ class Mixture(MixtureLaw):
             weights = np.where(total > 0, mass / np.where(total > 0, total, 1.0), weights)
         return type(self)(weights, members)
 
+    def gradients(self, known: Weighted, items: Items) -> Gradients:
+        """Those of the components with the weights of their laws given the state; 0 for weights that are 0."""
+        laws = self.component_laws(known.x, known.lower, known.upper, known.inside)
+        nothing = nothing_known(known.x, known.lower, known.upper)
+        if known.inside is not None:
+            nothing &= known.inside.all(axis=1)
+        shared = np.where(nothing[:, None, None], 0.0, known.weight[:, :, None] * laws)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weights = np.where(self.weights > 0, items.sum(shared) / self.weights, 0.0)
+        components = [
+            member.gradients(known.weighing(np.ascontiguousarray(shared[:, :, c])), items)
+            for c, member in enumerate(self.components)
+        ]
+        return {"weights": weights, "components": components}
+
     def complete(self) -> Marked:
         from hidiv.emissions.composite.mixture.marked import Marked
 
@@ -123,9 +141,30 @@ def log_ratio(p: Mixture, q: Mixture, x: Array) -> Array:
     return mixed_ratio(p, q, ratios, p.component_laws(x), p.log_weight(x), q.log_weight(x))
 
 
+def tables(p: Mixture, q: Mixture) -> Tables:
+    """From those of the components where they are paired and have them; else of each mixture."""
+    how = [pair(a, b).tables for a, b in zip(p.components, q.components, strict=True)] if are_paired(p, q) else [None]
+    with np.errstate(divide="ignore"):
+        of_p, of_q = (np.ascontiguousarray(np.log(family.weights).T) for family in (p, q))
+    if any(each is None for each in how):
+        return lambda x, with_q: (p.log_weight(x), q.log_weight(x), log_ratio(p, q, x), bool(np.isnan(x).any()))
+    fast = [each(a, b) for each, a, b in zip(how, p.components, q.components, strict=True) if each is not None]
+    between = np.ascontiguousarray(ratio_of_weights(p.weights, q.weights).T)
+
+    def seen(x: Array, with_q: bool) -> tuple[Array, Array | None, Array, bool]:
+        first, second, ratios, odd = zip(*(each(x, True) for each in fast), strict=True)
+        log_p, log_q, ratio, strange = mixture_tables(first, second, ratios, of_p, of_q, between)
+        if any(odd):
+            sound = np.all([np.abs(table) <= 1e300 for table in (*first, *second, *ratios)], axis=0).all(axis=1)
+            ratio[~sound] = np.nan
+        return log_p, log_q, ratio, strange or any(odd)
+
+    return seen
+
+
 def bounds_pair(p: Mixture, q: Mixture) -> tuple[Array, Array]:
     certified = p.bounds(q)
     return certified.lower, certified.upper
 
 
-register(Mixture, Mixture, FamilyPair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds_pair))
+register(Mixture, Mixture, FamilyPair(kl, renyi, log_ratio, gaps, None, weight_ratio, residual, bounds_pair, tables))

@@ -10,13 +10,12 @@ from hidiv.emissions.composite.mixture.marked import Marked, paired_components, 
 from hidiv.emissions.evidence import log_ratios
 from hidiv.emissions.evidence.symbol_sets import by_distinct_row, set_divergence, set_ratio
 from hidiv.emissions.registry import comparable, pair
+from hidiv.recursions.mixture_rows import NEAR
 from hidiv.recursions.terms import log_ratio, row_divergence
 from hidiv.types import Array, Flags
 
 if TYPE_CHECKING:
     from hidiv.emissions.composite.mixture.law import MixtureLaw
-
-NEAR = 0.5  # log-ratios of components below it are summed as differences from one
 
 
 def are_paired(p: MixtureLaw, q: MixtureLaw) -> bool:

@@ -1,0 +1,148 @@
+"""Gaussian and mixture models along sequences and on a tree, against hmmlearn and numpy doing the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import hidiv as hd
+from benchmarks.memory import Megabytes
+from benchmarks.timing import Row, interleaved
+from benchmarks.trees import level_by_level
+
+LENGTH = 100_000
+ROUNDS = int(os.environ.get("HIDIV_BENCH_ROUNDS", "3"))
+
+
+def rows() -> Iterator[Row | Megabytes]:
+    for full, n_features in ((False, 1), (False, 3), (False, 10), (False, 39), (True, 3), (True, 10)):
+        for n_states in (2, 4, 10):
+            yield from chains(np.random.default_rng(1), n_states, n_features, full)
+    yield from mixtures(np.random.default_rng(2))
+    yield tree(np.random.default_rng(3))
+    yield memory()
+
+
+def chains(rng: np.random.Generator, n_states: int, n_features: int, full: bool) -> Iterator[Row]:
+    """The four questions on one sequence, with models close and far apart."""
+    name = f"Gaussian {'full' if full else 'diagonal'} D={n_features}, K={n_states}"
+    laws = parameters(rng, n_states, n_features, full)
+    p, close, far = (model(*laws, by) for by in (0.0, 1e-9, 0.3))
+    peer, peer_far = in_hmmlearn(p), in_hmmlearn(far)
+    x = peer.sample(LENGTH, random_state=1)[0]
+    scores = lambda: (peer.score(x), peer_far.score(x))  # noqa: E731
+    for distance, q in (("close", close), ("far", far)):
+        yield interleaved(
+            f"posterior_kl, {name}, {distance}", lambda q=q: hd.posterior_kl(p, q, x), "two scores, scaling", scores, 0.5,
+            ROUNDS,
+        )  # fmt: skip
+    for work, run, against, other in (
+        ("log_likelihood", lambda: hd.log_likelihood(p, x), "score", lambda: peer.score(x)),
+        ("viterbi", lambda: hd.viterbi(p, x), "decode", lambda: peer.decode(x)),
+        ("smooth", lambda: hd.smooth(p, x), "predict_proba", lambda: peer.predict_proba(x)),
+    ):
+        yield interleaved(f"{work}, {name}", run, against, other, 0.35, ROUNDS)
+
+
+def mixtures(rng: np.random.Generator) -> Iterator[Row]:
+    """Three diagonal components of 13 columns."""
+    from hmmlearn.hmm import GMMHMM
+
+    n_states, components, n_features = 4, 3, 13
+    initial, transition, _, _ = parameters(rng, n_states, 1, False)
+    weights = rng.dirichlet(np.full(components, 3.0), n_states)
+    mean, var = (
+        2.0 * rng.normal(size=(components, n_states, n_features)),
+        rng.uniform(0.5, 2.0, (components, n_states, n_features)),
+    )
+    p, q = (
+        hd.Model(
+            initial,
+            transition,
+            hd.Mixture(weights, [hd.Gaussian(m + by, var=v) for m, v in zip(mean, var, strict=True)]),
+        )
+        for by in (0.0, 0.1)
+    )
+    peer = GMMHMM(n_states, n_mix=components, covariance_type="diag", implementation="scaling")
+    peer.startprob_, peer.transmat_, peer.weights_ = initial, transition, weights
+    peer.means_, peer.covars_ = mean.transpose(1, 0, 2), var.transpose(1, 0, 2)
+    peer.n_features = n_features
+    x = hd.sample(p, LENGTH, seed=1)[1]
+    name = f"{components} Gaussian components, D={n_features}, K={n_states}"
+    yield interleaved(
+        f"log_likelihood, {name}", lambda: hd.log_likelihood(p, x), "GMMHMM score, scaling", lambda: peer.score(x), 0.3,
+        ROUNDS,
+    )  # fmt: skip
+    yield interleaved(
+        f"posterior_kl, {name}", lambda: hd.posterior_kl(p, q, x), "two GMMHMM scores, scaling",
+        lambda: (peer.score(x), peer.score(x)), 0.3, ROUNDS,
+    )  # fmt: skip
+
+
+def tree(rng: np.random.Generator) -> Row:
+    """Weights and recursion of the quad-tree of 1.4 million nodes."""
+    quad = hd.Tree(hd.Tree.regular(4, 11).parent)
+    p, q = (
+        hd.Model(
+            rng.dirichlet([3, 3]), rng.dirichlet([3, 3], 2), hd.Gaussian(rng.normal(size=2), std=rng.uniform(1, 2, 2))
+        )
+        for _ in range(2)
+    )
+    x = rng.normal(size=quad.n_nodes)
+    return interleaved(
+        f"posterior_kl, quad-tree of {quad.n_nodes} nodes, Gaussian, end to end", lambda: hd.posterior_kl(p, q, x, quad),
+        "level-vectorised numpy", lambda: level_by_level(p, q, x, quad), 1 / 15, ROUNDS,
+    )  # fmt: skip
+
+
+CODE = """
+import resource, numpy as np, hidiv as hd
+rng = np.random.default_rng(1)
+rows = rng.dirichlet(np.ones(4), 4)
+p, q = (hd.Model(rows[0], rows, hd.Gaussian(rng.normal(size=(4, 3)), var=np.ones((4, 3)))) for _ in range(2))
+hd.posterior_kl(p, q, rng.normal(size=(20000, 3)))
+x = hd.Evidence(rng.normal(size=(10**7, 3)))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+hd.posterior_kl(p, q, x)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+def memory() -> Megabytes:
+    """Peak memory beyond the evidence of ten million rows."""
+    done = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
+    return Megabytes(float(done.stdout), "posterior_kl, 1e7 rows, Gaussian D=3, K=4, value only")
+
+
+def parameters(rng: np.random.Generator, n_states: int, n_features: int, full: bool) -> tuple[Any, ...]:
+    """initial, transition, means, and variances or covariances."""
+    transition = rng.dirichlet(np.full(n_states, 2.0), n_states) + 0.05
+    transition /= transition.sum(axis=1, keepdims=True)
+    mean = 2.0 * rng.normal(size=(n_states, n_features))
+    root = 0.3 * rng.normal(size=(n_states, n_features, n_features))
+    spread = root @ root.transpose(0, 2, 1) + np.eye(n_features) if full else rng.uniform(0.5, 2.0, mean.shape)
+    return np.full(n_states, 1.0 / n_states), transition, mean, spread
+
+
+def model(initial: Any, transition: Any, mean: Any, spread: Any, by: float) -> hd.Model:
+    """Means and spreads moved by a share."""
+    name = "cov" if spread.ndim == 3 else "var"
+    return hd.Model(initial, transition, hd.Gaussian(mean + by, **{name: spread * (1.0 + by)}))
+
+
+def in_hmmlearn(p: hd.Model) -> Any:
+    """The same model, scaling implementation."""
+    from hmmlearn.hmm import GaussianHMM
+
+    family = p.emission
+    full = family.cov is not None
+    peer = GaussianHMM(p.n_states, covariance_type="full" if full else "diag", implementation="scaling")
+    peer.startprob_, peer.transmat_ = p.initial, p.transitions[0]
+    peer.n_features = family.n_features
+    peer.means_, peer.covars_ = family.mean, family.cov if full else family.var
+    return peer

@@ -1,0 +1,65 @@
+"""Long chains, weighed a part at a time: no table as long as the chain is ever there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hidiv.errors import HidivError
+from hidiv.inference.rows import EvidenceRows, lay_out, part_of, with_ends
+from hidiv.inference.weights import log_weights, near
+from hidiv.models.evidence import Evidence
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.recursions.kernels import are_compiled
+from hidiv.recursions.upward import likelihood_stream
+from hidiv.types import Array
+
+LONG = 1 << 14  # nodes from which on a chain is weighed in parts
+NUMBERS = 1 << 17  # of a table of a part: one megabyte
+
+
+@dataclass(frozen=True, eq=False)
+class LongChain:
+    """The rows of a chain, one a node, and how many of them are weighed at once."""
+
+    rows: EvidenceRows
+    at_once: int
+
+    def part(self, first: int, end: int) -> EvidenceRows:
+        """The rows of the nodes first..end-1."""
+        return part_of(self.rows, first, end)
+
+
+def long_chain(model: Model, evidence: Evidence, tree: Tree) -> LongChain | None:
+    """The chain, where it is long, its nodes share no rows and kernels are compiled; else None."""
+    if tree.n_nodes < LONG or not tree.is_chain or not are_compiled():
+        return None
+    rows = lay_out(evidence, tree, model)
+    if model.end is not None:
+        rows = with_ends(rows, np.array([tree.n_nodes - 1]))
+    if rows.row_of is not None or isinstance(rows.symbols, dict) or isinstance(rows.states, dict):
+        return None
+    return LongChain(rows, max(NUMBERS // model.n_states, 1024) // 64 * 64)
+
+
+def log_likelihood_of_long_chain(model: Model, evidence: Evidence, tree: Tree) -> float | None:
+    """log P(E); None where tables are the way: short or shared rows, zeros, impossible evidence."""
+    chain = long_chain(model, evidence, tree)
+    if chain is None:
+        return None
+    shifts: dict[int, float] = {}
+
+    def make(first: int, end: int) -> tuple[Array, None, None]:
+        rows = chain.part(first, end)
+        weights, shift = near(model, rows, log_weights(model, rows, tree), accurate=False)
+        shifts[first] = 0.0 if shift is None else float(shift.sum(dtype=np.longdouble))
+        return weights, None, None
+
+    group = tree.group if len(model.transitions) > 1 else None
+    try:
+        value = likelihood_stream(tree.n_nodes, group, model.initial, model.transitions, make, chain.at_once)
+    except HidivError:  # whose message is to name the node
+        return None
+    return None if value is None else value + sum(shifts.values())

@@ -1,0 +1,60 @@
+// The most probable states below each node of a chain: rows of the transition in the lanes.
+#include "one_model/steps.hpp"
+
+#include "runtime/table.hpp"
+#include "simd/simd.hpp"
+
+namespace hidiv::HIDIV_TARGET {
+namespace {
+
+template <int W, int P>
+bool sweep(const ViterbiChain &c, double &high, double &low) {
+    using Vec = V<W>;
+    typedef int32_t Short __attribute__((vector_size(4 * W)));
+    const int64_t K = c.states, padded = P ? P * W : c.padded, n = c.places.n, size = K * padded;
+    const int64_t look = (int64_t(1) << 18) / (K * K + 16) + 1;
+    alignas(64) double best[512] = {}, own[512] = {};
+    for (int64_t u = n - 1; u >= 0; --u) {
+        const double *x = c.log_weight + c.places.row(u) * K;
+        double top = best[0];
+        for (int64_t s = 1; s < K; ++s) top = best[s] > top ? best[s] : top;
+        const double sum = high + top, part = sum - high;
+        low += (high - (sum - part)) + (top - part);
+        high = sum;
+        for (int64_t s = 0; s < K; ++s) own[s] = x[s] + (best[s] - top);
+        if (u == 0) break;
+        const double *columns = c.log_columns + c.places.transition(u) * size;
+        int32_t *choice = c.choice + u * padded;
+        for (int64_t v = 0; v < padded; v += W) {
+            Vec most = load<W>(columns + v) + own[0];
+            I<W> chosen{};
+            for (int64_t s = 1; s < K; ++s) {
+                const Vec next = load<W>(columns + s * padded + v) + own[s];
+                const I<W> above = next > most;
+                most = above ? next : most;
+                chosen = above ? I<W>{} + (long long)s : chosen;
+            }
+            store<W>(best + v, most);
+            const Short narrow = __builtin_convertvector(chosen, Short);
+            memcpy(choice + v, &narrow, sizeof narrow);
+        }
+        if (u % look == 0 && interrupted()) return false;
+    }
+    for (int64_t s = 0; s < K; ++s) c.own[s] = own[s];
+    return true;
+}
+
+constexpr int at_most(int w) { return w < native ? w : native; }
+
+}  // namespace
+
+bool viterbi_steps(const ViterbiChain &c, double &high, double &low) {
+    if (c.states <= 2) return sweep<2, 1>(c, high, low);
+    if (c.states <= at_most(4)) return sweep<at_most(4), 1>(c, high, low);
+    if (c.padded == native) return sweep<native, 1>(c, high, low);
+    if (c.padded == 2 * native) return sweep<native, 2>(c, high, low);
+    if (c.states <= 4) return sweep<at_most(4), 0>(c, high, low);
+    return sweep<native, 0>(c, high, low);
+}
+
+}  // namespace hidiv::HIDIV_TARGET

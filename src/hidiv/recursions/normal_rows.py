@@ -1,0 +1,51 @@
+"""Normal log-densities of rows of observations, and the log-ratio of two models' without a difference of the two."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hidiv.recursions.kernels import kernel
+from hidiv.types import Array, Flags
+
+# mean (K, F), whiten (K, 1, F) for independent columns or (K, F, F) lower triangular, constant (K,): the log-density is
+# constant - |z|^2/2 with z = whiten (x - mean).
+NormalLaws = tuple[Array, Array, Array]
+# near (K,), constant (K,), linear (K, F), square in the shape of whiten: in the states `near` the log-ratio is
+# constant + sum_i z_i (linear_i + sum_{j<=i} square_ij z_j) with p's z.
+NormalRatio = tuple[Flags, Array, Array, Array]
+
+
+@kernel
+def normal_table(x: Array, p: NormalLaws, threads: int = 0) -> tuple[Array, bool]:
+    """(n, K) log-densities of x (n, F), and whether some number is none or infinite."""
+    mean, whiten, constant = p
+    value = np.empty((len(x), len(mean)))
+    with np.errstate(all="ignore"):
+        for s in range(len(mean)):
+            value[:, s] = constant[s] - 0.5 * np.square(_whitened(x, mean[s], whiten[s])).sum(axis=1)
+        return value, not bool((np.abs(value) <= 1e300).all())
+
+
+@kernel
+def normal_tables(
+    x: Array, p: NormalLaws, q: NormalLaws, between: NormalRatio, with_q: bool, threads: int = 0
+) -> tuple[Array, Array | None, Array, bool]:
+    """(n, K) log-densities of p and q (None unless wanted) and log q/p, and whether some number is none or infinite."""
+    near, constant, linear, square = between
+    log_p, odd = normal_table(x, p)
+    log_q, odd_q = normal_table(x, q)
+    with np.errstate(all="ignore"):
+        ratio = log_q - log_p
+        for s in np.flatnonzero(near):
+            z = _whitened(x, p[0][s], p[1][s])
+            inner = z * square[s] if len(square[s]) == 1 else z @ square[s].T
+            ratio[:, s] = constant[s] + (z * (inner + linear[s])).sum(axis=1)
+            log_q[:, s] = log_p[:, s] + ratio[:, s]
+        odd = odd or (odd_q and not near.all()) or not bool((np.abs(ratio) <= 1e300).all())
+    return log_p, log_q if with_q else None, ratio, odd
+
+
+def _whitened(x: Array, mean: Array, whiten: Array) -> Array:
+    """(n, F): z of one state."""
+    apart = x - mean
+    return np.asarray(apart * whiten if len(whiten) == 1 else apart @ whiten.T)

@@ -1,0 +1,166 @@
+"""Why two models differ, in sentences: the cells, rows and states that add most to the joint divergence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from hidiv.divergences.result import Parts
+from hidiv.emissions.tabular import is_probabilities
+from hidiv.models.model import Model
+from hidiv.report.digits import shown
+from hidiv.report.heat_tables import cell_adds, emission_table, group_adds, has_transition, of_group
+from hidiv.report.state_names import state_name
+from hidiv.types import Array
+
+NAMED = 4  # causes that are told
+LEAST = 0.05  # share of the whole below which a cause is not told
+ENOUGH = 0.85  # share of the whole that the causes told may leave it at
+OWN = 0.6  # share of a row from which its largest cell stands for it
+FAINT = 1e-3  # a probability below this, and below this part of the other model's, is almost impossible
+GUILTY = 12  # impossible cells that are listed
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A sentence, what its place adds to the whole, and what the place is called; "" where the sentence says it."""
+
+    words: str
+    adds: float
+    place: str
+
+
+def causes(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str = "group") -> list[Cause]:
+    """The largest causes of a finite divergence, or of the finite rest of an infinite one; the largest first."""
+    found = [*_initial(p, q, parts, names), *_rows(p, q, parts, names, word), *_states(p, q, parts, names, word)]
+    found = sorted((one for one in found if isfinite(one.adds)), key=lambda one: -one.adds)
+    whole = finite_whole(parts)
+    told: list[Cause] = []
+    for one in found[:NAMED]:
+        if one.adds < LEAST * whole or one.adds <= 0 or sum(t.adds for t in told) > ENOUGH * whole:
+            break
+        told.append(one)
+    return told
+
+
+def finite_whole(parts: Parts) -> float:
+    """The sum of all finite parts: the whole divergence unless it is infinite."""
+    terms = np.concatenate([[parts.initial], parts.rows.ravel(), parts.states.ravel()])
+    return float(terms[np.isfinite(terms)].sum())
+
+
+def guilty(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str = "group") -> tuple[list[str], int]:
+    """The places where p has probability and q has none, as sentences, and how many more there are."""
+    found = []
+
+    def note(place: str, probability: float) -> None:
+        found.append(f"{place}: {shown(probability, 3)} in {names[0]}, 0 in {names[1]}")
+
+    if np.isinf(parts.initial):
+        for s in np.flatnonzero((p.initial > 0) & (q.initial == 0)):
+            note(f"{state_name(p, int(s))} as the first state", float(p.initial[s]))
+    for g in range(max(p.n_groups, q.n_groups)):
+        where = _where(p, q, g, word)
+        for s in np.flatnonzero(np.isinf(group_adds(parts.rows, g))):
+            own, other, name = of_group(p.transitions, g)[s], of_group(q.transitions, g)[s], state_name(p, int(s))
+            for t in np.flatnonzero((own > 0) & (other == 0)):
+                note(f"{name} to {state_name(p, int(t))}{where}", float(own[t]))
+            if p.end is not None and q.end is not None and p.end[s] > 0 and q.end[s] == 0:
+                note(f"the end after {name}", float(p.end[s]))
+        for s in np.flatnonzero(np.isinf(group_adds(parts.states, g))):
+            found += _impossible_emissions(p, q, g, int(s), names, where)
+    return found[:GUILTY], max(0, len(found) - GUILTY)
+
+
+def _impossible_emissions(p: Model, q: Model, g: int, s: int, names: tuple[str, str], where: str) -> list[str]:
+    """The symbols that q excludes in a state, or the state where they are not listed."""
+    table = emission_table(p, q, g)
+    if table is not None and is_probabilities(of_group(p.emissions, g)):
+        columns, left, right = table
+        return [
+            f"{columns[c]} in {state_name(p, s)}{where}: {shown(float(left[s, c]), 3)} in {names[0]}, 0 in {names[1]}"
+            for c in np.flatnonzero((left[s] > 0) & (right[s] == 0))
+        ]
+    return [f"what is seen in {state_name(p, s)}{where}: {names[1]} excludes values that {names[0]} allows"]
+
+
+def _initial(p: Model, q: Model, parts: Parts, names: tuple[str, str]) -> list[Cause]:
+    whole = finite_whole(parts)
+    if not isfinite(parts.initial) or whole <= 0:
+        return []
+    s = int(np.argmax(cell_adds(p.initial[None], q.initial[None], np.array([1.0]))[0]))
+    values = _against(float(p.initial[s]), float(q.initial[s]), names)
+    words = f"is the initial law, which one sequence cannot teach: {state_name(p, s)} comes first with {values}"
+    return [Cause(words, parts.initial, "")]
+
+
+def _rows(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str) -> list[Cause]:
+    found = []
+    for g in range(max(p.n_groups, q.n_groups)):
+        if not (has_transition(p, g) and has_transition(q, g)):
+            continue
+        left, right = of_group(p.transitions, g), of_group(q.transitions, g)
+        adds = group_adds(parts.rows, g)
+        each = cell_adds(left, right, adds)
+        for s in range(p.n_states):
+            t = int(np.argmax(each[s]))
+            what = f"{state_name(p, s)} to {state_name(p, t)}" if s != t else f"staying in {state_name(p, s)}"
+            found.append(
+                _of_cell(what, _where(p, q, g, word), float(left[s, t]), float(right[s, t]), float(each[s, t]),
+                         float(adds[s]), names, "row")
+            )  # fmt: skip
+    return found
+
+
+def _states(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str) -> list[Cause]:
+    found = []
+    for g in range(max(p.n_groups, q.n_groups)):
+        adds, where, table = group_adds(parts.states, g), _where(p, q, g, word), emission_table(p, q, g)
+        for s in range(p.n_states):
+            seen = f"What is seen in {state_name(p, s)}{where}"
+            if table is None or not len(table[0]):
+                found.append(Cause(f"{seen} differs", float(adds[s]), "this state"))
+                continue
+            columns, left, right = table
+            if is_probabilities(of_group(p.emissions, g)):
+                each = cell_adds(left[s][None], right[s][None], adds[s][None])[0]
+                c = int(np.argmax(each))
+                what = f"{columns[c]} in {state_name(p, s)}"
+                found.append(
+                    _of_cell(what, where, float(left[s, c]), float(right[s, c]), float(each[c]), float(adds[s]), names,
+                             "state")
+                )  # fmt: skip
+            else:
+                c = _most_changed(left, right, s)
+                values = _against(float(left[s, c]), float(right[s, c]), names)
+                found.append(Cause(f"{seen} differs: {columns[c]} is {values}", float(adds[s]), "this state"))
+    return found
+
+
+def _of_cell(
+    what: str, where: str, a: float, b: float, cell: float, row: float, names: tuple[str, str], kind: str
+) -> Cause:
+    """A cell that stands for its row, or the row with its largest cell."""
+    if b < FAINT and b < FAINT * a:
+        return Cause(f"{names[1]} makes {what}{where} almost impossible ({shown(b, 2)}; {names[0]} has {shown(a, 2)})",
+                     cell, "this cell")  # fmt: skip
+    alone = cell >= OWN * row
+    return Cause(f"The probability of {what}{where} is {_against(a, b, names)}", cell if alone else row,
+                 "this cell" if alone else f"this {kind}")  # fmt: skip
+
+
+def _against(a: float, b: float, names: tuple[str, str]) -> str:
+    return f"{shown(a, 3)} in {names[0]} and {shown(b, 3)} in {names[1]}"
+
+
+def _where(p: Model, q: Model, g: int, word: str) -> str:
+    """ ", level 2" where there are several."""
+    return f", {word} {g}" if max(p.n_groups, q.n_groups) > 1 else ""
+
+
+def _most_changed(left: Array, right: Array, s: int) -> int:
+    """The parameter of a state that changes most, relative to how much the parameter varies."""
+    spread = np.maximum(np.abs(left), np.abs(right)).max(axis=0)
+    return int(np.argmax(np.abs(left[s] - right[s]) / np.where(spread > 0, spread, 1.0)))
