@@ -125,6 +125,22 @@ def _log_density(family: Shifted, method: Method, x: Array) -> Array:
     return value
 
 
+def _log_slopes(family: Shifted, method: Method, x: Array) -> dict[str, Array]:
+    value: dict[str, Array] = {}
+    for row, states, plain in family.by_shift():
+        for name, slope in method(plain, np.maximum(x - row, 0.0)).items():
+            inside = (x >= row)[:, None, :]
+            value.setdefault(name, np.empty((len(x), family.n_states, x.shape[1])))[:, states] = np.where(
+                inside, slope, 0.0
+            )
+    return value
+
+
+def _powered(family: Any, method: Method, exponent: float) -> Any:
+    plain = method(family.unshifted(), exponent)
+    return None if plain is None else (type(family)(**plain[0].parameters(), shift=family.shift), plain[1])
+
+
 def _log_mass(family: Shifted, method: Method, lower: Array, upper: Array) -> Array:
     value = np.empty((len(lower), family.n_states, lower.shape[1]))
     for row, states, plain in family.by_shift():
@@ -168,7 +184,9 @@ _MOVES: dict[str, Callable[..., Any]] = {
     "parameters": _parameters,
     "ranges": _ranges,
     "log_density": _log_density,
+    "log_slopes": _log_slopes,
     "log_mass": _log_mass,
+    "powered": _powered,
     "draw": _draw,
     "modes": _later,
     "last_counts": _later,
