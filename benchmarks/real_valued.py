@@ -38,8 +38,8 @@ def chains(rng: np.random.Generator, n_states: int, n_features: int, full: bool)
     scores = lambda: (peer.score(x), peer_far.score(x))  # noqa: E731
     for distance, q in (("close", close), ("far", far)):
         yield interleaved(
-            f"posterior_kl, {name}, {distance}", lambda q=q: hd.posterior_kl(p, q, x), "two scores, scaling", scores, 0.5,
-            ROUNDS,
+            f"posterior_kl, {name}, {distance}", lambda q=q: hd.posterior_kl(p, q, x),
+            "two scores, scaling", scores, 0.5, ROUNDS,
         )  # fmt: skip
     for work, run, against, other in (
         ("log_likelihood", lambda: hd.log_likelihood(p, x), "score", lambda: peer.score(x)),
@@ -95,21 +95,27 @@ def tree(rng: np.random.Generator) -> Row:
     )
     x = rng.normal(size=quad.n_nodes)
     return interleaved(
-        f"posterior_kl, quad-tree of {quad.n_nodes} nodes, Gaussian, end to end", lambda: hd.posterior_kl(p, q, x, quad),
+        f"posterior_kl, quad-tree of {quad.n_nodes} nodes, Gaussian, end to end",
+        lambda: hd.posterior_kl(p, q, x, quad),
         "level-vectorised numpy", lambda: level_by_level(p, q, x, quad), 1 / 15, ROUNDS,
     )  # fmt: skip
 
 
 CODE = """
-import resource, numpy as np, hidiv as hd
+import numpy as np, hidiv as hd
+def peak():
+    line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
 rng = np.random.default_rng(1)
 rows = rng.dirichlet(np.ones(4), 4)
 p, q = (hd.Model(rows[0], rows, hd.Gaussian(rng.normal(size=(4, 3)), var=np.ones((4, 3)))) for _ in range(2))
 hd.posterior_kl(p, q, rng.normal(size=(20000, 3)))
 x = hd.Evidence(rng.normal(size=(10**7, 3)))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with open("/proc/self/clear_refs", "w") as f:
+    f.write("5")  # the peak starts anew from what is held now
+before = peak()
 hd.posterior_kl(p, q, x)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+print(peak() - before)
 """
 
 

@@ -69,7 +69,7 @@ def reals(states: int, length: int, columns: int, full: bool = False, posterior:
     """The likelihood, or the posterior divergence, of Gaussian models."""
     rng = np.random.default_rng(states)
     p, q = (_gaussian(rng, states, columns, full) for _ in range(2))
-    x = 3 * rng.normal(size=(length, columns))
+    x = hd.sample(p, length, seed=1)[1].reshape(length, columns)
     return (lambda: hd.posterior_kl(p, q, x)) if posterior else lambda: hd.log_likelihood(p, x)
 
 
@@ -180,4 +180,4 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("docs/static/scaling.svg"))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path("scaling.svg"))

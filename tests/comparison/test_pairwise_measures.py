@@ -8,6 +8,7 @@ import pytest
 import hidiv as hd
 from hidiv.divergences.measures.names import MEASURES, function_of
 from hidiv.errors import HidivError
+from hidiv.wavelets import average_retrieval, discrete, fit_bands
 from tests.divergences.measures.words import random_model
 
 TREE = hd.Tree.regular(2, 2)
@@ -114,3 +115,35 @@ def test_what_is_refused(models):
     ending = [hd.Model([1.0], [[0.5]], hd.Silent(1), end=[0.5])] * 2
     with pytest.raises(HidivError, match="known size"):
         hd.pairwise(ending, hd.UNTIL_END, measure="product_kernel")
+
+
+def test_speakers_of_a_digit_are_found_among_each_other():
+    """Left-to-right chains of Gaussian states, moved for each speaker, states in any order."""
+    rng = np.random.default_rng(24)
+    models, digits = [], np.repeat(np.arange(3), 3)
+    for digit in range(3):
+        for _ in range(3):
+            steps = np.diag([0.8, 0.7]) + np.diag([0.2], 1) + np.diag([0.3], -1)
+            means = 6.0 * np.array([digit, digit + 1.5]) + rng.normal(0.0, 0.2, 2)
+            model = hd.Model([1.0, 0.0], steps, hd.Gaussian(means, std=rng.uniform(0.9, 1.1, 2)))
+            models.append(model.relabel(rng.permutation(2)))
+    for name, more in (
+        ("product_kernel", {}),
+        ("bhattacharyya", {"method": "certified"}),
+        ("total_variation", {"max_samples": 200}),
+        ("aggregated_wasserstein", {}),
+    ):
+        table = hd.pairwise(models, 6, measure=name, **more).dissimilarities()
+        assert average_retrieval(table, digits) == 1.0, name
+
+
+def test_textures_are_found_among_each_other():
+    """Wavelet trees of smooth and of rough images, the parameters by level."""
+    rng = np.random.default_rng(25)
+    images = rng.normal(size=(6, 32, 32))
+    images[3:] = images[3:].cumsum(axis=1).cumsum(axis=2)
+    fits = [fit_bands(discrete(image / image.std(), levels=2)) for image in images]
+    models, tree = [fit.models[0] for fit in fits], fits[0].tree
+    for name, more in (("product_kernel", {"beta": 0.5}), ("hellinger", {"method": "certified"})):
+        table = hd.pairwise(models, tree, measure=name, **more).dissimilarities()
+        assert average_retrieval(table, [0, 0, 0, 1, 1, 1]) == 1.0, name

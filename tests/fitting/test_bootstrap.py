@@ -172,17 +172,16 @@ def test_one_sample_shows_what_the_other_never_did():
     assert turned.p_value is not None
 
 
-def test_few_replicates_and_values_outside_their_interval_have_a_word():
+def test_few_replicates_have_a_word_and_intervals_hold_their_value():
     p, q, x, y = separate_fits()
     few = hd.bootstrap_divergence(p, q, x, y, replicates=4, seed=0, max_iter=5)
     assert "the smallest that 4 replicates allow" in repr(few)
     assert "chance gives" not in repr(few)
     above = summary(1.0, np.array([1.5, 1.6, 1.8]), np.array([2.0]), 1.0)
-    assert above.upper < above.value
-    assert above.notes == (
-        "the value lies above its interval: fitting anew adds about 0.6, and the interval is that of the divergence "
-        "without it",
-    )
+    assert above.lower <= above.corrected <= above.upper
+    assert "divergence 1 nats, 0.63 of it by noise: 0.3667 [" in repr(above)
+    far = summary(0.4, np.array([0.9, 1.2, 3.0, 0.8]), None, None)  # a value below what noise alone adds
+    assert (far.lower, far.corrected) == (0.0, 0.0)
     assert "p-value 1: the smallest that 1 replicate allows is 0.5, too few to tell" in repr(above)
     assert summary(1.0, np.array([0.5, 1.6]), None, None).notes == ()
     endless = summary(np.inf, np.array([1.0, np.inf]), np.array([1.0]), np.inf)

@@ -23,7 +23,7 @@ def test_runs(example, capsys):
     example.main(starts=1, replicates=3)
     said = capsys.readouterr().out
     assert said.startswith("107 years")
-    assert "chosen by bic" in said
+    assert "chosen by bic:\n  3 states" in said
     assert "p-value" in said
 
 

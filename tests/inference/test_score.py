@@ -171,6 +171,26 @@ def test_multinomial_and_mixture_by_differences():
             assert found[i] == pytest.approx(slope, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "family",
+    [
+        hd.Poisson([1.0, 4.0], [2, 0]), hd.Geometric([0.25, 0.5], [0, 1]), hd.Binomial([5, 6], [0.25, 0.5], [1, 1]),
+        hd.NegativeBinomial([1.5, 3.0], [0.25, 0.5], [1, 0]),
+    ],
+    ids=lambda family: family.name,
+)  # fmt: skip
+def test_shifted_counts_by_differences(family):
+    model = hd.Model(INITIAL, ROWS, family)
+    evidence = hd.Evidence.from_list([{"x": 3}, {"between": [2, 4]}, {"x": 2}, {"x": 5}])
+    blocks = blocks_of(model)
+    found = item_gradients(model, evidence, np.array([0, 4]), None, None).vectors(blocks)[0]
+    for i in range(len(found)):
+        step = np.zeros(len(found))
+        step[i] = 1e-3
+        ahead = [hd.log_likelihood(moved(model, blocks, c * step), evidence) for c in (1, -1, 2, -2)]
+        assert found[i] == pytest.approx((8 * (ahead[0] - ahead[1]) - (ahead[2] - ahead[3])) / 12e-3, abs=1e-7)
+
+
 def test_a_list_is_the_sum_of_its_items():
     model = hd.Model(INITIAL, ROWS, hd.Poisson([1.0, 4.5]))
     items = [[1, 2, 5], [0, 3], [7, 7, 1, 0]]

@@ -125,17 +125,6 @@ def _log_density(family: Shifted, method: Method, x: Array) -> Array:
     return value
 
 
-def _log_slopes(family: Shifted, method: Method, x: Array) -> dict[str, Array]:
-    value: dict[str, Array] = {}
-    for row, states, plain in family.by_shift():
-        for name, slope in method(plain, np.maximum(x - row, 0.0)).items():
-            inside = (x >= row)[:, None, :]
-            value.setdefault(name, np.empty((len(x), family.n_states, x.shape[1])))[:, states] = np.where(
-                inside, slope, 0.0
-            )
-    return value
-
-
 def _powered(family: Any, method: Method, exponent: float) -> Any:
     plain = method(family.unshifted(), exponent)
     return None if plain is None else (type(family)(**plain[0].parameters(), shift=family.shift), plain[1])
@@ -146,6 +135,16 @@ def _log_mass(family: Shifted, method: Method, lower: Array, upper: Array) -> Ar
     for row, states, plain in family.by_shift():
         value[:, states] = method(plain, lower - row, upper - row)
     return value
+
+
+def _slopes(family: Shifted, method: Method, *known: Array) -> dict[str, Array]:
+    """Derivatives at values, or at both ends of intervals, by parameter."""
+    found: dict[str, Array] = {}
+    for row, states, plain in family.by_shift():
+        for name, part in method(plain, *(each - row for each in known)).items():
+            table = found.setdefault(name, np.zeros((len(known[0]), family.n_states, known[0].shape[1])))
+            table[:, states] = np.where((known[-1] >= row)[:, None, :], part, 0.0)  # nothing is possible below it
+    return found
 
 
 def _draw(family: Shifted, method: Method, states: IntArray, rng: np.random.Generator) -> Array:
@@ -183,8 +182,9 @@ def _statistics(family: Shifted, method: Method) -> Statistics | None:
 _MOVES: dict[str, Callable[..., Any]] = {
     "parameters": _parameters,
     "ranges": _ranges,
+    "log_slopes": _slopes,
+    "mass_slopes": _slopes,
     "log_density": _log_density,
-    "log_slopes": _log_slopes,
     "log_mass": _log_mass,
     "powered": _powered,
     "draw": _draw,

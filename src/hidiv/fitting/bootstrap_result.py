@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isinf, sqrt
+from math import inf, isinf, sqrt
 
 import numpy as np
 
 from hidiv.errors import counted
+from hidiv.fitting.near_zero import corrected
 from hidiv.types import Array
 from hidiv.values import Value
 
@@ -27,9 +28,11 @@ class BootstrapResult(Value):
     std_error : float
         The standard deviation of the value over data sets like these: that of the replicates, less what they spread
         more because they start from models that already differ by noise.
+    corrected : float
+        The value less what noise in the fits adds to it on average (`bias`), at least 0.
     lower, upper : float
-        The basic bootstrap interval of 95 percent: the value less what the 97.5 and the 2.5 percent quantiles of the
-        replicates exceed it by, and not below 0.
+        The interval of 95 percent of the divergence without noise, which holds `corrected`: that of a scaled noncentral
+        chi-square law with the bias and the variance of the replicates.
     replicates : ndarray of shape (B,)
         The divergence after drawing both data sets anew and fitting again; infinite ones are counted as such.
     null : ndarray of shape (B,) or None
@@ -65,14 +68,20 @@ class BootstrapResult(Value):
     notes: tuple[str, ...] = ()
 
     @property
+    def corrected(self) -> float:
+        """The value less what noise adds to it on average, at least 0."""
+        return self.value if isinf(self.value + self.bias) else max(0.0, self.value - max(0.0, self.bias))
+
+    @property
     def bias(self) -> float:
         """How far the replicates lie above the value on average."""
         return 0.0 if isinf(self.value) else float(self.replicates.mean() - self.value)
 
     def __repr__(self) -> str:
+        noise = f", {self.bias:.2g} of it by noise: {self.corrected:.4g}" if 0.0 < self.bias < inf else ""
         text = (
-            f"divergence {self.value:.4g} nats, standard error {self.std_error:.2g}, "
-            f"{LEVEL:.0%} interval [{self.lower:.4g}, {self.upper:.4g}] by {len(self.replicates)} replicates"
+            f"divergence {self.value:.4g} nats{noise} [{self.lower:.4g}, {self.upper:.4g}] ({LEVEL:.0%}, "
+            f"{len(self.replicates)} replicates), standard error {self.std_error:.2g}"
         )
         if self.p_value is not None and self.null is not None:
             text += f"; p-value {self.p_value:.2g}: {_verdict(self.p_value, len(self.null))}"
@@ -93,16 +102,16 @@ def _verdict(p_value: float, replicates: int) -> str:
 
 def summary(value: float, drawn: Array, chance: Array | None, statistic: float | None) -> BootstrapResult:
     """The result of the divergences `drawn` (B,), those under the null `chance` (B,), and the statistic of the data."""
-    low, high = (float(np.quantile(drawn, part, method="lower" if part < 0.5 else "higher")) for part in (0.025, 0.975))
-    if isinf(value):
-        lower, upper = 0.0, np.inf
-    else:
-        lower, upper = max(0.0, 2.0 * value - high), max(0.0, 2.0 * value - low)
+    error = standard_error(value, drawn)
+    lower, upper = 0.0, np.inf
+    if np.isfinite(error):
+        bias = max(0.0, float(drawn.mean()) - value)
+        _, lower, upper = corrected(value, bias, error * error, LEVEL)
     share = None
     if chance is not None and statistic is not None:
         share = float((1 + (chance >= statistic).sum()) / (1 + len(chance)))
-    notes = _notes(value, drawn, lower, upper, statistic)
-    return BootstrapResult(value, standard_error(value, drawn), lower, upper, drawn, chance, share, statistic, notes)
+    notes = _notes(value, drawn, statistic)
+    return BootstrapResult(value, error, lower, upper, drawn, chance, share, statistic, notes)
 
 
 def standard_error(value: float, drawn: Array) -> float:
@@ -120,8 +129,8 @@ def standard_error(value: float, drawn: Array) -> float:
     return float(drawn.std(ddof=1)) * sqrt(share)
 
 
-def _notes(value: float, drawn: Array, lower: float, upper: float, statistic: float | None) -> tuple[str, ...]:
-    """Notes on infinite replicates, a value outside its interval, and a statistic that differs from the value."""
+def _notes(value: float, drawn: Array, statistic: float | None) -> tuple[str, ...]:
+    """Notes on infinite values, and on a statistic that differs from the value."""
     notes = []
     infinite = int(np.isinf(drawn).sum())
     if infinite:
@@ -129,14 +138,6 @@ def _notes(value: float, drawn: Array, lower: float, upper: float, statistic: fl
         notes.append(f"{infinite} of {counted(len(drawn), 'replicate')} {verb} infinite")
     if isinf(value):
         notes.append("an infinite value has no interval")
-    elif not lower <= value <= upper:
-        excess = float(np.median(drawn)) - value
-        side = "above" if value > upper else "below"
-        change = "adds" if excess > 0 else "takes"
-        notes.append(
-            f"the value lies {side} its interval: fitting anew {change} about {abs(excess):.2g}, "
-            "and the interval is that of the divergence without it"
-        )
     if statistic is not None and not abs(statistic - value) <= ELSEWHERE * value and statistic != value:
         notes.append(
             f"the p-value is that of {statistic:.4g}, the divergence when both fits begin at the model of all of the "

@@ -199,8 +199,7 @@ def divergence_interval(
         first[0], second[0], first[1], second[1], divergence=divergence, on=on, replicates=replicates, null=False,
         seed=rng, fixed=first[2],
     )  # fmt: skip
-    values = told.replicates[np.isfinite(told.replicates)]
-    bias = max(0.0, float(values.mean()) - told.value) if len(values) and not isinf(told.value) else 0.0
+    bias = max(0.0, told.bias)
     near = corrected(told.value, bias, told.std_error**2, level)
     note = f"less than {NEAR:g} standard errors above 0: bootstrap of {len(told.replicates)} replicates"
     return DivergenceInterval(

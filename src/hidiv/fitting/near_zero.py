@@ -28,8 +28,8 @@ def corrected(fitted: float, bias: float, variance: float, level: float = 0.95) 
 
     c and d follow from the bias c d and the variance 2 c^2 (d + 2 l) at c l = fitted - bias.
     """
-    if isinf(fitted):
-        return Corrected(inf, 0.0, inf)
+    if isinf(fitted) or isinf(variance):
+        return Corrected(fitted, 0.0, inf)
     value = max(0.0, fitted - bias)
     if variance <= 0.0:
         return Corrected(value, value, value)

@@ -7,7 +7,7 @@ product_kernel.py           the joint product kernel and the co-emission probabi
 close_models.py             one less a normalised kernel, from the difference of the models
 
 bhattacharyya.py            Bhattacharyya coefficient, Hellinger distance, total variation, Bayes error
-blocks.py                   bounds on them from blocks of several observations
+word_blocks.py              bounds on them from blocks of several observations
 mean_ratio.py               means of functions of the log-ratio, over all words or over draws
 jensen_shannon.py           the Jensen-Shannon divergence, such a mean too
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from hidiv.arguments import Seed, generator, number
 from hidiv.divergences.joint.renyi import joint_renyi
-from hidiv.divergences.measures.blocks import LogBounds, block_bounds
 from hidiv.divergences.measures.close_models import like_states
 from hidiv.divergences.measures.mean_ratio import (
     FIRST,
@@ -26,6 +25,7 @@ from hidiv.divergences.measures.mean_ratio import (
 )
 from hidiv.divergences.measures.measure import Measure
 from hidiv.divergences.measures.product_kernel import about, known_tree, log_radius, log_sum, subtrees_of
+from hidiv.divergences.measures.word_blocks import LogBounds, block_bounds
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.pair import Pair, of_models
 from hidiv.emissions.product_integrals import log_products

@@ -12,8 +12,8 @@ from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import state_in_words
 from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.pair import Pair, check_same_states, subject
-from hidiv.divergences.posterior.without_tables import posterior_of_long_chain
 from hidiv.divergences.posterior.pair_rows import pair_rows, two_evidences
+from hidiv.divergences.posterior.without_tables import posterior_of_long_chain
 from hidiv.divergences.result import Detail, Divergence
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.inference.likelihood import refuse_impossible

@@ -182,9 +182,7 @@ class ChainPair:
         counted = self.counts.along(one, x, weights_p, weights_q)
         return Drawn(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
 
-    def _by_kernel(
-        self, x: Array, events: Array, lean: bool, value: Value | None, shown: bool = True
-    ) -> Drawn | None:
+    def _by_kernel(self, x: Array, events: Array, lean: bool, value: Value | None, shown: bool = True) -> Drawn | None:
         """All sums in one go; None where probabilities are too small for it.
 
         shown: with counts of pairs of states and of what they show; else of visits.
