@@ -141,7 +141,9 @@ def _slopes(family: Shifted, method: Method, *known: Array) -> dict[str, Array]:
     """Derivatives at values, or at both ends of intervals, by parameter."""
     found: dict[str, Array] = {}
     for row, states, plain in family.by_shift():
-        for name, part in method(plain, *(each - row for each in known)).items():
+        moved = [each - row for each in known]
+        moved = [np.maximum(moved[0], 0.0)] if len(moved) == 1 else moved
+        for name, part in method(plain, *moved).items():
             table = found.setdefault(name, np.zeros((len(known[0]), family.n_states, known[0].shape[1])))
             table[:, states] = np.where((known[-1] >= row)[:, None, :], part, 0.0)  # nothing is possible below it
     return found
