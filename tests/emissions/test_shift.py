@@ -9,6 +9,7 @@ import hidiv as hd
 from hidiv.comparison.pairwise.observed_variational import fill_state_table
 from hidiv.emissions.dicts import emission_to_dict
 from hidiv.emissions.evidence.intervals import one_state
+from hidiv.emissions.product_integrals import log_products
 from tests.emissions.entries import ENTRIES
 from tests.emissions.plain_laws import error, mp, mpf
 from tests.emissions.plain_points import plain_divergences
@@ -203,6 +204,31 @@ def test_an_observed_divergence_knows_where_laws_begin():
     assert float(found) == np.inf
     assert "p emits values that no state of q can have there" in repr(found)
     assert float(hd.observed_kl(q, p, 3, seed=1)) < float(hd.joint_kl(q, p, 3))
+
+
+@pytest.mark.parametrize("name", ["poisson", "negative_binomial", "geometric", "binomial"])
+def test_slopes_and_powers_move_with_the_law(name):
+    """With one shift they are those of counts from 0; with several those of each state on its own."""
+    plain = ENTRIES[name].draw(np.random.default_rng(3))
+    later = type(plain)(**plain.parameters(), shift=[2, 0, 5])
+    x = np.array([[5.0], [7.0], [6.0]])
+    for s, by in enumerate((2, 0, 5)):
+        slopes = plain.take([s]).log_slopes(x - by)
+        assert slopes
+        for key, slope in later.log_slopes(x).items():
+            assert np.array_equal(slope[:, [s]], slopes[key])
+    below = later.log_slopes(np.array([[1.0]]))
+    assert all((slope[:, [0, 2]] == 0).all() for slope in below.values())
+    rows = np.full((3, 3), 1 / 3)
+    p, q = (hd.Model([0.2, 0.3, 0.5], rows, type(plain)(**plain.parameters(), shift=by)) for by in (0, 4))
+    for key, value in hd.score(p, [1.0, 3.0, 2.0]).to_dict().items():
+        assert hd.score(q, [5.0, 7.0, 6.0]).to_dict()[key] == value
+    for beta in (0.5, 1.0):
+        expected = log_products(plain, plain, beta)
+        np.testing.assert_allclose(log_products(q.emission, q.emission, beta), expected, rtol=1e-12)
+        x = np.arange(300.0) if name != "binomial" else np.arange(17.0)
+        table = np.exp(beta * later.log_prob(x[x <= later.space.most]))
+        np.testing.assert_allclose(np.exp(log_products(later, later, beta)), table.T @ table, rtol=1e-10)
 
 
 def test_a_count_below_every_shift_is_impossible():

@@ -8,6 +8,7 @@ statistics.py    mean statistics and natural parameters, for many pairs at once
 weighted.py      observations with weights: what parameters are estimated from
 gradients.py     derivatives of log-weights in the parameters; full_gradients.py those of full covariances
 guarded.py       at the limits of the doubles: a value without NaN, or one sentence
+shifted.py       counts that start at a shift: the methods of a family moved, and pairs of different shifts
 product_integrals.py  integrals of products of powers of two laws, for kernels of models
 dicts.py         families as dicts, for files
 tabular.py       families as tables, for pictures and pages
@@ -18,5 +19,5 @@ evidence/        two laws and what is known of an observation: values, intervals
 numerics/        special functions, tails, integrals and climbing; nothing in there knows a family
 
 Imports point one way: parameters, sample_space, statistics, weighted, registry, numerics < gradients < family <
-evidence < families < composite.
+evidence, shifted < families < composite.
 """

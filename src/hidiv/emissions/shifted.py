@@ -125,6 +125,11 @@ def _log_density(family: Shifted, method: Method, x: Array) -> Array:
     return value
 
 
+def _powered(family: Any, method: Method, exponent: float) -> Any:
+    plain = method(family.unshifted(), exponent)
+    return None if plain is None else (type(family)(**plain[0].parameters(), shift=family.shift), plain[1])
+
+
 def _log_mass(family: Shifted, method: Method, lower: Array, upper: Array) -> Array:
     value = np.empty((len(lower), family.n_states, lower.shape[1]))
     for row, states, plain in family.by_shift():
@@ -136,9 +141,11 @@ def _slopes(family: Shifted, method: Method, *known: Array) -> dict[str, Array]:
     """Derivatives at values, or at both ends of intervals, by parameter."""
     found: dict[str, Array] = {}
     for row, states, plain in family.by_shift():
-        for name, part in method(plain, *(each - row for each in known)).items():
+        moved = [each - row for each in known]
+        moved = [np.maximum(moved[0], 0.0)] if len(moved) == 1 else moved
+        for name, part in method(plain, *moved).items():
             table = found.setdefault(name, np.zeros((len(known[0]), family.n_states, known[0].shape[1])))
-            table[:, states] = part
+            table[:, states] = np.where((known[-1] >= row)[:, None, :], part, 0.0)  # nothing is possible below it
     return found
 
 
@@ -181,6 +188,7 @@ _MOVES: dict[str, Callable[..., Any]] = {
     "mass_slopes": _slopes,
     "log_density": _log_density,
     "log_mass": _log_mass,
+    "powered": _powered,
     "draw": _draw,
     "modes": _later,
     "last_counts": _later,
