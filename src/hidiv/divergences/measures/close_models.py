@@ -27,7 +27,7 @@ TURNS = 64  # of a long chain that are taken one by one; more are squared
 WIDEST = 512  # 3 K^2: larger operators are not squared
 
 
-class Moments(NamedTuple):
+class SecondMoments(NamedTuple):
     """A, C and B (K, K) of a subtree, divided by e^scale."""
 
     a: Array
@@ -35,19 +35,19 @@ class Moments(NamedTuple):
     b: Array
     scale: float = 0.0
 
-    def times(self, other: Moments) -> Moments:
+    def times(self, other: SecondMoments) -> SecondMoments:
         """Of two independent parts: u = u1 u2, d = d1 (u2 + d2) + u1 d2."""
         across = other.c + other.b
         cross = self.c.T * across
         whole = other.a + other.c + other.c.T + other.b
-        return Moments(
+        return SecondMoments(
             self.a * other.a,
             self.c * (other.a + other.c) + self.a * other.c,
             self.b * whole + cross + cross.T + self.a * other.b,
             self.scale + other.scale,
         ).rescaled()
 
-    def power(self, count: int) -> Moments:
+    def power(self, count: int) -> SecondMoments:
         """Of `count` independent copies."""
         result, square = None, self
         while count:
@@ -59,22 +59,22 @@ class Moments(NamedTuple):
         assert result is not None
         return result
 
-    def before(self, rows: Array, apart: Array) -> Moments:
+    def before(self, rows: Array, apart: Array) -> SecondMoments:
         """Seen from the parent's state: u -> T u, d -> T' d + (T' - T) u; rows (R, K) of p and what q's differ by."""
         other = rows + apart
         cross = apart @ self.c @ other.T
-        return Moments(
+        return SecondMoments(
             rows @ self.a @ rows.T,
             rows @ (self.c @ other.T + self.a @ apart.T),
             other @ self.b @ other.T + cross + cross.T + apart @ self.a @ apart.T,
             self.scale,
         ).rescaled()
 
-    def rescaled(self) -> Moments:
+    def rescaled(self) -> SecondMoments:
         top = float(self.a.max())
         if not top > 0:
             raise NotApplicable("nothing is possible")
-        return Moments(self.a / top, self.c / top, self.b / top, self.scale + np.log(top))
+        return SecondMoments(self.a / top, self.c / top, self.b / top, self.scale + np.log(top))
 
 
 def complement(pair: Pair, kinds: Subtrees, beta: float, drift: float) -> float | None:
@@ -120,12 +120,12 @@ def _powers(p: Array, q: Array, beta: float) -> tuple[Array, Array]:
         return np.asarray(p**beta), np.where((p > 0) & (q > 0), near, q**beta - p**beta)
 
 
-def _emission(p: Family, q: Family, beta: float, drift: float) -> Moments:
+def _emission(p: Family, q: Family, beta: float, drift: float) -> SecondMoments:
     """The moments of one observation, q's multiplied by e^drift."""
     k = p.n_states
     if not p.n_features:
         ones = np.ones((k, k))
-        return _drifted(Moments(ones, 0.0 * ones, 0.0 * ones), drift)
+        return _drifted(SecondMoments(ones, 0.0 * ones, 0.0 * ones), drift)
     if p.n_features > 1 and p.alphabet() is None:
         if not (p.density_adds_up and q.density_adds_up):
             raise NotApplicable("the columns depend on each other")
@@ -150,19 +150,19 @@ def _emission(p: Family, q: Family, beta: float, drift: float) -> Moments:
             at = at**beta
     weighed = at * space.weight
     cross = weighed @ change.T
-    return _drifted(Moments(weighed @ at.T, cross, (change * space.weight) @ change.T), drift)
+    return _drifted(SecondMoments(weighed @ at.T, cross, (change * space.weight) @ change.T), drift)
 
 
-def _drifted(of: Moments, drift: float) -> Moments:
+def _drifted(of: SecondMoments, drift: float) -> SecondMoments:
     """The same with Q multiplied by e^drift: D = c (Q - P) + (c - 1) P."""
     c, more = exp(drift), float(np.expm1(drift))
     cross = c * more * (of.c + of.c.T)
-    return Moments(of.a, c * of.c + more * of.a, c * c * of.b + cross + more * more * of.a, of.scale)
+    return SecondMoments(of.a, c * of.c + more * of.a, c * c * of.b + cross + more * more * of.a, of.scale)
 
 
-def _up(kinds: Subtrees, emissions: list[Moments], rows: Array, apart: Array) -> Moments:
+def _up(kinds: Subtrees, emissions: list[SecondMoments], rows: Array, apart: Array) -> SecondMoments:
     """The moments of all observations given the state of the root."""
-    messages: list[Moments] = []
+    messages: list[SecondMoments] = []
     for c, group in enumerate(kinds.group):
         local = emissions[min(int(group), len(emissions) - 1)]
         g = min(int(group), len(rows) - 1)
@@ -190,7 +190,7 @@ def _up(kinds: Subtrees, emissions: list[Moments], rows: Array, apart: Array) ->
     raise AssertionError("a tree has a root")
 
 
-def _squared(message: Moments, local: Moments, rows: Array, apart: Array, turns: int) -> Moments:
+def _squared(message: SecondMoments, local: SecondMoments, rows: Array, apart: Array, turns: int) -> SecondMoments:
     """`turns` more steps of a chain by powers of the linear map (A, C, B) -> (A, C, B), block by block triangular."""
     k = len(rows)
     size = k * k
@@ -199,7 +199,7 @@ def _squared(message: Moments, local: Moments, rows: Array, apart: Array, turns:
         unit = np.zeros(3 * size)
         unit[i] = 1.0
         a, c, b = (part.reshape(k, k) for part in np.split(unit, 3))
-        stepped = _linear(Moments(a, c, b), local, rows, apart)
+        stepped = _linear(SecondMoments(a, c, b), local, rows, apart)
         columns.append(np.concatenate([stepped.a.ravel(), stepped.c.ravel(), stepped.b.ravel()]))
     step, log_step = np.array(columns).T, local.scale
     state = np.concatenate([message.a.ravel(), message.c.ravel(), message.b.ravel()])
@@ -215,10 +215,10 @@ def _squared(message: Moments, local: Moments, rows: Array, apart: Array, turns:
             top = step[:size, :size].max()
             step, log_step = step / top, 2.0 * log_step + float(np.log(top))
     a, c, b = (part.reshape(k, k) for part in np.split(state, 3))
-    return Moments(a, c, b, scale)
+    return SecondMoments(a, c, b, scale)
 
 
-def _linear(message: Moments, local: Moments, rows: Array, apart: Array) -> Moments:
+def _linear(message: SecondMoments, local: SecondMoments, rows: Array, apart: Array) -> SecondMoments:
     """One turn without any rescaling: `times` and `before`, both linear in the message; C and B need not be one's own.
 
     A general C has a transpose of its own role: the map keeps the moments <u, d> and reads <d, u> as its transpose.
@@ -232,7 +232,7 @@ def _linear(message: Moments, local: Moments, rows: Array, apart: Array) -> Mome
     value_b = b * whole + cross + cross.T + a * local.b
     other = rows + apart
     moved = apart @ value_c @ other.T
-    return Moments(
+    return SecondMoments(
         rows @ value_a @ rows.T,
         rows @ (value_c @ other.T + value_a @ apart.T),
         other @ value_b @ other.T + moved + moved.T + apart @ value_a @ apart.T,

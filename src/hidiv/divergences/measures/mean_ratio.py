@@ -31,7 +31,7 @@ NEAR = 0.1  # r below which a difference of logarithms is summed as a series
 LOG_TWO = float(np.log(2.0))
 
 
-class Mean(NamedTuple):
+class DrawnMean(NamedTuple):
     """A mean over draws, its standard error, and how many draws of both models it is made of."""
 
     value: float
@@ -117,7 +117,7 @@ def _words(pair: Pair) -> Iterator[tuple[Array, Array, Array]]:
 # Over draws.
 
 
-def over_draws(pair: Pair, function: Function, rtol: float, most: int, rng: np.random.Generator) -> Mean:
+def over_draws(pair: Pair, function: Function, rtol: float, most: int, rng: np.random.Generator) -> DrawnMean:
     """The mean over as many draws of p as of q, until its standard error is at most rtol of it, or `most` are drawn."""
     sums = np.zeros((2, 2))  # of values and squares, by model
     done, wanted = 0, FIRST
@@ -133,11 +133,11 @@ def over_draws(pair: Pair, function: Function, rtol: float, most: int, rng: np.r
             variances = np.maximum(sums[:, 1] / done - means * means, 0.0) * done / max(done - 1, 1)
             mean, error = float(means.mean()), 0.5 * sqrt(float(variances.sum()) / done)
             if error <= rtol * mean or 2 * done >= most:
-                return Mean(mean, error, 2 * done)
+                return DrawnMean(mean, error, 2 * done)
             progress.show(2 * done / most, f"{2 * done} of at most {most} draws")
             needed = inf if mean <= 0 else done * (error / (rtol * mean)) ** 2 * 1.1
             if needed > HOPELESS * most:
-                return Mean(mean, error, 2 * done)
+                return DrawnMean(mean, error, 2 * done)
             wanted = int(min(max(2 * done, 1), max(done + FIRST, needed), max(most // 2, done + 1)))
 
 
