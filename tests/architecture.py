@@ -37,6 +37,7 @@ KERNELS = {
     "kernels/certified": "Belief grids and contexts of certified observed divergences.",
     "kernels/joint": "Levels, expected visits and Theorem 1 on trees.",
     "kernels/emission": "Log-densities of observations and their log-ratios.",
+    "kernels/moments": "Weighted sums and squares of observations, for fits.",
     "kernels/one_model": "Likelihood, messages and expected counts of one model.",
     "kernels/pairs": "Matrix products and variational bounds of all pairs of many models.",
     "kernels/posterior": "Posterior divergences of chains, trees and batches.",

@@ -73,9 +73,33 @@ CALLS = {
     "save": lambda p, q: saved(p),
     "smoothed": lambda p, q: hd.smoothed(p, 0.1).to_dict(),
     "samples_to_tell_apart": lambda p, q: str(hd.samples_to_tell_apart(p, q)),
+    "agreement": lambda p, q: hd.agreement([p, q], nodes=200, seed=1).to_dict(),
+    "aggregated_wasserstein": lambda p, q: float(
+        hd.aggregated_wasserstein(p, q, ground=lambda a, b: np.ones((a.n_states, b.n_states)))
+    ),
+    "bayes_error": lambda p, q: float(hd.bayes_error(p, q, 4)),
+    "bhattacharyya": lambda p, q: float(hd.bhattacharyya(p, q, 4)),
+    "coemission": lambda p, q: float(hd.coemission(p, q, 4)),
+    "hellinger": lambda p, q: float(hd.hellinger(p, q, 4)),
+    "jensen_shannon": lambda p, q: float(hd.jensen_shannon(p, q, 4)),
+    "product_kernel": lambda p, q: float(hd.product_kernel(p, q, 4)),
+    "sahraeian_yoon": lambda p, q: float(hd.sahraeian_yoon(p, q)),
+    "total_variation": lambda p, q: float(hd.total_variation(p, q, 4)),
+    "differ": lambda p, q: hd.differ([[X, X[:4], X[1:]], [X[2:], X, X]], model=p, permutations=19, seed=1).p_value,
+    "divergence_interval": lambda p, q: float(
+        hd.divergence_interval(p, q, [X] * 20, [X] * 20, divergence="joint", replicates=5, seed=1).value
+    ),
+    "equivalent": lambda p, q: hd.equivalent(p, q).to_dict(),
+    "match": lambda p, q: hd.match([p, q]).to_dict(),
+    "minimal": lambda p, q: hd.minimal(p).to_dict(),
+    "order": lambda p, q: hd.order(p),
+    "pairwise": lambda p, q: np.asarray(hd.pairwise([p, q], 6, measure="product_kernel")),
+    "reduce": lambda p, q: hd.reduce(p, 1, nodes=500, seed=1).to_dict(),
+    "score": lambda p, q: hd.score(p, X).to_dict(),
+    "standard_errors": lambda p, q: hd.standard_errors(p, [X] * 10).to_dict(),
 }
 # Public functions that take no model.
-OTHERS = ("choose", "cluster", "embed", "load")
+OTHERS = ("choose", "cluster", "embed", "fit_many", "load", "read_conllu")
 THERE = [name for name in hd.__all__ if name == "Collection" or (isfunction(getattr(hd, name)) and name not in OTHERS)]
 
 

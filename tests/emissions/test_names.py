@@ -12,7 +12,8 @@ from hidiv.emissions.registry import FAMILIES
 
 SOURCE = Path(hidiv.__file__).parent
 FILES = [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "emissions" / "registry.py"]
-OPTIONS = ("wavelets/wavelet_model.py", "wavelets/wavelet_model.py")  # where these words are values of an option
+OPTIONS = ("wavelets/wavelet_model.py",)  # where these words are values of an option
+OPTIONS += ("comparison/pairwise/pairwise.py", "divergences/measures/product_kernel.py")  # an exponent called beta
 
 
 def names_asked_for(text: str, own: str = "") -> list[str]:

@@ -15,6 +15,8 @@ from hidiv.answers.grouped_data import GroupedData, grouped_data
 from hidiv.answers.jobs import Executor
 from hidiv.answers.permutation import WhiteScores, holm, memory, p_value, reference, statistic, ways, whitened
 from hidiv.arguments import Seed, generator, whole
+from hidiv.emissions.families.categorical import Categorical
+from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.errors import HidivError, ImpossibleEvidence, InvalidModel, counted, refuse
 from hidiv.fitting.divergence_interval import DivergenceInterval, interval_of, observed_slopes
 from hidiv.fitting.evidence_forest import EvidenceForest
@@ -173,7 +175,7 @@ def _pooled(
     family = emission
     if family is None:
         names = data.forest.evidence.symbol_names
-        family = "categorical" if names is not None and any(each is not None for each in names) else "gaussian"
+        family = Categorical if names is not None and any(each is not None for each in names) else Gaussian
     if isinstance(n_states, int | np.integer):
         _check_size(data.forest, int(n_states), family)
         result = fit(data.forest, None, int(n_states), family, seed=rng, **settings)

@@ -3,7 +3,7 @@
 main: the `hidiv` command, its list of commands and its exit codes.
 compare, posterior, influence: two models, or one, on a tree or given data.
 pairwise, nearest, cluster: many models.
-differ: groups of sequences.
+differ, reduce: do groups of sequences differ, and how few states are enough.
 fit, sample: models from data, and data from models.
 report, paper, demo: pages, the paper regenerated, and a first look.
 inputs: common options, and how models, trees and data are read.

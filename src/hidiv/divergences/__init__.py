@@ -12,6 +12,7 @@ the pair, whose result `pair.once` keeps.
     posterior/          the posterior divergence, in batches, and its expectation
     observed/           the observed divergence and its rate
     alignment/          the order of q's states that fits p best
+    equivalence/        whether two models are the same process, and the smallest model of one
     measures/           product kernels, overlaps, distances of stationary chains
     compare.py          all of them side by side; comparison.py holds the result
     montecarlo.py       the plain estimate of any of the three

@@ -14,13 +14,14 @@ import os
 import re
 from typing import Any, NamedTuple
 
+from hidiv.emissions.composite.product import Product
+from hidiv.emissions.families.categorical import Categorical
 from hidiv.emissions.registry import FAMILIES, family_class
 from hidiv.errors import HidivError, InvalidFile, counted, refuse, shown
 from hidiv.files.disk import opened, read_limited
 from hidiv.files.formats import placed
 from hidiv.models.model import Model
 
-TABLED = "categorical"  # the family whose columns are symbols, not parameters
 STATE = "state"  # the heading of the column with the names of the states
 
 
@@ -60,7 +61,7 @@ def read_folder(folder: str) -> Model:
         symbols += alphabets
         states = states or named
     if len(families) > 1:
-        families = [family_class("product")(families)]
+        families = [Product(families)]
     known = [column for column in columns if column]
     try:
         return Model(
@@ -82,11 +83,11 @@ def _family(part: str, path: str, n_states: int) -> tuple[Any, list[str], list[l
         refuse(InvalidFile, f"{place}, line 1", "needs headings: parameters, or the symbols of categorical.csv")
     if len(table.lines) != n_states:
         refuse(InvalidFile, place, f"needs {counted(n_states, 'line')} below the headings", len(table.lines))
-    if name == TABLED:
+    if family_class(name) is Categorical:
         given, columns = {"probs": table.lines}, [""]
     else:
         given, columns = _parameters(table, place)
-    alphabets = [list(table.headings) if name == TABLED else None for _ in columns]
+    alphabets = [list(table.headings) if family_class(name) is Categorical else None for _ in columns]
     try:
         family = family_class(name)(**given)
     except TypeError:

@@ -23,6 +23,7 @@ One model and evidence (kernels/one_model)
     posterior_draws.py    states drawn from the posterior
     node_influence.py     what each observation changes
     expectation.py        expected counts of many trees, for fitting
+    moments.py            weighted moments of observations, for fitting
 
 Two models and evidence (kernels/posterior)
     posterior_sweep.py    the posterior divergence, in total and by node

@@ -7,7 +7,7 @@ causes: why two models differ, in sentences.
 data_strip: what data say about two models, and the data with the states that each model decodes.
 state_diagram: states and arrows of both models.
 emission_pictures: what both models show in each state.
-matching: the states of two models that have different numbers of states.
+linked_states: the states of two models that have different numbers of states.
 heat_tables: the parameters of two models as shaded tables.
 charts: bars along nodes and drawn trees, as SVG.
 samples_needed: how many observations tell two models apart.

@@ -31,7 +31,7 @@ from hidiv.report.data_strip import said, strip
 from hidiv.report.digits import is_estimate
 from hidiv.report.emission_pictures import pictures
 from hidiv.report.heat_tables import heat_tables, share
-from hidiv.report.matching import matching
+from hidiv.report.linked_states import matching
 from hidiv.report.page import Page, render, versions
 from hidiv.report.samples_needed import samples_needed
 from hidiv.report.state_diagram import diagrams

@@ -20,7 +20,7 @@ FIRST, MOST = 256, 2048  # draws of the first round, which are doubled from roun
 NEGLIGIBLE = 1e-12  # nats: a value smaller than this is accurate enough
 
 
-class Row(NamedTuple):
+class ScoredRow(NamedTuple):
     """values (m, 2): estimates and standard errors; answered (m,): which of them are there; short (m,): those whose
     standard error is still above what was asked for."""
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 def shared_row(
     p: Model, qs: list[Model | None], tree: Tree, rtol: float, limits: Array, seed: list[int], first: int = FIRST
-) -> Row:
+) -> ScoredRow:
     """The divergences of p from each q by the same draws; a q of None is left out.
 
     Round by round only the q go on whose standard error is above rtol times their value. Left unanswered are pairs that
@@ -69,4 +69,4 @@ def shared_row(
             short[j] = mean.std_error > rtol * size_of
             if not short[j] or limits[j] <= NEGLIGIBLE:
                 del pending[j]
-    return Row(values, answered & np.isfinite(values[:, 0]) | np.isinf(values[:, 0]), short)
+    return ScoredRow(values, answered & np.isfinite(values[:, 0]) | np.isinf(values[:, 0]), short)

@@ -11,7 +11,7 @@ import numpy as np
 from hidiv.arguments import number
 from hidiv.divergences.equivalence.blocks import same_on_trees
 from hidiv.divergences.equivalence.letters import Letters, few, letters_of, points_of
-from hidiv.divergences.equivalence.words import Words
+from hidiv.divergences.equivalence.spanning_words import Words
 from hidiv.divergences.pair import Pair, check_length, check_observations
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import number as from_json

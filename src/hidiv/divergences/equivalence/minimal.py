@@ -13,7 +13,7 @@ from hidiv.arguments import number
 from hidiv.divergences.equivalence.blocks import indicators, lumped, refined
 from hidiv.divergences.equivalence.equivalent import LISTED, PLACES, TOLERANCE, automaton, check_one_group
 from hidiv.divergences.equivalence.letters import few, letters_of, own_laws
-from hidiv.divergences.equivalence.words import spanned
+from hidiv.divergences.equivalence.spanning_words import spanned
 from hidiv.divergences.quantities import header
 from hidiv.divergences.saved import read_saved
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
