@@ -32,6 +32,11 @@ P, Q = theirs(0), theirs(1)
 X = [0, 2, 1, 1, 0]
 
 
+def alike(a, b):
+    """All states equally far apart."""
+    return np.ones((a.n_states, b.n_states))
+
+
 def saved(model):
     """What a file of it says."""
     with TemporaryDirectory() as folder:

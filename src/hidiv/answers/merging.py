@@ -25,7 +25,7 @@ Blocks = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class LawPoints:
+class Points:
     """What the states of one family show: points, and the weight of each in the law of each state."""
 
     family: Family
@@ -34,7 +34,7 @@ class LawPoints:
     own: Array  # (K,): expected log-density of a state's law under itself
 
     @classmethod
-    def of(cls, family: Family, rng: np.random.Generator) -> LawPoints:
+    def of(cls, family: Family, rng: np.random.Generator) -> Points:
         """All symbols with their probabilities, or draws from every state."""
         k = family.n_states
         x = family.alphabet()
@@ -85,7 +85,7 @@ def merge_path(
     are multiplied by, for other paths than the cheapest.
     """
     weights = np.maximum(visits, LEAST)
-    shown = [LawPoints.of(family, rng) for family in model.emissions]
+    shown = [Points.of(family, rng) for family in model.emissions]
     blocks: list[tuple[int, ...]] = [(s,) for s in range(model.n_states)]
     path = {len(blocks): tuple(blocks)}
     while len(blocks) > fewest:
@@ -102,7 +102,7 @@ def merge_path(
 def _costs(
     model: Model,
     weights: Array,
-    shown: list[LawPoints],
+    shown: list[Points],
     blocks: list[tuple[int, ...]],
     first: IntArray,
     second: IntArray,
@@ -160,7 +160,7 @@ def merged_model(model: Model, blocks: Blocks, visits: Array, rng: np.random.Gen
     for b, block in enumerate(blocks):
         member[list(block), b] = 1.0
     share = _normed(member * weights[:, None])
-    return lumped(model, member, share, [LawPoints.of(family, rng).merged(share) for family in model.emissions])
+    return lumped(model, member, share, [Points.of(family, rng).merged(share) for family in model.emissions])
 
 
 def blended(model: Model, other: Model, weight: float) -> Model:
