@@ -79,9 +79,7 @@ CALLS = {
     "smoothed": lambda p, q: hd.smoothed(p, 0.1).to_dict(),
     "samples_to_tell_apart": lambda p, q: str(hd.samples_to_tell_apart(p, q)),
     "agreement": lambda p, q: hd.agreement([p, q], nodes=200, seed=1).to_dict(),
-    "aggregated_wasserstein": lambda p, q: float(
-        hd.aggregated_wasserstein(p, q, ground=lambda a, b: np.ones((a.n_states, b.n_states)))
-    ),
+    "aggregated_wasserstein": lambda p, q: float(hd.aggregated_wasserstein(p, q, ground=alike)),
     "bayes_error": lambda p, q: float(hd.bayes_error(p, q, 4)),
     "bhattacharyya": lambda p, q: float(hd.bhattacharyya(p, q, 4)),
     "coemission": lambda p, q: float(hd.coemission(p, q, 4)),

@@ -15,6 +15,8 @@ from hidiv.errors import InvalidFile
 from hidiv.markup import card, table
 from hidiv.values import Value
 
+SAYING_NOTHING = 0.4  # width of bounds on an error of 0 to 1/2
+
 
 @dataclass(frozen=True)
 class Rates:
@@ -129,8 +131,8 @@ class Comparison(Value):
 
     @property
     def overlap(self) -> list[str]:
-        """How well the observations tell the models apart, in sentences."""
-        if self.bayes_error is None:
+        """How well the observations tell the models apart, in sentences; none where the bounds say almost nothing."""
+        if self.bayes_error is None or self.bayes_error.upper - self.bayes_error.lower > SAYING_NOTHING:
             return []
         spans = [
             f"{result.name} between {result.lower:.6g} and {result.upper:.6g}"

@@ -120,7 +120,7 @@ def bracket(pair: Pair) -> Bracket:
 def _widened(below: float, above: float, gap_upper: float) -> Bracket:
     """The bracket with room for rounding."""
     low, high = (side * (1.0 + sign * ROUNDING) for side, sign in ((below, 1.0), (above, -1.0)))
-    gap_lower = -expm1(high) * (1.0 - ROUNDING)
+    gap_lower = -expm1(high) * (1.0 - ROUNDING) + 0.0
     return Bracket(low - ROUNDING, min(high + ROUNDING, 0.0), gap_lower, max(gap_upper, gap_lower) * (1.0 + ROUNDING))
 
 
