@@ -15,8 +15,22 @@ P = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 1.0], std=[
 Q = hd.Model([0.5, 0.5], [[0.8, 0.2], [0.2, 0.8]], hd.Gaussian([0.5, 1.0], std=[1.0, 2.0]))
 X = list(hd.sample(P, 12, size=4, seed=1)[1])
 
+DRAWN = {"method": "montecarlo", "max_samples": 300, "seed": 1}
 CALLS = {
     "agreement": lambda progress: hd.agreement([P, Q], nodes=100, seed=1, progress=progress),
+    "bayes_error": lambda progress: hd.bayes_error(P, Q, 30, **DRAWN, progress=progress),
+    "bhattacharyya": lambda progress: hd.bhattacharyya(P, Q, 30, **DRAWN, progress=progress),
+    "hellinger": lambda progress: hd.hellinger(P, Q, 30, **DRAWN, progress=progress),
+    "total_variation": lambda progress: hd.total_variation(P, Q, 30, **DRAWN, progress=progress),
+    "jensen_shannon": lambda progress: hd.jensen_shannon(P, Q, 30, **DRAWN, progress=progress),
+    "differ": lambda progress: hd.differ(
+        [X, X], model=P, n_init=1, max_iter=2, permutations=9, seed=0, progress=progress
+    ),
+    "divergence_interval": lambda progress: hd.divergence_interval(
+        P, Q, [X, X], [X, X], on=3, method="bootstrap", replicates=2, seed=1, progress=progress
+    ),
+    "fit_many": lambda progress: hd.fit_many([X, X], None, 1, n_init=1, max_iter=2, seed=0, progress=progress),
+    "pairwise": lambda progress: hd.pairwise([P, Q], 4, measure="product_kernel", progress=progress),
     "bootstrap_divergence": lambda progress: hd.bootstrap_divergence(
         P, P, X, X, replicates=2, max_iter=2, seed=1, progress=progress
     ),

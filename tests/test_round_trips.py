@@ -27,7 +27,17 @@ Y = list(hd.sample(NORMAL, 12, size=4, seed=1)[1])
 # Every public function, as a call whose result is looked at; several where results differ in kind.
 RESULTS = {
     "agreement": [lambda: hd.agreement([P, Q], nodes=100, seed=1)],
+    "aggregated_wasserstein": [lambda: hd.aggregated_wasserstein(NORMAL, OTHER)],
     "align": [lambda: hd.align(P, Q, 4)],
+    "bayes_error": [lambda: hd.bayes_error(P, Q, 4)],
+    "bhattacharyya": [lambda: hd.bhattacharyya(P, Q, 4)],
+    "coemission": [lambda: hd.coemission(P, Q, 4)],
+    "hellinger": [lambda: hd.hellinger(P, Q, 4)],
+    "jensen_shannon": [lambda: hd.jensen_shannon(P, Q, 4)],
+    "pairwise": [lambda: hd.pairwise([P, Q], 4, measure="product_kernel")],
+    "product_kernel": [lambda: hd.product_kernel(P, Q, 4)],
+    "sahraeian_yoon": [lambda: hd.sahraeian_yoon(P, Q)],
+    "total_variation": [lambda: hd.total_variation(P, Q, 4)],
     "as_model": [lambda: hd.as_model(P)],
     "bootstrap_divergence": [lambda: hd.bootstrap_divergence(NORMAL, NORMAL, Y, Y, replicates=2, max_iter=2, seed=1)],
     "choose": [lambda: hd.choose(Y, None, (1, 2), n_init=1, max_iter=2, seed=0)],

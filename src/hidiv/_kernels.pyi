@@ -123,6 +123,8 @@ def chain_sums(
     products: bool,
     last: int,
     threads: int = 0,
+    value: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None,
+    counts: bool = True,
 ) -> NDArray[np.float64] | None: ...
 def belief_grid(
     transition_p: NDArray[np.float64],

@@ -22,6 +22,13 @@ def data(tmp_path: Path) -> str:
     return str(path)
 
 
+def written(path: str) -> hd.Model:
+    """The model in a file, without the heading of its column."""
+    described = hd.load(path).to_dict()
+    assert described.pop("column_names") == ["x"]
+    return hd.Model.from_dict(described)
+
+
 def values(data: str) -> np.ndarray:
     return np.loadtxt(data, skiprows=1)
 
@@ -31,7 +38,7 @@ def test_writes_the_model(data: str, tmp_path: Path) -> None:
     words = ("fit", "--data", data, "--states", "2", "--emission", "poisson", "--n-init", "2", "--seed", "3", "-o", out)
     told = json.loads(hidiv(*words, "--json").stdout)
     found = hd.fit(values(data), None, 2, "poisson", n_init=2, seed=3)
-    assert hd.load(out) == found.model
+    assert written(out) == found.model
     assert told["log_likelihood"] == found.log_likelihood
     said = hidiv(*words)
     assert said.returncode == 0
@@ -44,7 +51,7 @@ def test_trees_lengths_and_starts(data: str, tmp_path: Path) -> None:
     words = ("fit", "--data", data, "--states", "2", "--emission", "poisson", "--n-init", "1", "--seed", "3", "-o", out)
     assert hidiv(*words, "--tree", "regular:3x5", "--level").returncode == 0
     found = hd.fit(values(data), tree, 2, "poisson", n_init=1, seed=3, group="level")
-    assert hd.load(out) == found.model
+    assert written(out) == found.model
     assert hidiv("fit", "--data", data, "--lengths", "100,21", "--start", out, "-o", out).returncode == 2
     assert hidiv(*words, "--lengths", "100,21", "--end").returncode == 0
     assert hd.load(out).end is not None

@@ -43,7 +43,13 @@ CALLS: dict[str, tuple[str, list[list[str]]]] = {
     "reduce": ("hidiv.reduction", [["reduce", "{three}", "--within", "0.01", "--nodes", "200", "--seed", "1"]]),
     "demo": ("hidiv.demo", [["demo"]]),
     "paper": ("hidiv.paper", [["paper", "--out", "{folder}", "--trials", "100"]]),
-    "report": ("hidiv.report", [["report", *CHAINS, "--data", "{x}", "-o", "{page}"]]),
+    "report": (
+        "hidiv.report",
+        [
+            ["report", *CHAINS, "--data", "{x}", "-o", "{page}"],
+            ["report", CHAINS[0], "{turned}", "--tree", "chain:9", "-o", "{page}"],
+        ],
+    ),
 }  # fmt: skip
 
 
@@ -61,6 +67,7 @@ def files(tmp_path: Path) -> dict[str, str]:
     hd.save(hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], narrow), tmp_path / "narrow.json")
     three = hd.Model([0.2, 0.3, 0.5], [[0.2, 0.3, 0.5]] * 3, hd.Poisson([1.0, 2.0, 2.0]), state_names=["a", "b", "c"])
     hd.save(three, tmp_path / "three.json")
+    hd.save(hd.load(CHAINS[1]).relabel([1, 0]), tmp_path / "turned.json")
     (tmp_path / "d.csv").write_text(",a,b,c\na,0,1,2\nb,1,0,2\nc,2,2,0\n")
     named = {
         "x": "x.csv",
@@ -70,6 +77,7 @@ def files(tmp_path: Path) -> dict[str, str]:
         "one": "one.json",
         "three": "three.json",
         "narrow": "narrow.json",
+        "turned": "turned.json",
         "folder": "paper",
         "page": "page.html",
     }

@@ -163,8 +163,8 @@ def pairwise_kl(
         plan, (left, right), described | more, tree, (quantity, status, symmetric, tuple(notes)), evidence,
         executor=executor, store=store, progress=progress, keep_finished=keep_finished,
     )  # fmt: skip
-    if quantity == "joint":
-        known = isinstance(matrix.values, np.ndarray) and matrix.finished is None
+    if quantity == "joint" and matrix.finished is None:
+        known = isinstance(matrix.values, np.ndarray)
         values = matrix.values if known and not symmetric and level_weights is None else None
         matrix = replace(matrix, notes=(*matrix.notes, *note_on_labels(left, right, tree, values)))
     return matrix

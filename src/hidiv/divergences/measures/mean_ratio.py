@@ -129,12 +129,12 @@ def over_draws(pair: Pair, function: Function, rtol: float, most: int, rng: np.r
                     values = function(log_ratio)
                     sums[i] += values.sum(), (values * values).sum()
             done = wanted
+            progress.show(min(2 * done / most, 1.0), f"{2 * done} of at most {most} draws")
             means = sums[:, 0] / done
             variances = np.maximum(sums[:, 1] / done - means * means, 0.0) * done / max(done - 1, 1)
             mean, error = float(means.mean()), 0.5 * sqrt(float(variances.sum()) / done)
             if error <= rtol * mean or 2 * done >= most:
                 return DrawnMean(mean, error, 2 * done)
-            progress.show(2 * done / most, f"{2 * done} of at most {most} draws")
             needed = inf if mean <= 0 else done * (error / (rtol * mean)) ** 2 * 1.1
             if needed > HOPELESS * most:
                 return DrawnMean(mean, error, 2 * done)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family, add_columns, check_between, redone
-from hidiv.emissions.full_gradients import full_gradients
 from hidiv.emissions.gradients import Gradients, Items, location_slopes
 from hidiv.emissions.numerics.normal_forms import diagonal_form, diagonal_ratio
 from hidiv.emissions.numerics.scales import ScaleRatio, ratio_from_excess, scale_kl, scale_renyi, squared
@@ -196,6 +195,8 @@ class Gaussian(Family):
     def gradients(self, known: Weighted, items: Items) -> Gradients:
         if self.cov is None:
             return super().gradients(known, items)
+        from hidiv.emissions.full_gradients import full_gradients  # imported here, as only full covariances need scipy
+
         return full_gradients(self, known, items)
 
     def statistics(self) -> Statistics:

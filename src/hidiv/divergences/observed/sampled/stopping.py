@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from math import inf, sqrt
+from math import inf, isfinite, sqrt
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -144,7 +144,8 @@ class _Drawing:
 
     def variance(self) -> float:
         """The variance of a single draw, which says how many any error takes, whatever the limits are."""
-        return float(self.together()[1].draws.var())
+        with np.errstate(over="ignore"):
+            return float(self.together()[1].draws.var())
 
     def better(self, progress: Progress) -> _Drawing:
         """This, or draws with other controls that take less work for the wanted error by a trial of each.
@@ -177,12 +178,16 @@ class _Drawing:
 
     def announce(self, progress: Progress) -> None:
         """Say before the long part what error is expected, where it is more than asked for."""
+        if self.is_done or not all(np.isfinite(batch.base).all() for batch in self.portions_drawn):
+            return
         variance, reach, now = self.variance(), float(self.limits.most), monotonic()
+        if not isfinite(variance):  # of draws whose squares no double holds
+            return
         needed = variance / max(self.wanted(), 1e-150) ** 2
         if self.limits.end < inf:  # as many as the clock leaves, at the speed so far
             speed = self.drawn / max(now - self.began, 1e-6)
             reach = min(reach, self.drawn + speed * max(self.limits.end - now, 0.0))
-        if self.is_done or needed <= 1.05 * reach:
+        if needed <= 1.05 * reach:
             return
         expected = sqrt(variance / max(reach, self.drawn))
         self.expects = (
