@@ -42,6 +42,7 @@ MOST_SAMPLES = 20_000  # draws of both models together
 MOST_NODES = 4_000_000  # of all draws together, where the number of draws is not given
 ROUNDING = 1e-12  # room that bounds are given, of themselves
 LEAST = 1e-6  # percents below are told as such
+MANY = 10**18  # observations, whose number is not printed
 Z95 = 1.959963984540054
 RARE = 0.25  # relative errors above: the draws did not see what matters
 
@@ -366,7 +367,8 @@ def overlap_bounds(pair: Pair) -> dict[str, Measure]:
 def error_in_words(error: Measure, tree: Any) -> str:
     """'shown 100 observations, the best possible guess ... errs between 1.2 % and 4.0 % of the time'."""
     size = tree.n_nodes if isinstance(tree, Tree) else int(tree)
-    shown = f"shown {counted(size, 'observation')}, the best possible guess of which model made them errs"
+    count = counted(size, "observation") if size < MANY else "that many observations"
+    shown = f"shown {count}, the best possible guess of which model made them errs"
     low, high = (100.0 * (error.value if side is None else side) for side in (error.lower, error.upper))
     if high < LEAST:
         return f"{shown} less than {LEAST:.6f} % of the time"

@@ -64,9 +64,13 @@ def plain_mean(draws: Array, full: bool = True) -> Mean:
 
 def kurtosis(draws: Array) -> float:
     """Fourth moment over the square of the second; 3 for a normal law."""
-    square = np.square(draws - draws.mean())
+    centred = draws - draws.mean()
+    largest = float(np.abs(centred).max(initial=0.0))
+    if not 0.0 < largest < np.inf:
+        return 3.0
+    square = np.square(centred / largest)  # neither overflows nor vanishes
     second = float(square.mean())
-    return float(square @ square) / len(draws) / second**2 if second**2 > 0 else 3.0
+    return float(square @ square) / len(draws) / second**2
 
 
 def unseen(controls: Array) -> float:

@@ -183,7 +183,7 @@ class _Drawing:
         variance, reach, now = self.variance(), float(self.limits.most), monotonic()
         if not isfinite(variance):  # of draws whose squares no double holds
             return
-        needed = variance / max(self.wanted(), 1e-150) ** 2
+        needed = _draws_for(variance, self.wanted())
         if self.limits.end < inf:  # as many as the clock leaves, at the speed so far
             speed = self.drawn / max(now - self.began, 1e-6)
             reach = min(reach, self.drawn + speed * max(self.limits.end - now, 0.0))
@@ -209,7 +209,7 @@ class _Drawing:
         known = best.full and best.settled and self.error <= 1.1 * best.std_error
         ahead = max(self.needed(), GROWTH * drawn)
         if not best.settled:
-            enough = max(best.draws.var() / max(wanted, 1e-150) ** 2, SETTLED * kurtosis(best.draws))
+            enough = max(_draws_for(self.variance(), wanted), SETTLED * kurtosis(best.draws))
             ahead = max(enough, GROWTH * drawn)
         self.check = int(min(ahead if known else min(ahead, 2.0 * drawn), self.limits.most))
         progress.show(
@@ -263,3 +263,8 @@ def without_controls(batch: Drawn, best: Mean, is_fitted: bool) -> list[str]:
     if not best.settled:
         notes.append("the draws are few for rare events; the standard error assumes a spread as large as the value")
     return notes
+
+
+def _draws_for(variance: float, error: float) -> float:
+    """How many draws of this variance have this standard error, at most 1e18."""
+    return min(sqrt(variance) / max(error, 1e-300), 1e9) ** 2 if isfinite(variance) else 1e18
