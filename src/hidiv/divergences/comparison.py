@@ -132,14 +132,17 @@ class Comparison(Value):
     @property
     def overlap(self) -> list[str]:
         """How well the observations tell the models apart, in sentences; none where the bounds say almost nothing."""
-        if self.bayes_error is None or self.bayes_error.upper - self.bayes_error.lower > SAYING_NOTHING:
+        error = self.bayes_error
+        if error is None:
+            return []
+        if error.lower is not None and error.upper is not None and error.upper - error.lower > SAYING_NOTHING:
             return []
         spans = [
             f"{result.name} between {result.lower:.6g} and {result.upper:.6g}"
             for result in (self.hellinger, self.total_variation)
             if result is not None
         ]
-        return [self.bayes_error.notes[0], ", ".join(spans)]
+        return [error.notes[0], ", ".join(spans)]
 
     def to(self, unit: str) -> Comparison:
         """The same in "nats" or "bits"."""
