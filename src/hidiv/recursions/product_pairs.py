@@ -55,7 +55,8 @@ def product_pairs(
             going = left > 0
             message = np.where(going[..., None, None], new, message)
             turns = np.where(still, left, 1)
-            grown = count[start[c]] * scale + gain if count[start[c]] != 1.0 else scale + turns * gain
+            with np.errstate(over="ignore", invalid="ignore"):  # logs of trees too large for doubles
+                grown = count[start[c]] * scale + gain if count[start[c]] != 1.0 else scale + turns * gain
             scale = np.where(going, grown, scale)
             left = np.where(going & ~still, left - 1, 0)
         messages.append((message, scale))
