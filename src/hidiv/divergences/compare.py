@@ -31,6 +31,7 @@ from hidiv.models.until_end import UNTIL_END, UntilEnd
 from hidiv.progress import Progress, Wanted, reported
 
 FEW_STATES = 1000  # of both models, multiplied: more pairs of states take long
+HUGE = 10**15  # nodes that leave no doubt which model made them
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
 DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
 ALIGNED = 100  # unlike trees of a forest on which states are aligned
@@ -249,7 +250,7 @@ def _overlap(pair: Pair) -> dict[str, Any]:
     tree, states = pair.tree, pair.p.n_states * pair.q.n_states
     if not isinstance(tree, Tree) or states > FEW_STATES or not by_formula(pair.p, pair.q):
         return {}
-    if tree.kind == "listed" and tree.n_nodes > LARGE:
+    if tree.n_nodes > (LARGE if tree.kind == "listed" else HUGE):
         return {}
     try:
         return overlap_bounds(pair)
