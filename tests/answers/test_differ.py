@@ -152,3 +152,15 @@ def test_the_signature():
     )  # fmt: skip
     assert tuple(signature(hd.differ).parameters)[:10] == expected
     assert signature(hd.differ).parameters["permutations"].default == 9999
+
+
+def test_fits_at_the_edge_of_the_parameters_keep_their_divergence():
+    """Two states are fitted, one for each group: half of each group's model is empty."""
+    one = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
+    two = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
+    groups = {"a": drawn(one, 8, 200), "b": drawn(two, 8, 200, seed=2)}
+    found = hd.differ(groups, n_states=2, emission="categorical", n_init=2, seed=0, permutations=99)
+    (interval,) = found.divergences.values()
+    assert interval.lower < float(hd.observed_kl_rate(one, two)) < interval.upper
+    assert interval.upper < 1
+    assert any("edge of their range" in note for note in interval.notes)

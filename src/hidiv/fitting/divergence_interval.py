@@ -30,6 +30,8 @@ from hidiv.types import Array
 from hidiv.values import Value
 
 FEWEST, MOST = 400, 4000  # trees drawn for the slopes of an observed divergence
+FAR = 1e3  # times the middle direction: left open by an edge, not by noise
+ROUNDING = 1e-10  # of the largest eigenvalue
 NODES = 40_000  # in all of them together, about
 NEAR = 3.0  # standard errors from 0, below which the delta method does not hold
 STEP = 1e-3  # of differences in coordinates, times the standard error of each
@@ -250,7 +252,9 @@ def interval_of(
         return DivergenceInterval(
             inf, 0.0, inf, inf, inf, 0.0, "delta", level, (*notes, "an infinite value has no interval")
         )
-    v_p, v_q = cov_p.matrix, cov_q.matrix
+    (v_p, lost_p), (v_q, lost_q) = _known(slopes.bend_p, cov_p.matrix), _known(slopes.bend_q, cov_q.matrix)
+    if lost_p or lost_q:
+        notes = (*notes, "parameters at the edge of their range have no standard error and are taken as known")
     first_order = float(slopes.by_p @ v_p @ slopes.by_p + slopes.by_q @ v_q @ slopes.by_q)
     each = [slopes.bend_p @ v_p, slopes.bend_q @ v_q]
     together = [each[0] + each[1]] if v_p.shape == v_q.shape else each  # errors along the same directions add up
@@ -260,6 +264,28 @@ def interval_of(
     return DivergenceInterval(
         *corrected(slopes.value, bias, variance, level), sqrt(variance), slopes.value, bias, "delta", level, notes
     )
+
+
+def _known(bend: Array, covariance: Array) -> tuple[Array, int]:
+    """The covariance without directions at the edge of the parameters, and how many there are.
+
+    Along an ordinary direction what the fit leaves open is about as much of what a draw tells as along the others. A
+    probability near 0, or the law of a state that holds no node, leaves open many times more, and means nothing here.
+    """
+    size = np.sqrt(np.diag(bend))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(bend / np.outer(size, size))
+    kept = values > ROUNDING * values.max(initial=0.0)
+    root, vectors = np.sqrt(values[kept]), vectors[:, kept]
+    inner = vectors.T @ (covariance * np.outer(size, size)) @ vectors
+    open_, turned = np.linalg.eigh(inner * np.outer(root, root))
+    if not len(open_):
+        return covariance, 0
+    far = open_ > FAR * max(float(open_[(len(open_) - 1) // 2]), np.finfo(np.float64).tiny)
+    if not far.any():
+        return covariance, 0
+    back = (vectors / root) @ turned[:, ~far] / size[:, None]
+    return np.asarray((back * open_[~far]) @ back.T), int(far.sum())
 
 
 def observed_slopes(
