@@ -62,7 +62,6 @@ def test_executors_and_stores_give_the_same(models, name, tmp_path):
     whole = np.asarray(hd.pairwise(models, 6, measure=name, executor="serial"))
     small = hd.pairwise(models, 6, measure=name, memory=64 * 9)  # blocks of three
     np.testing.assert_allclose(small, whole, rtol=1e-13, atol=1e-14)
-    pytest.importorskip("zarr")
     stored = hd.pairwise(models, 6, measure=name, store=tmp_path / "m.zarr")
     np.testing.assert_array_equal(stored, whole)
     np.testing.assert_array_equal(hd.pairwise(models, 6, measure=name, store=tmp_path / "m.zarr"), whole)
@@ -86,7 +85,8 @@ def test_gaussian_models_of_different_sizes_on_a_grouped_tree():
 
 
 def test_a_kernel_matrix_trains_a_support_vector_machine(models):
-    svm = pytest.importorskip("sklearn.svm")
+    from sklearn import svm
+
     rng = np.random.default_rng(23)
     kinds = [hd.Model([1.0], [[1.0]], hd.Gaussian([m], std=[1.0])) for m in rng.normal(np.repeat([0.0, 3.0], 10), 0.2)]
     kernel = hd.pairwise(kinds, 5, measure="product_kernel")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hidiv as hd
 from hidiv.errors import InvalidEvidence
-
-pl = pytest.importorskip("polars")
 
 T = [[0.9, 0.1], [0.2, 0.8]]
 

@@ -56,7 +56,8 @@ def test_a_pipeline_with_a_kernel(distances):
 
 
 def test_tables_come_out_with_names():
-    pd = pytest.importorskip("pandas")
+    import pandas as pd
+
     x = np.random.default_rng(0).normal(size=(3, 40))
     table = HMMDistances(n_states=1, n_init=1).set_output(transform="pandas").fit_transform(x)
     assert isinstance(table, pd.DataFrame)
