@@ -272,7 +272,7 @@ def _known(bend: Array, covariance: Array) -> tuple[Array, int]:
     Along an ordinary direction what the fit leaves open is about as much of what a draw tells as along the others. A
     probability near 0, or the law of a state that holds no node, leaves open many times more, and means nothing here.
     """
-    size = np.sqrt(np.diag(bend))
+    size = np.sqrt(np.abs(np.diag(bend)))  # a curvature taken by differences can be below 0
     size = np.where(size > 0, size, 1.0)
     values, vectors = np.linalg.eigh(bend / np.outer(size, size))
     kept = values > ROUNDING * values.max(initial=0.0)
