@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hidiv.errors import HidivError, InvalidFile, InvalidModel, refuse
-from hidiv.files.strict_json import parse, too_deep, written
+from hidiv.files.strict_json import LARGEST, parse, too_deep, written
 
 if TYPE_CHECKING:
     from hidiv.models.model import Model
@@ -171,7 +171,7 @@ def to_text(obj: object) -> str:
         refuse(InvalidFile, "save", f"JSON files hold a {' or a '.join(KINDS)}", type(obj).__name__)
     described: Mapping[str, Any] = obj.to_dict()  # type: ignore[attr-defined]
     for u, label in enumerate(described.get("labels") or ()):
-        if not isinstance(label, str | int | float | None) or (isinstance(label, int) and abs(label) >= 2**63):
+        if not isinstance(label, str | int | float | None) or (isinstance(label, int) and abs(label) >= LARGEST):
             refuse(InvalidFile, f"labels[{u}]", "only labels that are texts or numbers can be saved", label)
     return written({"format": form, "version": 1, **described})
 

@@ -13,6 +13,8 @@ from hidiv.errors import InvalidFile, refuse, sentence, shown
 # Matches text in quotes, and numbers and literals.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s\[\]{},:"]+', re.DOTALL)
 
+LARGEST = 2**1024 - 2**970  # integers below it are within the range of doubles
+
 
 class _Refused(Exception):
     """Raised for a token that the grammar of JSON allows and this reader does not."""
@@ -91,8 +93,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _integer(token: str) -> int:
     """An integer, refused beyond the range of doubles."""
-    # 310 digits are beyond every double; Python itself stops at a few thousand.
-    if len(token) > 310 or isinf(float(token)):
+    # Python itself stops at a few thousand digits.
+    if len(token) > 310 or abs(int(token)) >= LARGEST:
         raise _Refused(token, "a number beyond the range of doubles")
     return int(token)
 
