@@ -200,10 +200,10 @@ def match(models: Any, reference: Any = None, *, tree: Tree | int | None = None)
     anchor = as_model(reference) if position is None else several[position]
     orders, partners, certainty = [], [], []
     for model in several:
-        order, found = _matched(anchor, model, tree)
+        order, partner = _matched(anchor, model, tree)
         orders.append(tuple(order.tolist()))
-        partners.append(found)
-        certainty.append(_read_only(_certainty(anchor, model.relabel(order), found)))
+        partners.append(partner)
+        certainty.append(_read_only(_certainty(anchor, model.relabel(order), partner)))
     relabelled = tuple(model.relabel(order) for model, order in zip(several, orders, strict=True))
     return Matching(relabelled, tuple(orders), tuple(partners), tuple(certainty), anchor, position, names)
 
@@ -227,8 +227,8 @@ def _matched(anchor: Model, model: Model, tree: Tree | int | None) -> tuple[IntA
         return np.arange(model.n_states), tuple(range(model.n_states))
     if model.n_states == anchor.n_states:
         place = UNTIL_END if anchor.end is not None else None if tree is None else as_tree(tree)
-        found = alignment(Pair.of(anchor, model, place, by_states="joint"))
-        order = np.array(found.permutation) if not found.infinite else _by_distances(anchor, model)
+        aligned = alignment(Pair.of(anchor, model, place, by_states="joint"))
+        order = np.array(aligned.permutation) if not aligned.infinite else _by_distances(anchor, model)
         return order, tuple(range(len(order)))
     theirs, ours = _assigned(law_distances(anchor, model))
     rest = [s for s in range(model.n_states) if s not in ours.tolist()]

@@ -139,14 +139,14 @@ def _log_mass(family: Shifted, method: Method, lower: Array, upper: Array) -> Ar
 
 def _slopes(family: Shifted, method: Method, *known: Array) -> dict[str, Array]:
     """Derivatives at values, or at both ends of intervals, by parameter."""
-    found: dict[str, Array] = {}
+    tables: dict[str, Array] = {}
     for row, states, plain in family.by_shift():
         moved = [each - row for each in known]
         moved = [np.maximum(moved[0], 0.0)] if len(moved) == 1 else moved
         for name, part in method(plain, *moved).items():
-            table = found.setdefault(name, np.zeros((len(known[0]), family.n_states, known[0].shape[1])))
+            table = tables.setdefault(name, np.zeros((len(known[0]), family.n_states, known[0].shape[1])))
             table[:, states] = np.where((known[-1] >= row)[:, None, :], part, 0.0)  # nothing is possible below it
-    return found
+    return tables
 
 
 def _draw(family: Shifted, method: Method, states: IntArray, rng: np.random.Generator) -> Array:

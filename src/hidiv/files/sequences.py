@@ -73,8 +73,8 @@ def split_by(values: Values, heading: str, place: str) -> dict[str, Any]:
     if symbols is not None and all(each is None for each in symbols):
         symbols = None
     headings = None if known.column_names is None else tuple(known.column_names[i] for i in rest)
-    found = {}
+    sets = {}
     for label in dict.fromkeys(labels.tolist()):
         name = own[int(label)] if own is not None else f"{label:g}"
-        found[name] = Evidence.named(known.x[labels == label][:, rest], symbols, headings)
-    return found
+        sets[name] = Evidence.named(known.x[labels == label][:, rest], symbols, headings)
+    return sets

@@ -130,13 +130,13 @@ def _flat(part: Any, name: str = "") -> dict[str, float]:
     if isinstance(part, np.ndarray):
         return {name + "".join(f"[{i}]" for i in at): float(part[at]) for at in np.ndindex(part.shape)}
     items = part.items() if isinstance(part, dict) else ((f"[{i}]", each) for i, each in enumerate(part))
-    found: dict[str, float] = {}
+    flat: dict[str, float] = {}
     for key, value in items:
         joined = key if not name or (name == "emission" and not key.startswith("[")) else (
             f"{name}{key}" if key.startswith("[") else f"{name}.{key}"
         )  # fmt: skip
-        found |= _flat(value, joined)
-    return found
+        flat |= _flat(value, joined)
+    return flat
 
 
 def standard_errors(
@@ -267,13 +267,13 @@ def _parts(model: Model) -> dict[str, Any]:
 
 def _of_family(family: Any) -> dict[str, Any]:
     ranges = family.ranges()
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for name, value in family.parameters().items():
         if name == family.nested:
-            found[name] = [_of_family(member) for member in value]
+            parts[name] = [_of_family(member) for member in value]
         elif ranges.get(name, "positive") != "fixed":
-            found[name] = np.array(value)
-    return found
+            parts[name] = np.array(value)
+    return parts
 
 
 def _copied(part: Any, fill: float | None) -> Any:

@@ -92,17 +92,17 @@ class Score(Value):
 
 
 def _leaves(score: Score) -> list[Array]:
-    found: list[Array] = [part for part in (score.initial, score.transition, score.end) if part is not None]
+    blocks: list[Array] = [part for part in (score.initial, score.transition, score.end) if part is not None]
 
     def walk(part: Any) -> None:
         if isinstance(part, np.ndarray):
-            found.append(part)
+            blocks.append(part)
         else:
             for inner in part.values() if isinstance(part, dict) else part:
                 walk(inner)
 
     walk(score.emission)
-    return found
+    return blocks
 
 
 def _plain(part: Any) -> Any:
@@ -179,10 +179,10 @@ def score(model: Any, evidence: Any, tree: Any = None, *, coordinates: str = "si
     --------
     >>> import hidiv as hd
     >>> two = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Poisson([1.0, 4.0]))
-    >>> found = hd.score(two, [0, 1, 5, 4, 1])
-    >>> found.emission["rate"].round(3).tolist()
+    >>> gradient = hd.score(two, [0, 1, 5, 4, 1])
+    >>> gradient.emission["rate"].round(3).tolist()
     [-0.531, -0.274]
-    >>> bool(abs(found.transition.sum(axis=1)).max() < 1e-12)
+    >>> bool(abs(gradient.transition.sum(axis=1)).max() < 1e-12)
     True
     """
     if coordinates not in COORDINATES:
@@ -240,10 +240,10 @@ class ItemGradients:
             return on_simplex(block.value, self.initial)[:, block.free]
         if block.path == ("transition",):
             return on_simplex(block.value, self.rows)[:, block.free]
-        found: Any = self.emission
+        part: Any = self.emission
         for step in block.path[1:]:
-            found = found[step]
-        return block.project(found)
+            part = part[step]
+        return block.project(part)
 
     def vectors(self, blocks: list[ParameterBlock]) -> Array:
         """(m, P): the score of every item in the coordinates of the blocks."""

@@ -52,7 +52,7 @@ def column_name(model: Model, column: int) -> str:
 def curves(p: Model, q: Model, group: int = 0, most: int = 3) -> list[Curves]:
     """The columns that differ most, at most `most` of them, each as curves or bars."""
     left, right = (model.emissions[min(group, len(model.emissions) - 1)] for model in (p, q))
-    found = []
+    drawn = []
     for column in most_different(left, right)[:most]:
         one, other = (family.select([column]) if family.n_features > 1 else family for family in (left, right))
         x, discrete = values(one, other)
@@ -62,8 +62,8 @@ def curves(p: Model, q: Model, group: int = 0, most: int = 3) -> list[Curves]:
         labels = tuple(names[int(v)] for v in x) if discrete and names is not None and len(names) >= len(x) else ()
         with np.errstate(over="ignore", under="ignore"):
             densities = [np.exp(family.log_prob(x[:, None])).T for family in (one, other)]
-        found.append(Curves(column_name(p, column), x, densities[0], densities[1], discrete, labels))
-    return found
+        drawn.append(Curves(column_name(p, column), x, densities[0], densities[1], discrete, labels))
+    return drawn
 
 
 def ellipses(p: Model, q: Model, group: int = 0) -> Ellipses | None:

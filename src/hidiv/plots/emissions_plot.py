@@ -58,10 +58,10 @@ def emissions(p: Any, q: Any, *, state: int = 0, group: int = 0, ax: Axes | None
     plane = ellipses(p, q, group)
     if plane is not None:
         return _plane(axes(ax, (5.6, 4.6)), p, q, plane)
-    found = curves(p, q, group, most=1)
-    if not found:
+    drawn = curves(p, q, group, most=1)
+    if not drawn:
         refuse(HidivError, "p", "shows nothing that could be drawn column by column")
-    law = found[0]
+    law = drawn[0]
     ax = axes(ax, (5.2, 3.2))
     names = text(p.name or "p"), text(q.name or "q")
     if law.discrete:

@@ -48,14 +48,14 @@ def first_gap(pair: PairTables, layout: Layout, reached: Flags) -> tuple[int, in
     bad = gaps(pair, layout, reached, np.zeros(1, dtype=np.int64))[0, 0]
     if bad.any():
         return 0, -1, int(np.argmax(bad))
-    found: tuple[int, int, int] | None = None
+    first: tuple[int, int, int] | None = None
     for nodes in layout.downward(k * k):
         shut = gaps(pair, layout, reached, nodes)
         for i in np.flatnonzero(shut.any(axis=(1, 2))):
             r, s = np.argwhere(shut[i])[0]
             place = (int(nodes[i]), int(r), int(s))
-            found = place if found is None or place < found else found
-    return found
+            first = place if first is None or place < first else first
+    return first
 
 
 def gaps(pair: PairTables, layout: Layout, reached: Flags, nodes: IntArray) -> Flags:

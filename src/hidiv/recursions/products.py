@@ -37,5 +37,5 @@ def quickest_products(left: Array, right: Array, bound: Array, alike: bool, out:
     that it runs there and with AVX-512; with the baseline 1.2 to 2.8 times, since BLAS chooses its own instructions.
     """
     run = twins["products"] if instruction_set() == "baseline" else products
-    found: NDArray[np.bool_] = run(left, right, bound, alike, out)
-    return found
+    small: NDArray[np.bool_] = run(left, right, bound, alike, out)
+    return small

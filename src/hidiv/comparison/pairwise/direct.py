@@ -32,9 +32,9 @@ def direct_joint(p: Operand, q: Operand, first: IntArray, second: IntArray) -> A
 
     A finite value that no double holds is refused, as it is for two models alone.
     """
-    found = direct_or_beyond(p, q, first, second)
-    refuse_beyond(found.beyond)
-    return found.value
+    pairs = direct_or_beyond(p, q, first, second)
+    refuse_beyond(pairs.beyond)
+    return pairs.value
 
 
 def refuse_beyond(beyond: NDArray[np.bool_]) -> None:

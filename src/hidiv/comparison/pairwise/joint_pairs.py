@@ -56,10 +56,10 @@ class JointPairs:
             first, second = (grid.ravel() for grid in np.indices(out.shape))
         else:
             first, second = multiply(self.factors, out, alike)
-        found = direct_or_beyond(self.p, self.q, self.start[0] + first, self.start[1] + second)
-        out[first, second] = found.value
+        pairs = direct_or_beyond(self.p, self.q, self.start[0] + first, self.start[1] + second)
+        out[first, second] = pairs.value
         beyond = np.zeros(out.shape, dtype=np.bool_)
-        beyond[first, second] = found.beyond
+        beyond[first, second] = pairs.beyond
         return 0 if self.factors is None else len(first), beyond
 
 

@@ -107,8 +107,8 @@ def align(p: Any, q: Any, tree: Tree | int | UntilEnd) -> Alignment:
     --------
     >>> import hidiv as hd
     >>> p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.9], [0.6, 0.4]]))
-    >>> found = hd.align(p, p.relabel([1, 0]), 10)
-    >>> found.permutation, found.value, round(found.gain, 4), found.optimal, found.ties, found.infinite
+    >>> best = hd.align(p, p.relabel([1, 0]), 10)
+    >>> best.permutation, best.value, round(best.gain, 4), best.optimal, best.ties, best.infinite
     ((1, 0), 0.0, 6.6388, True, 0, 0)
     """
     return alignment(Pair.on_tree(p, q, tree, by_states="joint"))

@@ -242,21 +242,21 @@ def _decided(p: Model, q: Model, on: str, tolerance: float, *, spell: bool = Tru
     names = (p.name or "p", q.name or "q")
     most = LISTED // (p.n_states + q.n_states) ** 2
     letters = few(letters_of([p.emissions[0], q.emissions[0]], tolerance), most)
-    found = _first_difference(automaton(p, q, tables=letters.tables), p.n_states, tolerance)
-    if found.word is None:
+    first = _first_difference(automaton(p, q, tables=letters.tables), p.n_states, tolerance)
+    if first.word is None:
         equal = on == "chains" or same_on_trees(p, q, letters.tables, tolerance)
-        return Equivalence(equal, None, None, False, on, tolerance, found.difference, names)
+        return Equivalence(equal, None, None, False, on, tolerance, first.difference, names)
     if not spell:
-        return Equivalence(False, None, None, False, on, tolerance, found.difference, names)
+        return Equivalence(False, None, None, False, on, tolerance, first.difference, names)
     if letters.rows is None:
         letters = few(_points(p, q), most)
-        found = _first_difference(automaton(p, q, tables=letters.tables), p.n_states, 0.0, len(found.word))
-        assert found.word is not None
+        first = _first_difference(automaton(p, q, tables=letters.tables), p.n_states, 0.0, len(first.word))
+        assert first.word is not None
         assert letters.rows is not None
-    rows = letters.rows[found.word]
-    values = tuple(_probability(model, rows, found.ends) for model in (p, q))
+    rows = letters.rows[first.word]
+    values = tuple(_probability(model, rows, first.ends) for model in (p, q))
     return Equivalence(
-        False, _word(rows, p), (values[0], values[1]), found.ends, on, tolerance, found.difference, names,
+        False, _word(rows, p), (values[0], values[1]), first.ends, on, tolerance, first.difference, names,
         _named(rows, p, q),
     )  # fmt: skip
 

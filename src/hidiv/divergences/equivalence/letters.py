@@ -39,15 +39,15 @@ def letters_of(families: Sequence[Family], tolerance: float) -> Letters:
         members = family.components if isinstance(family, Mixture) and family.alphabet() is None else (family,)
         mixed.append((len(parts), len(parts) + len(members)))
         parts.extend(members)
-    found = _unmixed(parts, tolerance)
+    unmixed = _unmixed(parts, tolerance)
     tables = []
     for family, (first, last) in zip(families, mixed, strict=True):
         if last - first == 1:
-            tables.append(found.tables[first])
+            tables.append(unmixed.tables[first])
         else:
             weights = np.asarray(family.weights)  # type: ignore[attr-defined]
-            tables.append(np.einsum("kc,cks->ks", weights, np.stack(found.tables[first:last])))
-    return Letters(tuple(np.asarray(table) for table in tables), found.rows)
+            tables.append(np.einsum("kc,cks->ks", weights, np.stack(unmixed.tables[first:last])))
+    return Letters(tuple(np.asarray(table) for table in tables), unmixed.rows)
 
 
 def few(letters: Letters, most: int) -> Letters:
