@@ -13,7 +13,14 @@ from typing import Any, NamedTuple, Protocol
 from hidiv.divergences.observed import variational
 from hidiv.divergences.observed.alphabets import by_formula, symbol_probabilities
 from hidiv.divergences.observed.budget import Budget
-from hidiv.divergences.observed.certified import chains, cheap_bounds, joint_bound, rates, until_end_bounds
+from hidiv.divergences.observed.certified import (
+    chains,
+    cheap_bounds,
+    joint_bound,
+    number_chains,
+    rates,
+    until_end_bounds,
+)
 from hidiv.divergences.observed.certified.trees import listed_trees, regular_trees
 from hidiv.divergences.observed.enumerated import chain_words, tree_configurations
 from hidiv.divergences.observed.interval import Interval, NotApplicable
@@ -68,6 +75,7 @@ ROUTES = (
     Route("certified", (CHAIN,), "any", "symbols", chains),
     Route("certified", (GROUPED, REGULAR), "at most 2", "symbols", regular_trees),
     Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),
+    Route("certified", (CHAIN, ENDLESS), "at most 2", "normal numbers, counts", number_chains),
     Route("certified", TREES, "any", "any", cheap_bounds),
     Route("certified", (ENDLESS,), "any", "symbols", rates),
     Route("certified", (UNTIL_END,), "any", "any", until_end_bounds),
