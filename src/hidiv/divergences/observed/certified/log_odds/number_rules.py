@@ -189,7 +189,8 @@ def _errors(
     """For every panel, with the best of several ellipses: what M = 1 misses, |G|, the reach of series, and a verdict."""
     low, high = turn.ends
     middle = 0.5 * (low + high)
-    kept = ellipse_parameter(1.0, 0.95 * pi / half)
+    kept = ellipse_parameter(1.0, 0.95 * pi / half)  # a series falls off as its powers, down to rounding
+    noisy = min(float(SERIES), 16.0 + 45.0 / log(kept))
     results = []
     for rho in _RHOS:
         along, across = (0.25 * size * (rho + sign / rho) * (1.0 + 1e-12) for sign in (1.0, -1.0))
@@ -221,8 +222,9 @@ def _errors(
             gained = modulus + 2.0 * (max(abs(turn.lower), abs(turn.upper)) + 2.0)
             aways.append((sure, gained, _reach(low - off, high + off, off, middle, half)))
         for good, cost, reach in ((angle <= STEEPEST, *inside), *aways):
-            kept_part = np.where(reach < 0.999 * kept, 1.0 / (1.0 - np.minimum(reach / kept, 0.999)), inf)
-            judged = np.where(good, factor * (cost + kept_part), inf)
+            with np.errstate(over="ignore"):
+                series = 1.0 / (1.0 - np.minimum(reach / kept, 0.999)) + UNIT * reach**noisy
+                judged = np.where(good & (reach < 0.999 * kept), factor * (cost + series), inf)
             results.append((factor, cost, reach, np.where(np.isfinite(judged), judged, inf)))
     table = [np.stack(parts) for parts in zip(*results, strict=True)]
     best = table[3].argmin(axis=0)
