@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from hidiv.divergences.observed import variational
 from hidiv.divergences.observed.alphabets import by_formula, symbol_probabilities
-from hidiv.divergences.observed.budget import Budget
+from hidiv.divergences.observed.budget import QUICK, Budget
 from hidiv.divergences.observed.certified import (
     chains,
     cheap_bounds,
@@ -35,7 +35,6 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 
-QUICK = 100_000  # words that "auto" lists
 AUTO = ("exact", "certified", "quadrature", "montecarlo")  # the first of these that is quick or narrow enough
 
 
@@ -115,7 +114,7 @@ def by_name(pair: Pair, method: str, budget: Budget) -> Divergence:
         if reason is None:
             try:
                 result = route.file.run(pair, budget)
-                return result if len(reasons) < 2 else _because(result, reasons[-1])
+                return _because(result, reasons[-1]) if route.file is cheap_bounds and len(reasons) > 1 else result
             except NotApplicable as error:
                 reason = str(error)
         reasons.append(reason)

@@ -14,6 +14,7 @@ from hidiv.divergences.observed.certified.chains import recursed
 from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.certified.log_odds.collocation import solved_rate
 from hidiv.divergences.observed.certified.log_odds.number_operator import NumberOperator
+from hidiv.divergences.observed.certified.log_odds.number_rules import has_rule
 from hidiv.divergences.observed.certified.refining import bounded, capped
 from hidiv.divergences.observed.interval import Interval, difference, outward
 from hidiv.divergences.observed.quadrature.two_state_chains import applies as fits
@@ -31,8 +32,10 @@ METHOD = "residual of a value function in the log-odds of the filter, with a pro
 
 
 def applies(pair: Pair) -> str | None:
-    """One or two states in both models, the same laws at every node, one number or count to a node."""
-    return fits(pair) or (None if closed(pair.p, pair.q) else "the emissions have no divergence in closed form")
+    """One or two states in both models, the same laws at every node, one normal number or count to a node."""
+    p, q = pair.p.emissions[0], pair.q.emissions[0]
+    proven = has_rule(p, q) and closed(pair.p, pair.q)
+    return fits(pair) or (None if proven else f"{p.name} and {q.name} observations have no proven quadrature")
 
 
 def run(pair: Pair, budget: Budget) -> Divergence:

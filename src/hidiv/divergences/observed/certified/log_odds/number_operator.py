@@ -59,7 +59,8 @@ class NumberOperator(Operator):
         for s, apart in enumerate(self.apart):
             nearest = int(apart.argmin())
             turn = Turn(move, low, high) if nearest == 1 else Turn(move[::-1], -high, -low)
-            found.append(Seen(nearest, turn, rule(self.p.emissions[0], s, self.q.emissions[0], nearest, turn, self.chart.half)))
+            law = rule(self.p.emissions[0], s, self.q.emissions[0], nearest, turn, self.chart.half)
+            found.append(Seen(nearest, turn, law))
         return found
 
     def _gained(self, seen: Seen, odds: Array) -> Array:
@@ -96,7 +97,7 @@ class NumberOperator(Operator):
 
     def advanced(self, chart: OddsChart, points: Array, series: Array) -> Array:
         reached = np.tensordot(self.moves, series, axes=1)  # (K, n, B)
-        return np.matmul(self.table(points, series.shape[1]), reached)
+        return np.asarray(np.matmul(self.table(points, series.shape[1]), reached))
 
     def matrix(self, n: int) -> tuple[Array, Array]:
         points = zeros(n)

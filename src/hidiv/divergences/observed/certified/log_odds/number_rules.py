@@ -4,8 +4,8 @@ What is integrated is G(x) = softplus(u + ell(x)) - softplus(u) and T_k of the n
 q's two states and u their predicted log-odds. Both are functions of t = u + ell(x) alone:
 
 - normal laws: in z = (x - mean)/std, where ell is a quadratic, Gauss-Legendre panels. A rule of m nodes is exact to
-  degree 2m - 1 and its weights are positive, so that a function below M on the Bernstein ellipse rho of a panel costs at
-  most four times 2 M rho^(1-2m)/(rho-1), per half of its length (Chebyshev truncation). On the ellipse either
+  degree 2m - 1 and its weights are positive, so that a function below M on the Bernstein ellipse rho of a panel costs
+  at most four times 2 M rho^(1-2m)/(rho-1), per half of its length (Chebyshev truncation). On the ellipse either
   |Im t| <= angle < pi, where |1 + e^t| >= cos(angle/2) (1 + e^Re t), |G| <= |ell|/cos(angle/2) and the next log-odds
   stay within `Filter` bounds; or Re t is so large that e^-t is small, and they are close to those of a sure state.
   Beyond `REACH` standard deviations |G| <= |ell| has closed moments.
@@ -70,11 +70,8 @@ class Turn(NamedTuple):
         """Next log-odds, right to 16 units and twice their own size: only e^-|t| <= 1 is ever formed."""
         faint = np.exp(-np.abs(t))
         (a, b), (c, d) = self.move
-        return np.where(
-            t > 0,
-            np.log((a + c * faint) / (b + d * faint)),
-            np.log((a * faint + c) / (b * faint + d)),
-        )
+        sure, other = (a + c * faint) / (b + d * faint), (a * faint + c) / (b * faint + d)
+        return np.asarray(np.log(np.where(t > 0, sure, other)))
 
 
 class Rule(NamedTuple):
@@ -104,6 +101,11 @@ def _soft(t: Array) -> Array:
     return np.logaddexp(0.0, t)
 
 
+def has_rule(p: Family, q: Family) -> bool:
+    """Whether both show normal numbers, or counts whose tails are known."""
+    return any(isinstance(p, kind) and isinstance(q, kind) for kind in (Gaussian, Count))
+
+
 def rule(p: Family, s: int, q: Family, nearest: int, turn: Turn, half: float) -> Rule:
     """The rule of state s of p; ratios are of q's states against `nearest`, +1 for state 0, in the direction of `turn`.
 
@@ -121,7 +123,7 @@ def _finished(
 ) -> Rule:
     """A rule with its rounding; `off`: relative errors of the weights and absolute ones of the ratios (J,)."""
     off = off[0] + UNIT * (len(weight) + 16.0), off[1]
-    largest = np.maximum(*(np.abs(gain(np.float64(u), ratio)) for u in (turn.lower, turn.upper)))
+    largest = np.maximum(*(np.abs(gain(np.array(u), ratio)) for u in (turn.lower, turn.upper)))
     far = max(abs(u) for u in (turn.lower, turn.upper) if np.isfinite(u))
     rising = 1.0 / (1.0 + np.exp(-np.clip(ratio + min(turn.upper, 700.0), -700.0, 700.0)))
     logs = 16.0 * UNIT * (1.0 + far + largest)
@@ -150,7 +152,7 @@ def _normal(p: Gaussian, s: int, q: Gaussian, nearest: int, turn: Turn, half: fl
     ratio, slope, rounded = ell(z)
     moved = NODE * np.repeat(size, NODES) + 4.0 * UNIT * (1.0 + np.abs(z))
     off = WEIGHT + 4.0 * UNIT * (1.0 + z * z) + moved * (np.abs(z) + moved), rounded + 2.0 * np.abs(slope) * moved
-    at_zero, steep, _ = (float(part) for part in ell(np.float64(0.0)))
+    at_zero, steep, _ = (float(part) for part in ell(np.array(0.0)))
     density, rest = exp(-0.5 * REACH**2) / sqrt(2.0 * pi), 0.5 * erfc(REACH / sqrt(2.0))
     beyond = abs(quadratic) * (REACH * density + rest) + abs(steep) * density + abs(at_zero) * rest
     missed = cost + 2.02 * beyond, spread + 2.02 * rest
@@ -158,9 +160,7 @@ def _normal(p: Gaussian, s: int, q: Gaussian, nearest: int, turn: Turn, half: fl
     return _finished(weight, ratio, turn, off, missed, size_of)
 
 
-def _panels(
-    ell: Quadratic, quadratic: float, turn: Turn, half: float
-) -> tuple[Array, Array, tuple[float, Array]]:
+def _panels(ell: Quadratic, quadratic: float, turn: Turn, half: float) -> tuple[Array, Array, tuple[float, Array]]:
     """Left ends and lengths of panels of [-REACH, REACH], and what they miss of E G and of E T_k, (SERIES,)."""
     edges = np.linspace(-REACH, REACH, 21)
     left, size = edges[:-1], np.diff(edges)
@@ -183,10 +183,8 @@ def _panels(
     return left, size, (float(factor @ cost) * (1.0 + 1e-9), spread)
 
 
-def _errors(
-    ell: Quadratic, quadratic: float, turn: Turn, half: float, left: Array, size: Array
-) -> tuple[Array, ...]:
-    """For every panel, with the best of several ellipses: what M = 1 misses, |G|, the reach of series, and a verdict."""
+def _errors(ell: Quadratic, quadratic: float, turn: Turn, half: float, left: Array, size: Array) -> tuple[Array, ...]:
+    """For every panel, by the best of several ellipses: what M = 1 misses, |G|, the reach of series, and a verdict."""
     low, high = turn.ends
     middle = 0.5 * (low + high)
     kept = ellipse_parameter(1.0, 0.95 * pi / half)  # a series falls off as its powers, down to rounding

@@ -63,7 +63,7 @@ class Operator(ABC):
         kinds, member = np.unique(ends, axis=0, return_inverse=True)
         self.charts = [
             OddsChart(np.flatnonzero(member.ravel() == c), (a + b) / 2, (b - a) / 2 * (1 + 4 * UNIT))
-            for c, (a, b) in enumerate(kinds)
+            for c, (a, b) in enumerate(kinds.tolist())
         ]
         self.chart_of = member.ravel()
 
@@ -145,7 +145,6 @@ class Operator(ABC):
         Samples, what rounding may have done to them, and what may happen between them.
         """
         both = np.maximum(np.abs(level_free(old)), np.abs(level_free(new)))
-        levels = self._level_changes(old, new)[1] + np.abs(constant)
         error = self.error(old, new) + 4.0 * UNIT * np.abs(constant)
         plans = self.samplings(both, max(1e-17, 0.1 * float(error.max())))
         lower, upper = np.zeros_like(error), np.zeros_like(error)
@@ -155,7 +154,7 @@ class Operator(ABC):
             states = chart.states
             residual = self.residual(chart, points, old, new) - constant
             bound = cost[:, None] + np.tensordot(growth, both, axes=2)
-            tail = plan.tail(bound + levels[states])
+            tail = plan.tail(bound)  # levels and constants are polynomials
             most = max(most, float(tail.max()))
             lower[states], upper[states] = plan.between(residual.min(axis=1), residual.max(axis=1), error[states], tail)
         counts = {
@@ -261,6 +260,7 @@ class SymbolOperator(Operator):
                     reach = ellipse_parameter(far, height / target.half)
                     growth[:, target.states] += flows[:, :, None] * reach ** np.arange(n)
         return rho, cost, growth
+
 
 def level_free(series: Array) -> Array:
     """Series (K, n, B) without their constant terms."""
