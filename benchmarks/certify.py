@@ -42,6 +42,9 @@ def rows() -> Iterator[Width]:
     yield widest("rate, 2 states, 3 symbols, five kinds", pairs(KINDS, 2, 3), rate, 1e-11, 1.0)
     extremes = [tuple(extreme(stay, right, i) for i in (0, 1)) for stay in (0.99, 0.999) for right in (0.6, 0.9, 0.999)]
     yield widest("rate, 2 states, .99 and .999 sticky, up to .999 sharp", extremes, rate, 1e-11, 1.0)
+    yield widest("rate, 2 states, normal laws: close, far, sticky .99 to .9999, narrow", numbers(), rate, 1e-9, 5.0)
+    yield widest("rate, 2 states, Poisson: near, far, sticky .99", counts(), rate, 1e-9, 5.0)
+    yield widest("the same normal laws, N = 100", numbers(), on(100), 1e-8, 5.0)
     for n_states, symbols, fast, slow in (
         (3, (4,), (1e-6, 10.0), (2e-5, 30.0)),
         (4, (4, 8), (5e-5, 10.0), (1e-2, 60.0)),
@@ -67,6 +70,31 @@ def on(tree: hd.Tree | int) -> Callable[[hd.Model, hd.Model, float, float], hd.D
         return hd.observed_kl(p, q, tree, method="certified", rtol=0.0, atol=width / 2, max_seconds=seconds)
 
     return certified
+
+
+def two(stay: tuple[float, float], emission: hd.Gaussian | hd.Poisson) -> hd.Model:
+    return hd.Model([0.5, 0.5], [[stay[0], 1 - stay[0]], [1 - stay[1], stay[1]]], emission)
+
+
+def numbers() -> list[tuple[hd.Model, ...]]:
+    """Two states with normal laws: (stay, means, standard deviations) of p and of q."""
+    laws = (
+        (((0.9, 0.8), [0, 1], [1, 1]), ((0.88, 0.82), [0.05, 1.02], [1, 1.05])),
+        (((0.9, 0.8), [0, 10], [1, 1]), ((0.7, 0.6), [-3, 6], [1, 2])),
+        (((0.99, 0.995), [0, 1], [1, 1]), ((0.98, 0.97), [0.2, 1.5], [1, 1.2])),
+        (((0.9999, 0.9995), [0, 1], [1, 1]), ((0.9998, 0.9997), [0.2, 1.5], [1, 1.2])),
+        (((0.9, 0.8), [0, 2], [1, 3]), ((0.7, 0.6), [0, 1.5], [0.1, 2])),
+    )
+    return [tuple(two(stay, hd.Gaussian(mean, std=std)) for stay, mean, std in pair) for pair in laws]
+
+
+def counts() -> list[tuple[hd.Model, ...]]:
+    laws = (
+        (((0.9, 0.8), [2, 7]), ((0.7, 0.6), [3, 5])),
+        (((0.9, 0.8), [2, 70]), ((0.7, 0.6), [3, 50])),
+        (((0.99, 0.995), [2, 4]), ((0.98, 0.97), [2.5, 4.5])),
+    )
+    return [tuple(two(stay, hd.Poisson(rate)) for stay, rate in pair) for pair in laws]
 
 
 def widest(

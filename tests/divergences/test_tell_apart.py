@@ -211,7 +211,7 @@ def test_families_with_densities_and_numbers_of_states():
     p = hd.Model([0.5, 0.5], P.transition, hd.Gaussian([0.0, 3.0], std=[1.0, 0.5]))
     q = hd.Model([1.0], [[1.0]], hd.Gaussian([0.5], std=[1.0]))
     found = hd.samples_to_tell_apart(p, q, max_seconds=0.5)
-    assert found.under_p.rate.status == "approximation"
+    assert found.under_p.rate.status == "certified"
     assert found.under_p.lower < found.under_p.value < found.under_p.upper
     assert found.under_p.simulated.mean > 1
     assert "Wald's approximation is" in repr(found)

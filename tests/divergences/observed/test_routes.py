@@ -52,6 +52,7 @@ GROUPS = hd.Tree.chain(4, group=[0, 1, 0, 1])
 SYMBOLS, THREE, NUMBERS, GROUPED = (P, Q), (three(1), three(2)), gaussian_pair(), (grouped(1), grouped(2))
 COLUMNS = tuple(hd.Model(m.initial, m.transition, hd.Gaussian([[0.0, 1.0], [s, 0.0]], std=np.ones((2, 2))))
                 for m, s in ((P, 1.0), (Q, 2.0)))  # fmt: skip
+ANGLES = tuple(hd.Model(m.initial, m.transition, hd.VonMises([0.0, s], [1.0, 5.0])) for m, s in ((P, 1.0), (Q, 2.0)))
 FEW = {"max_samples": 64, "seed": 1}
 
 # pair, tree (None: a rate), method -> place and files that are asked, in order
@@ -69,7 +70,9 @@ EXAMPLES = [
     (SYMBOLS, REGULAR, "certified", "regular tree", ["certified/joint_bound.py", "certified/trees/regular_trees.py"]),
     (SYMBOLS, LISTED, "certified", "listed tree", ["certified/joint_bound.py", "certified/trees/listed_trees.py"]),
     (THREE, LISTED, "certified", "listed tree", ["certified/joint_bound.py", "certified/cheap_bounds.py"]),
-    (NUMBERS, 5, "certified", "chain", ["certified/joint_bound.py", "certified/cheap_bounds.py"]),
+    (NUMBERS, 5, "certified", "chain", ["certified/joint_bound.py", "certified/number_chains.py"]),
+    (NUMBERS, None, "certified", "endless chain", ["certified/joint_bound.py", "certified/number_chains.py"]),
+    (ANGLES, 5, "certified", "chain", ["certified/joint_bound.py", "certified/cheap_bounds.py"]),
     (SYMBOLS, None, "certified", "endless chain", ["certified/joint_bound.py", "certified/rates.py"]),
     ((ending(1), ending(2)), hd.UNTIL_END, "certified", "until the end", ["certified/until_end_bounds.py"]),
     (SYMBOLS, 5, "montecarlo", "chain", ["sampled/tree_estimate.py"]),
@@ -84,9 +87,8 @@ EXAMPLES = [
     (NUMBERS, LISTED, "variational", "listed tree", ["variational.py"]),
     (SYMBOLS, 3, "auto", "chain", ["enumerated/chain_words.py"]),
     (SYMBOLS, 30, "auto", "chain", ["certified/joint_bound.py", "certified/chains.py"]),
-    (NUMBERS, 30, "auto", "chain",
-     ["certified/joint_bound.py", "certified/cheap_bounds.py", "quadrature/two_state_chains.py"]),
-    (NUMBERS, None, "auto", "endless chain", ["certified/joint_bound.py", "quadrature/two_state_chains.py"]),
+    (NUMBERS, 30, "auto", "chain", ["certified/joint_bound.py", "certified/number_chains.py"]),
+    (ANGLES, None, "auto", "endless chain", ["certified/joint_bound.py", "quadrature/two_state_chains.py"]),
     (COLUMNS, 5, "auto", "chain",
      ["certified/joint_bound.py", "certified/cheap_bounds.py", "sampled/tree_estimate.py"]),
     ((ending(1), ending(2)), hd.UNTIL_END, "auto", "until the end", ["sampled/until_end_estimate.py"]),

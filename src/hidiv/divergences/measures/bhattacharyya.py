@@ -24,7 +24,7 @@ from hidiv.divergences.measures.mean_ratio import (
     smaller_half,
 )
 from hidiv.divergences.measures.measure import Measure
-from hidiv.divergences.measures.product_kernel import about, known_tree, log_radius, log_sum, subtrees_of
+from hidiv.divergences.measures.product_kernel import about, known_tree, log_radius_above, log_sum, subtrees_of
 from hidiv.divergences.measures.word_blocks import LogBounds, block_bounds
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.pair import Pair, of_models
@@ -78,7 +78,7 @@ def log_upper(pair: Pair) -> float:
     if pair.tree is not None:
         return pair.once(bracket).log_upper
     try:
-        return min(log_radius(pair.p, pair.q, 0.5), 0.0)
+        return min(log_radius_above(pair.p, pair.q, pair.once(half_products)[0]), 0.0)
     except HidivError:
         return 0.0
 

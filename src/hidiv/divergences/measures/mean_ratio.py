@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import no_alphabet, symbol_probabilities, tree_laws
-from hidiv.divergences.observed.choose import QUICK
+from hidiv.divergences.observed.budget import QUICK
 from hidiv.divergences.observed.enumerated.tree_configurations import configurations
 from hidiv.divergences.pair import Pair
 from hidiv.inference.likelihood import log_likelihoods

@@ -10,6 +10,7 @@ import numpy as np
 from hidiv.arguments import number
 from hidiv.divergences.measures.close_models import complement
 from hidiv.divergences.measures.measure import Measure
+from hidiv.divergences.observed.interval import UNIT
 from hidiv.divergences.pair import Pair, families, tree_in_words
 from hidiv.emissions.product_integrals import log_products
 from hidiv.errors import HidivError, IncompatibleModels, refuse
@@ -22,6 +23,7 @@ from hidiv.recursions.variational_pairs import structure
 from hidiv.types import Array
 
 LOST, ENOUGH = 2e-15, 1e-13  # rounding of a logarithm relative to its size, and the relative error wanted
+ROUNDS = 100  # of a power iteration
 NEAR = 0.7  # -log of a normalised kernel below which one less it is computed from differences
 
 
@@ -210,3 +212,25 @@ def log_radius(p: Model, q: Model, beta: float) -> float:
     inside = step[np.ix_(reached, reached)]
     radius = float(np.abs(np.linalg.eigvals(inside)).max(initial=0.0))
     return top + float(np.log(radius)) if radius > 0 else -inf
+
+
+def log_radius_above(p: Model, q: Model, log_phi: Array) -> float:
+    """An upper bound on `log_radius` of power 1/2: with A v <= r v for some v > 0 the radius is at most r."""
+    top = float(log_phi.max())
+    if isinf(top):
+        return -inf
+    phi, left, right = np.exp(log_phi - top), np.sqrt(p.transitions[0]), np.sqrt(q.transitions[0])
+    reached = (phi > 0) & np.outer(p.initial > 0, q.initial > 0)
+    while True:
+        further = reached | ((phi > 0) & (left.T @ reached.astype(np.float64) @ right > 0))
+        if (further == reached).all():
+            break
+        reached = further
+    v = np.where(reached, 1.0, 0.0)
+    best = inf
+    for _ in range(ROUNDS):
+        ahead = left @ (phi * v) @ right.T
+        best = min(best, float((ahead[reached] / v[reached]).max()))
+        v = np.where(reached, np.maximum(v / v.max() + ahead / max(float(ahead.max()), 1e-300), 1e-100), 0.0)
+    off = 64.0 * UNIT * (p.n_states + q.n_states + 8.0)
+    return top + float(np.log(best)) + off * (1.0 + abs(top)) if best > 0 else -inf

@@ -14,6 +14,7 @@ narrow as asked), quadrature and montecarlo.
 | certified | chain | any | symbols | certified/chains.py |
 | certified | grouped chain, regular tree | at most 2 | symbols | certified/trees/regular_trees.py |
 | certified | listed tree | at most 2 | symbols | certified/trees/listed_trees.py |
+| certified | chain, endless chain | at most 2 | normal numbers, counts | certified/number_chains.py |
 | certified | any tree | any | any | certified/cheap_bounds.py |
 | certified | endless chain | any | symbols | certified/rates.py |
 | certified | until the end | any | any | certified/until_end_bounds.py |

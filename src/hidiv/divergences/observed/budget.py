@@ -10,6 +10,7 @@ from hidiv.arguments import Seed, number, whole
 from hidiv.divergences.observed.interval import Interval
 from hidiv.recursions.kernels import description
 
+QUICK = 100_000  # words that "auto" lists
 SECONDS = 20.0  # for a search when the caller names no limit
 # Operations a second before the speed is known, and those after which "auto" estimates instead; fewer in numpy.
 SPEED, SOON = (1e9, 2e9) if description().startswith("compiled") else (1e7, 4e7)

@@ -12,8 +12,15 @@ from typing import Any, NamedTuple, Protocol
 
 from hidiv.divergences.observed import variational
 from hidiv.divergences.observed.alphabets import by_formula, symbol_probabilities
-from hidiv.divergences.observed.budget import Budget
-from hidiv.divergences.observed.certified import chains, cheap_bounds, joint_bound, rates, until_end_bounds
+from hidiv.divergences.observed.budget import QUICK, Budget
+from hidiv.divergences.observed.certified import (
+    chains,
+    cheap_bounds,
+    joint_bound,
+    number_chains,
+    rates,
+    until_end_bounds,
+)
 from hidiv.divergences.observed.certified.trees import listed_trees, regular_trees
 from hidiv.divergences.observed.enumerated import chain_words, tree_configurations
 from hidiv.divergences.observed.interval import Interval, NotApplicable
@@ -28,7 +35,6 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 
-QUICK = 100_000  # words that "auto" lists
 AUTO = ("exact", "certified", "quadrature", "montecarlo")  # the first of these that is quick or narrow enough
 
 
@@ -68,6 +74,7 @@ ROUTES = (
     Route("certified", (CHAIN,), "any", "symbols", chains),
     Route("certified", (GROUPED, REGULAR), "at most 2", "symbols", regular_trees),
     Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),
+    Route("certified", (CHAIN, ENDLESS), "at most 2", "normal numbers, counts", number_chains),
     Route("certified", TREES, "any", "any", cheap_bounds),
     Route("certified", (ENDLESS,), "any", "symbols", rates),
     Route("certified", (UNTIL_END,), "any", "any", until_end_bounds),
@@ -107,7 +114,7 @@ def by_name(pair: Pair, method: str, budget: Budget) -> Divergence:
         if reason is None:
             try:
                 result = route.file.run(pair, budget)
-                return result if len(reasons) < 2 else _because(result, reasons[-1])
+                return _because(result, reasons[-1]) if route.file is cheap_bounds and len(reasons) > 1 else result
             except NotApplicable as error:
                 reason = str(error)
         reasons.append(reason)

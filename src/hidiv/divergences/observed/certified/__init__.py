@@ -10,7 +10,8 @@ A divergence is a cross-entropy minus an entropy, and both are bounded apart, fi
 
 - joint_bound.py: the smallest joint divergence over relabellings, an upper bound; zero for one process relabelled
 - chains.py: chains of N symbols
-- rates.py: endless chains, by the closed classes of p
+- number_chains.py: two-state chains, also endless ones, of normal numbers and counts
+- rates.py: endless chains of symbols, by the closed classes of p
 - trees/: regular and listed trees with two states
 - until_end_bounds.py: chains that end by themselves
 - cheap_bounds.py: any tree and any family

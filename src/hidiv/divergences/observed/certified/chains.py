@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import fsum, inf, log, log2
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +16,7 @@ from hidiv.divergences.observed.certified.context_bounds import block_entropy, c
 from hidiv.divergences.observed.certified.joint_bound import joint_above
 from hidiv.divergences.observed.certified.log_odds.chebyshev import coefficients, values, zeros
 from hidiv.divergences.observed.certified.log_odds.filter import LARGEST, Domain, domain
-from hidiv.divergences.observed.certified.log_odds.operator import Operator
+from hidiv.divergences.observed.certified.log_odds.operator import Operator, SymbolOperator
 from hidiv.divergences.observed.certified.rates import WIDTH, reached
 from hidiv.divergences.observed.certified.refining import Part, bounded, narrowed
 from hidiv.divergences.observed.certified.trees.regular_trees import cross_entropy_regular
@@ -102,6 +103,9 @@ def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval
     return cross_entropy_regular(laws[0], laws[1], 1, length, CELLS)
 
 
+AtStart = Callable[[Array, Array, float], float]  # of a series (K, n), levels (K,) and the sign of the rounding
+
+
 class _Start(NamedTuple):
     """Filters b (n, 2) of q after some symbols, p's weights at them (n, K), and the cost of those symbols."""
 
@@ -124,11 +128,16 @@ def collocated_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:
     if odds_domain is None:
         how = {"method": "enumeration of the first symbols"}
         return _rounded(start.cost, start.cost, p, start.symbols, how)
-    operator = Operator(weights, odds_domain)
-    steps = length - start.symbols
-    nodes = _nodes_needed(operator, steps)
-    lower, upper, how = _bounds(operator, *_recursion(operator, nodes, steps), steps, start, odds_domain)
-    return _rounded(start.cost + lower, start.cost + upper, p, start.symbols, how | {"nodes": nodes})
+    operator = SymbolOperator(weights, odds_domain)
+    lower, upper, how = recursed(operator, length - start.symbols, partial(_at_start, operator, start, odds_domain))
+    return _rounded(start.cost + lower, start.cost + upper, p, start.symbols, how)
+
+
+def recursed(operator: Operator, steps: int, at_start: AtStart) -> tuple[float, float, dict[str, Any]]:
+    """Bounds of V_steps as `at_start` weighs it, V_m = cost + L V_{m-1} on polynomials, and what they rest on."""
+    nodes = _nodes_needed(operator, steps) if steps else 1
+    lower, upper, how = _bounds(operator, *_recursion(operator, nodes, steps), steps, at_start)
+    return lower, upper, how | {"nodes": nodes}
 
 
 def _two_states(q: FiniteChain) -> FiniteChain:
@@ -191,7 +200,7 @@ def _nodes_needed(operator: Operator, steps: int) -> int:
         left, better = float(max(residuals)), 0.7 * best
         if left < best:
             best, nodes = left, n
-        if left <= float(operator.error(old, new).max()) or (left >= better and best < 1e-6):
+        if left <= float(operator.error(old, new).max()) or (left >= better and best < 1e-9):
             break
     return nodes
 
@@ -222,7 +231,7 @@ def _recursion(operator: Operator, n: int, steps: int) -> tuple[Array, Array]:
 
 
 def _bounds(
-    operator: Operator, history: Array, constants: Array, steps: int, start: _Start, odds_domain: Domain
+    operator: Operator, history: Array, constants: Array, steps: int, at_start: AtStart
 ) -> tuple[float, float, dict[str, Any]]:
     """The recursion with its defects summed, the rest by the last increment, and the value at the start filters."""
     done = len(constants)
@@ -244,7 +253,7 @@ def _bounds(
         lower, upper, _ = operator.defects(last[:, :, None], last[:, :, None], np.zeros(1))
         below = below + _later(operator.moves, lower[:, 0], beyond, -1.0)
         above = above + _later(operator.moves, upper[:, 0], beyond, 1.0)
-    ends = [levels + _at_start(operator, start, odds_domain, last, *end) for end in ((below, -1.0), (above, 1.0))]
+    ends = [levels + at_start(last, *end) for end in ((below, -1.0), (above, 1.0))]
     slack = 4.0 * UNIT * (abs(ends[0]) + abs(ends[1]))
     how = {
         "method": "recursion in the log-odds of the filter", "steps": done, "bounded_steps": beyond,

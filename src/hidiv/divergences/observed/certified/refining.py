@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, log
 from typing import TYPE_CHECKING, Any
 
+from hidiv.divergences.measures.bhattacharyya import log_upper
+from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.any_family import word_reason
+from hidiv.divergences.pair import closed
 from hidiv.divergences.result import Divergence
 from hidiv.progress import Progress
 
@@ -179,6 +182,8 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
     NotApplicable where nothing bounds it from above.
     """
     subject, per = pair.subject_and_unit()
+    if interval.lower < inf and not budget.narrow(interval):
+        interval = _lifted(interval, pair)
     if interval.lower == inf:
         word = interval.how.get("word")
         reason = "p emits a configuration that q cannot" if word is None else word_reason(tuple(word), symbols=True)
@@ -195,3 +200,11 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
         0.5 * (interval.lower + interval.upper), "observed", "certified", interval.lower, interval.upper, per=per,
         certificate=interval.how, notes=notes, subject=subject,
     )  # fmt: skip
+
+
+def _lifted(interval: Interval, pair: Pair) -> Interval:
+    """Not below -2 log of the overlap of the two laws, where its integrals are formulas."""
+    below = -2.0 * log_upper(pair) if by_formula(pair.p, pair.q) and closed(pair.p, pair.q) else 0.0
+    if below <= interval.lower:
+        return interval
+    return Interval(min(below, interval.upper), interval.upper, interval.how | {"lower": "overlap of the two laws"})

@@ -82,8 +82,8 @@ def _refined(p: Model, q: Model, of: Callable[[Collocation, Model], float]) -> R
     """Cross-entropy minus entropy, nodes added until nothing changes, then with a finer quadrature."""
 
     def at(nodes: int, spaces: tuple[ObservationPoints, ObservationPoints]) -> tuple[float, float]:
-        cross = of(Collocation(_doubled(q), spaces[0], nodes), p)
-        return cross - of(Collocation(_doubled(p), spaces[1], nodes), p), SAME * (1.0 + abs(cross))
+        cross = of(Collocation(doubled(q), spaces[0], nodes), p)
+        return cross - of(Collocation(doubled(p), spaces[1], nodes), p), SAME * (1.0 + abs(cross))
 
     spaces = _spaces(p, q, FINE)
     before = np.inf
@@ -100,14 +100,14 @@ def _refined(p: Model, q: Model, of: Callable[[Collocation, Model], float]) -> R
 
 def _spaces(p: Model, q: Model, fineness: Fineness) -> tuple[ObservationPoints, ObservationPoints]:
     """ObservationPoints for what p shows, weighed by q and by p itself."""
-    cross, own = (points(p.emissions[0], _doubled(m).emissions[0], fineness) for m in (q, p))
+    cross, own = (points(p.emissions[0], doubled(m).emissions[0], fineness) for m in (q, p))
     for space in (cross, own):
         if ((space.p.max(axis=0) > 0) & ~np.isfinite(space.log_q).all(axis=0)).any():
             raise NotApplicable("q cannot have some of the values of p")
     return cross, own
 
 
-def _doubled(model: Model) -> Model:
+def doubled(model: Model) -> Model:
     """A single state written as two equal ones."""
     if model.n_states == 2:
         return model

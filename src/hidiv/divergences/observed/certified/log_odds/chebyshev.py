@@ -80,5 +80,5 @@ class Sampling(NamedTuple):
 
 def sampling(rho: float, bound: float, tolerance: float) -> Sampling:
     """The smallest degree whose tail is below the tolerance, twice as many samples."""
-    degree = int(np.ceil(max(1.0, np.log(2.0 * bound / ((rho - 1.0) * tolerance)) / np.log(rho))))
+    degree = int(np.ceil(max(1.0, np.log(2.0 * max(bound, 1e-300) / ((rho - 1.0) * tolerance)) / np.log(rho))))
     return Sampling(degree, 2 * degree, rho)

@@ -9,7 +9,7 @@ import numpy as np
 from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.certified.log_odds.chebyshev import values, zeros
 from hidiv.divergences.observed.certified.log_odds.filter import domain
-from hidiv.divergences.observed.certified.log_odds.operator import Operator
+from hidiv.divergences.observed.certified.log_odds.operator import Operator, SymbolOperator
 from hidiv.divergences.observed.interval import Interval, NotApplicable, outward
 from hidiv.types import Array
 
@@ -25,15 +25,19 @@ def collocated_rate(p: FiniteChain, q: FiniteChain) -> Interval:
     leave no finite interval of log-odds.
     """
     weights = p.steps()
-    odds_domain = domain(weights, q)
-    operator = Operator(weights, odds_domain)
+    return solved_rate(SymbolOperator(weights, domain(weights, q)), "collocation in the log-odds of the filter")
+
+
+def solved_rate(operator: Operator, method: str) -> Interval:
+    """The rate of an operator's cost between the smallest and the largest residual of a phi found by collocation."""
     series, nodes = _solution(operator)
+    charts = operator.charts
     lower, upper, counts = operator.defects(series[:, :, None], series[:, :, None], np.zeros(1))
     how: dict[str, Any] = {
-        "method": "collocation in the log-odds of the filter", "nodes": nodes,
+        "method": method, "nodes": nodes,
         "samples": int(counts["samples"]), "degree": int(counts["degree"]),
         "rounding": counts["rounding"], "truncation": counts["truncation"],
-        "log_odds": [float(odds_domain.lower.min()), float(odds_domain.upper.max())],
+        "log_odds": [min(c.middle - c.half for c in charts), max(c.middle + c.half for c in charts)],
         "margin": list(operator.filter.margin),
     }  # fmt: skip
     return outward(float(lower.min()), float(upper.max()), how)

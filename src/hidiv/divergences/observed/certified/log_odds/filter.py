@@ -20,7 +20,7 @@ _SHAPES = ((8, 8), (8, 1), (1, 8), (64, 1), (1, 64))
 _MARGINS = [(Fraction(0), Fraction(0))] + [
     (Fraction(a, 2**k), Fraction(b, 2**k)) for k in range(6, 48, 3) for a, b in _SHAPES
 ]
-_SMALLEST = 0.1  # half-length of an interval at least: on shorter ones polynomials are not controlled nearby
+SMALLEST = 0.1  # half-length of an interval at least: on shorter ones polynomials are not controlled nearby
 
 
 class Filter(NamedTuple):
@@ -92,7 +92,7 @@ def domain(weights: Array, q: FiniteChain, start: tuple[Array, Array] | None = N
         lower, upper = _closed(odds_filter, weights, hull)
         if np.isfinite(lower).all() and np.isfinite(upper).all():
             widest = np.maximum(np.abs(lower), np.abs(upper)).max()
-            room = _ROOM * (1.0 + widest) + max(0.0, _SMALLEST - (upper - lower).min() / 2)
+            room = _ROOM * (1.0 + widest) + max(0.0, SMALLEST - (upper - lower).min() / 2)
             if widest + room > LARGEST:
                 raise NotApplicable(f"log-odds of the filter reach {widest:.0f}")
             return Domain(odds_filter, lower - room, upper + room)
