@@ -30,6 +30,7 @@ FEW_SYMBOLS = 8
 LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
 FEW_STATES = 6  # free filter probabilities up to which counts and products are worth their cost beside a fitted value
 SPREAD, FITTED = 6, 500  # nodes that a value function is fitted to: so many a coefficient, and at least so many
+FEW_BOTH = 12  # states of both models that are few
 FEWEST_FITTED, MOST_FITTED = 256, 2048  # sequences they are taken from
 MOST_WORK = 1 << 19  # points times coefficients of a value function
 LAST = 8  # nodes at the end that have coefficients of their own
@@ -158,7 +159,9 @@ class ChainPair:
         ):
             return None
         wanted = max(SPREAD * functions(both), FITTED)
-        size = min(max(FEWEST_FITTED, -(-2 * wanted // (length - 1))), MOST_FITTED)
+        # Where there are many states some are rare, and a fit that has seen them in few sequences does harm.
+        fewest = FEWEST_FITTED if both <= FEW_BOTH else 4 * FEWEST_FITTED
+        size = min(max(fewest, -(-2 * wanted // (length - 1))), MOST_FITTED)
         _, x = self._sequences(size, rng)
         if self.is_finite:
             row_of = symbol_of(self.p.emissions[0], x).T
