@@ -141,3 +141,14 @@ def test_several_trees_add_up() -> None:
     one = "must be one tree here, got chain:3,chain:4; hidiv compare takes several"
     assert one in refusal("report", *CHAINS, "--tree", "chain:3,chain:4", "-o", "report.html")
     assert "whole numbers" in refusal("compare", *CHAINS, "--tree", "chain:3,chain:x")
+
+
+def test_initial_laws_may_be_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "fitted.json"
+    chain = hd.load(CHAINS[1])
+    hd.save(hd.Model([1.0, 1e-75], chain.transition, chain.emission), path)
+    printed = hidiv("compare", CHAINS[0], path, "--tree", "chain:10").stdout
+    assert "% of the joint divergence is the initial law of q" in printed
+    left_out = hidiv("compare", CHAINS[0], path, "--tree", "chain:10", "--initial", "none", "--json").stdout
+    assert json.loads(left_out)["joint"]["parts"]["initial"] == 0.0
+    assert "does not go with" in refusal("compare", *CHAINS, "--initial", "none", "--montecarlo", "10")

@@ -226,3 +226,65 @@ def test_bounds_on_how_well_observations_tell_the_models_apart() -> None:
     before = {key: value for key, value in found.to_dict().items() if key not in ("hellinger", "bayes_error")}
     assert hd.Comparison.from_dict(before).hellinger is None
     assert hd.compare(p, q).bayes_error is None  # no tree
+
+
+ABSENT = hd.Model([1.0, 0.0], [[0.7, 0.3], [0.0, 1.0]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]), name="q")
+FITTED = hd.Model([1.0, 1e-75], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
+
+
+def test_what_is_finite_is_said_first_and_why_the_rest_is_not() -> None:
+    found = hd.compare(P, ABSENT, 4)
+    (note,) = found.notes
+    assert note.startswith("the observed divergence is finite and the joint one is not, because q forbids")
+    assert "1 of the 2 first states that p has and 1 of the 4 transitions that p takes" in note
+    assert "hd.smoothed(q, weight)" in note
+    assert repr(found).splitlines()[1].strip() == note
+    assert hd.Comparison.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert np.isfinite(hd.joint_kl(P, hd.smoothed(ABSENT, 1e-6), 4).value)
+
+
+def test_an_order_that_makes_the_joint_divergence_finite_is_said_first() -> None:
+    p = hd.Model([0.5, 0.5], [[1.0, 0.0], [0.3, 0.7]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
+    (note,) = hd.compare(p, p.relabel([1, 0]), 4).notes
+    assert note.startswith("the observed divergence is finite, and the joint one with q's states aligned;")
+    assert note.endswith("q forbids 1 of the 3 transitions that p takes")
+
+
+def test_forbidden_places_are_counted_where_p_gets_to() -> None:
+    never = hd.Model([1.0, 0.0], [[1.0, 0.0], [0.5, 0.5]], hd.Categorical([[0.5, 0.5], [0.5, 0.5]]))
+    other = hd.Model([1.0, 0.0], [[1.0, 0.0], [1.0, 0.0]], hd.Categorical([[0.4, 0.6], [1.0, 0.0]]))
+    assert hd.compare(never, other, 4).notes == ()
+    only_first = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], P.emission)
+    assert "initial=False" in hd.compare(only_first, hd.Model([1.0, 0.0], Q.transition, Q.emission), 4).notes[0]
+
+
+def test_an_initial_law_that_a_fit_left_at_almost_nothing_is_pointed_out() -> None:
+    (note,) = hd.compare(P, FITTED, 10).notes
+    joint = hd.joint_kl(P, FITTED, 10)
+    share = 100 * joint.parts.initial / joint.value
+    assert f"{share:.0f} % of the joint divergence is the initial law of q" in note
+    assert 'initial="stationary" or initial=False leaves it out' in note
+    assert hd.compare(P, FITTED, 10, initial=False).notes == hd.compare(P, Q, 10).notes == ()
+
+
+def test_initial_laws_left_out_or_stationary() -> None:
+    joint = hd.joint_kl(P, FITTED, 10)
+    alike = hd.joint_kl(P, FITTED, 10, initial=False)
+    assert alike.value == pytest.approx(joint.value - joint.parts.initial, rel=1e-10)
+    assert alike.parts.initial == 0.0
+    assert "from the start of p" in repr(alike)
+    long_run = [hd.Model("stationary", m.transition, m.emission) for m in (P, FITTED)]
+    for function in (hd.joint_kl, hd.observed_kl):
+        assert function(P, FITTED, 6, initial="stationary").value == pytest.approx(function(*long_run, 6).value)
+        assert function(P, FITTED, [3, 6], initial="stationary").value == pytest.approx(
+            function(*long_run, [3, 6]).value
+        )
+    # The order of q's states is found without the initial laws too.
+    found = hd.compare(P, FITTED.relabel([1, 0]), 10, initial=False)
+    assert found.joint_aligned.value == pytest.approx(alike.value, rel=1e-12)
+    assert found.alignment.permutation == (1, 0)
+    assert found.observed.value <= found.joint_aligned.value
+    with pytest.raises(IncompatibleModels, match="q can start as p does only"):
+        hd.observed_kl(P, THREE, 4, initial=False)
+    with pytest.raises(hd.HidivError, match='initial: must be True, False or "stationary"'):
+        hd.joint_kl(P, Q, 4, initial="stationery")

@@ -40,6 +40,12 @@ if TYPE_CHECKING:
 @click.argument("q", type=FILE, metavar="B.json")
 @tree_option
 @click.option("--data", type=FILE, metavar="X.csv", help="Observations: adds the posterior divergence given them.")
+@click.option(
+    "--initial",
+    type=click.Choice(["models", "stationary", "none"]),
+    default="models",
+    help="Initial laws: those of the models, stationary ones, or none (B starts as A does).",
+)
 @montecarlo_option
 @measure_option("joint", "observed")
 @json_option
@@ -55,6 +61,7 @@ def compare(
     q: str,
     tree_text: str | None,
     data: str | None,
+    initial: str,
     montecarlo: int | None,
     measure: str | None,
     as_json: bool,
@@ -74,6 +81,8 @@ def compare(
     if fail_above is not None and isnan(fail_above):
         refuse(HidivError, "--fail-above", "must be a number to compare with", fail_above)
     first, second = read_model(p), read_model(q)
+    if initial != "models" and (measure is not None or montecarlo is not None):
+        refuse(HidivError, "--initial", "does not go with --measure or --montecarlo")
     if measure is not None:
         for option, given in (("--data", data), ("--montecarlo", montecarlo)):
             if given is not None:
@@ -88,7 +97,8 @@ def compare(
         return
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_trees_for(tree_text, first, second)
-    comparison = compare_models(first, second, tree, evidence=values).to(unit)
+    start: Any = {"models": True, "none": False}.get(initial, initial)
+    comparison = compare_models(first, second, tree, evidence=values, initial=start).to(unit)
     drawn = (
         {}
         if montecarlo is None or was_interrupted()

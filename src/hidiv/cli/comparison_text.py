@@ -16,11 +16,16 @@ Estimates = dict[str, "Divergence"]  # Monte Carlo estimates by the quantity the
 
 
 def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = None) -> str:
-    """The results as a table, then the chain rule, what is infinite, what is missing, and what each quantity means."""
+    """What to know first, the results as a table, the chain rule, what is infinite or missing, and meanings."""
     from hidiv.divergences.quantities import MEANINGS
 
     estimates = estimates or {}
-    lines = [comparison.subject, "", table(_rows(p, comparison, estimates))]
+    lines = [
+        comparison.subject,
+        "",
+        *(note + "\n" for note in comparison.notes),
+        table(_rows(p, comparison, estimates)),
+    ]
     notes = [
         note
         for note in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from math import isinf
+from math import isfinite, isinf
 from typing import Any
 
 from hidiv.adapters.as_model import as_models
@@ -12,6 +12,7 @@ from hidiv.arguments import Seed, number
 from hidiv.divergences.alignment.align import Alignment, alignment
 from hidiv.divergences.comparison import Comparison, Rates
 from hidiv.divergences.forest import Forest, as_forest, over_forest
+from hidiv.divergences.infinite import finite_first
 from hidiv.divergences.joint.do_bound import bound
 from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
@@ -19,7 +20,7 @@ from hidiv.divergences.measures.bhattacharyya import overlap_bounds
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
 from hidiv.divergences.observed.rate import rate_of_pair
-from hidiv.divergences.pair import Pair, closed, is_forest
+from hidiv.divergences.pair import Initial, Pair, closed, is_forest
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_of
 from hidiv.divergences.result import Divergence
@@ -35,6 +36,7 @@ HUGE = 10**15  # nodes that leave no doubt which model made them
 LARGE = 100_000  # nodes of a tree beyond which nothing is drawn for an estimate
 DRAWN = 500_000  # nodes drawn in all for an estimate, unless that is fewer than 200 trees
 ALIGNED = 100  # unlike trees of a forest on which states are aligned
+SHARE, ALMOST_ZERO = 0.05, 1e-8  # of an initial law that is worth a note: its share and a probability in it
 INTERRUPTED = "it was interrupted"
 OPEN = "these families have no divergence in closed form"
 BY_STATES = ("joint", "joint_aligned", "expected_posterior", "posterior", "do_bound")  # need states paired by labels
@@ -47,6 +49,7 @@ def compare(
     tree: Any = None,
     *,
     evidence: Any = None,
+    initial: Initial = True,
     seed: Seed = 0,
     max_seconds: float | None = 5.0,
     progress: Wanted = None,  # for @reported
@@ -63,6 +66,9 @@ def compare(
         probabilities, and the rates alone for others.
     evidence : Evidence or array, optional
         What is known, for the posterior divergence.
+    initial : bool or "stationary", default True
+        Which laws of the first state are compared: those of the models; both stationary; with False q starts as p
+        does, which leaves the initial laws out.
     seed : int or Generator, default 0
         The seed of draws, where the observed divergence is an estimate.
     max_seconds : float or None, default 5.0
@@ -76,7 +82,8 @@ def compare(
         The joint divergence as labelled and with q's states aligned to p's; the observed and the expected posterior
         one; the posterior one given the evidence; Do's bound; the rates along an endless chain. What is not defined
         (joint and posterior for different numbers of states, ...) is None, and `.undefined` says why. `.infinite` names
-        what is infinite.
+        what is infinite. `.notes` say what to know first: why the joint divergence is infinite where the observed one
+        is not, and how much of it an initial law adds that a fit left at almost 0.
 
     Raises
     ------
@@ -109,9 +116,9 @@ def compare(
     p, q = as_models(p, q)
     place = _tree(p, q, tree, evidence)
     if isinstance(place, Forest):
-        pair = Pair.of(p, q, place[0])
+        pair = Pair.of(p, q, place[0], initial=initial)
         return compare_pair(pair, forest=place, seed=seed, max_seconds=max_seconds)
-    return compare_pair(Pair.of(p, q, place), evidence=evidence, seed=seed, max_seconds=max_seconds)
+    return compare_pair(Pair.of(p, q, place, initial=initial), evidence=evidence, seed=seed, max_seconds=max_seconds)
 
 
 def compare_pair(
@@ -149,8 +156,31 @@ def compare_pair(
         for name in ("observed", "expected_posterior", "rates"):
             if name not in results and (pair.tree is not None or name == "rates"):
                 undefined.setdefault(name, INTERRUPTED)
-    about = pair.subject if forest is None else f"{Pair.models(pair.p, pair.q).subject} {forest}"
-    return Comparison(about, pair.p.name, pair.q.name, undefined=undefined, **results)
+    about = pair.subject if forest is None else f"{pair.subject.partition(' on ')[0]} {forest}"
+    notes = _notes(pair if forest is None else pair.on(max(forest, key=lambda tree: tree.depth)), results)
+    return Comparison(about, pair.p.name, pair.q.name, undefined=undefined, **results, notes=notes)
+
+
+def _notes(pair: Pair, results: dict[str, Any]) -> tuple[str, ...]:
+    """What to know before the numbers."""
+    joint, rates = results.get("joint"), results.get("rates", Rates())
+    joint, observed = (rates.joint, rates.observed) if pair.tree is None else (joint, results.get("observed"))
+    if joint is None or observed is None or isinf(observed.value):
+        return ()
+    order = results.get("alignment")
+    aligned = pair if order is None else pair.relabelled(order.permutation)
+    notes = [finite_first(pair, None if order is None else aligned)] if isinf(joint.value) else []
+    finite = joint if isfinite(joint.value) else results.get("joint_aligned")
+    if finite is None or isinf(finite.value) or finite.parts is None or not finite.value:
+        return tuple(notes)
+    share, start = finite.parts.initial / finite.value, (pair if finite is joint else aligned).q.initial
+    if share > SHARE and (start[pair.p.initial > 0] < ALMOST_ZERO).any():
+        which = "joint divergence" if finite is joint else "aligned joint divergence"
+        notes.append(
+            f"{100 * share:.0f} % of the {which} is the initial law of q, which has probabilities down to "
+            f'{start[pair.p.initial > 0].min():.1g}; initial="stationary" or initial=False leaves it out'
+        )
+    return tuple(notes)
 
 
 def _tree(p: Model, q: Model, tree: Any, evidence: Any) -> Tree | Forest | UntilEnd | None:

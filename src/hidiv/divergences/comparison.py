@@ -65,6 +65,9 @@ class Comparison(Value):
         Why a quantity is None, by its name.
     unit : {"nats", "bits"}, default "nats"
         The unit of all numbers.
+    notes : tuple of str
+        What to know before the numbers: why the joint divergence is infinite where the observed one is not, and how
+        much of it is an initial law.
 
     Notes
     -----
@@ -97,6 +100,7 @@ class Comparison(Value):
     rates: Rates = field(default_factory=Rates)
     undefined: dict[str, str] = field(default_factory=dict)
     unit: str = "nats"
+    notes: tuple[str, ...] = ()
 
     def _held(self) -> dict[str, Any]:
         return self.to_dict()
@@ -161,7 +165,7 @@ class Comparison(Value):
         described |= {name: _described(getattr(self, name)) for name in (*COMPARED, *OVERLAPS)}
         described["alignment"] = None if self.alignment is None else plain(vars(self.alignment))
         described["rates"] = {name: _described(self.rates[name]) for name in self.rates}
-        return described | {"infinite": self.infinite, "undefined": dict(self.undefined)}
+        return described | {"infinite": self.infinite, "undefined": dict(self.undefined), "notes": list(self.notes)}
 
     @classmethod
     def from_dict(cls, described: Mapping[str, Any]) -> Comparison:
@@ -177,7 +181,8 @@ class Comparison(Value):
             if described.get(name) is not None:
                 results[name] = _read(name, described[name], Measure)
         texts = {key: described[key] for key in ("subject", "p", "q", "unit")}
-        return cls(**texts, **results, alignment=alignment, undefined=dict(described["undefined"]))
+        undefined, notes = dict(described["undefined"]), tuple(described.get("notes", ()))
+        return cls(**texts, **results, alignment=alignment, undefined=undefined, notes=notes)
 
     def _repr_html_(self) -> str:
         """The quantities as a table, in a notebook."""
@@ -188,11 +193,11 @@ class Comparison(Value):
             for name, result in named
             if result is not None
         ]
-        notes = [line for line in (self.chain_rule, *self.infinite, *self.absent) if line is not None]
+        notes = [line for line in (*self.notes, self.chain_rule, *self.infinite, *self.absent) if line is not None]
         return card(f"comparison {self.subject}", table(["value", "unit", "status"], rows), notes=notes)
 
     def __repr__(self) -> str:
-        lines = [f"comparison {self.subject}"]
+        lines = [f"comparison {self.subject}", *(f"  {note}" for note in self.notes)]
         named = [(in_words(name), getattr(self, name)) for name in MEANINGS]
         named += [(f"{in_words(name)} rate", self.rates[name]) for name in self.rates]
         lines += [f"  {name}: {short(result)}" for name, result in named if result is not None]

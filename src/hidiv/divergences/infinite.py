@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hidiv.divergences.joint.local_terms import forbidden_by_q, reached_terms
 from hidiv.divergences.pair import Pair, families, of_models
 from hidiv.divergences.quantities import Quantity, Status
 from hidiv.divergences.result import Divergence
@@ -46,6 +47,25 @@ def advised(pair: Pair, result: Divergence) -> Divergence:
     if not result.infinite or SMOOTHED in result.notes or not pair.once(smoothing_helps):
         return result
     return replace(result, notes=(*result.notes, SMOOTHED))
+
+
+def finite_first(pair: Pair, aligned: Pair | None) -> str:
+    """What to know where the observed divergence is finite and the joint one is not: why, and what can be done.
+
+    `aligned` is the pair with q's states in the order that fits p best.
+    """
+    one, best = forbidden_by_q(pair), None if aligned is None else aligned.once(reached_terms).reasons
+    if best == []:
+        return (
+            "the observed divergence is finite, and the joint one with q's states aligned; as labelled the joint one "
+            f"is not, because q forbids {one.words}"
+        )
+    words = f"the observed divergence is finite and the joint one is not, because q forbids {one.words}"
+    if aligned is not None and (other := forbidden_by_q(aligned)) != one:
+        words += f" (in the best order of q's states {other.words})"
+    if not one.transitions[0] and not one.emissions[0]:
+        return f'{words}; initial="stationary" or initial=False leaves the initial laws out'
+    return f"{words}; {SMOOTHED}" if pair.once(smoothing_helps) else words
 
 
 @of_models

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, TypeVar
 
 import numpy as np
 
 from hidiv.adapters.as_model import as_models
 from hidiv.emissions.registry import has_kl
 from hidiv.emissions.sample_space import Kind, SampleSpace
-from hidiv.errors import IncompatibleModels, counted, refuse
+from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model, check_groups
 from hidiv.models.symbol_names import listed
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
-from hidiv.types import IntArray
+from hidiv.types import Array, IntArray
 
 if TYPE_CHECKING:
     from hidiv.emissions.family import Family
 
 Result = TypeVar("Result")
 Several = Sequence[Tree | int] | IntArray  # independent trees, as they are handed in
+Initial = bool | Literal["stationary"]  # which laws of the first state are compared
 Work = Callable[["Pair"], Result]  # a function of a pair, whose result `Pair.once` keeps
+STARTS: dict[Initial, str] = {True: "", False: " from the start of p", "stationary": " from stationary starts"}
 
 _OF_MODELS: set[Any] = set()
 
@@ -41,35 +43,51 @@ class Pair:
     p: Model
     q: Model
     tree: Tree | UntilEnd | None
+    initial: Initial = True  # False: q starts as p does, in whatever order its states are
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
     _kept_by_models: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None) -> Pair:
+    def of(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None, initial: Initial = True) -> Pair:
         """The pair a caller asked about; refuses models that do not belong on the tree or not together.
 
         `by_states` names a quantity that pairs states by their labels: the models need equal numbers of them.
         """
-        models = _adapted(p, q, by_states)
-        return cls._checked(*models, tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree), {})
+        pair = cls.models(p, q, by_states=by_states, initial=initial)
+        place = tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree)
+        return cls._checked(pair.p, pair.q, place, {}, initial)
 
     @classmethod
-    def on_tree(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None) -> Pair:
+    def on_tree(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None, initial: Initial = True) -> Pair:
         """The same for a quantity that is no rate: a tree, a length or UNTIL_END is needed."""
-        models = _adapted(p, q, by_states)
-        return cls._checked(*models, tree if isinstance(tree, UntilEnd) else as_tree(tree), {})
+        pair = cls.models(p, q, by_states=by_states, initial=initial)
+        place = tree if isinstance(tree, UntilEnd) else as_tree(tree)
+        return cls._checked(pair.p, pair.q, place, {}, initial)
 
     @classmethod
-    def models(cls, p: Any, q: Any, *, by_states: str | None = None) -> Pair:
-        """The models alone, where there are several trees; `on` checks them against each tree."""
-        return cls(*_adapted(p, q, by_states), None)
+    def models(cls, p: Any, q: Any, *, by_states: str | None = None, initial: Initial = True) -> Pair:
+        """The models alone, where there are several trees; `on` checks them against each tree.
+
+        `initial` "stationary": both start from their long-run laws; False: q starts as p does.
+        """
+        one, two = _adapted(p, q, by_states)
+        if initial is True:
+            return cls(one, two, None)
+        if initial is False:
+            if one.n_states != two.n_states:
+                rule = "q can start as p does only where both have the same number of states"
+                refuse(IncompatibleModels, "initial", rule, False, 'use initial="stationary"')
+            return cls(one, _starting(two, one.initial), None, initial)
+        if initial != "stationary":
+            refuse(HidivError, "initial", 'must be True, False or "stationary"', initial)
+        return cls(_starting(one, one.stationary()), _starting(two, two.stationary()), None, initial)
 
     def on(self, tree: Tree | UntilEnd | None) -> Pair:
         """The same models on another tree, sharing what depends on the models alone."""
         if tree is self.tree:
             return self
         if tree not in self._kept:
-            self._kept[tree] = self._checked(self.p, self.q, tree, self._kept_by_models)
+            self._kept[tree] = self._checked(self.p, self.q, tree, self._kept_by_models, self.initial)
         moved: Pair = self._kept[tree]
         return moved
 
@@ -79,12 +97,16 @@ class Pair:
         if order == tuple(range(len(order))):
             return self
         if order not in self._kept_by_models:
-            self._kept_by_models[order] = Pair(self.p, self.q.relabel(order), self.tree)
+            other = self.q.relabel(order)
+            other = _starting(other, self.p.initial) if self.initial is False else other
+            self._kept_by_models[order] = Pair(self.p, other, self.tree, self.initial)
         relabelled: Pair = self._kept_by_models[order]
         return relabelled.on(self.tree)
 
     @classmethod
-    def _checked(cls, p: Model, q: Model, tree: Tree | UntilEnd | None, kept_by_models: dict[Any, Any]) -> Pair:
+    def _checked(
+        cls, p: Model, q: Model, tree: Tree | UntilEnd | None, kept_by_models: dict[Any, Any], initial: Initial = True
+    ) -> Pair:
         """Models on a tree that they were checked against."""
         check_length(p, q, until_end=isinstance(tree, UntilEnd))
         if isinstance(tree, Tree):
@@ -93,12 +115,13 @@ class Pair:
         elif tree is None and (groups := max(p.n_groups, q.n_groups)) > 1:
             rule = "needs models with one group, the same at every step"
             refuse(IncompatibleModels, "rate", rule, f"{groups} groups", "compare them on a tree")
-        return cls(p, q, tree, {}, kept_by_models)
+        return cls(p, q, tree, initial, {}, kept_by_models)
 
     @property
     def subject(self) -> str:
         """How sentences name the pair: 'D(p || q) on a chain of 10 nodes'."""
-        return subject(self.p, self.q, self.tree)
+        models = subject(self.p, self.q) + STARTS[self.initial]
+        return models if self.tree is None else f"{models} {tree_in_words(self.tree)}"
 
     def subject_and_unit(self) -> tuple[str, str | None]:
         """How sentences name a quantity of the pair, and "step" where it is the rate of an endless chain."""
@@ -134,6 +157,15 @@ def _adapted(p: Any, q: Any, by_states: str | None) -> tuple[Model, Model]:
     if by_states is not None:
         check_same_states(*models, by_states)
     return models
+
+
+def _starting(model: Model, law: Array) -> Model:
+    """The model with another law of the first state."""
+    return Model(
+        law, model.transition, model.emission,
+        name=model.name, state_names=model.state_names, end=model.end,
+        symbol_names=model.symbol_names, column_names=model.column_names,
+    )  # fmt: skip
 
 
 def families(p: Model, q: Model) -> list[tuple[Family, Family]]:

@@ -67,7 +67,7 @@ def check_saved_comparison(described: Any) -> None:
         InvalidFile,
         described,
         (*TEXTS, *COMPARED, "alignment", "rates", "infinite", "undefined"),
-        (*OPTIONAL[:2], *OVERLAPS),
+        (*OPTIONAL[:2], *OVERLAPS, "notes"),
     )
     check_format(InvalidFile, described, "hidiv.comparison")
     for key in TEXTS:
@@ -77,6 +77,8 @@ def check_saved_comparison(described: Any) -> None:
         refuse(InvalidFile, "unit", "must be nats or bits", repr(described["unit"]))
     for key, inside in (("rates", RATES), ("undefined", None), ("alignment", ALIGNMENT)):
         _check_object(key, described[key], inside, optional=key == "alignment")
+    for i, note in enumerate(described.get("notes", ())):
+        _check_text(f"notes[{i}]", note)
     for key, reason in described["undefined"].items():
         _check_text(f"undefined.{key}", reason)
     order = described["alignment"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,9 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.types import Array, Flags
 
-FIRST, MOST = 256, 2048  # draws of the first round, which are doubled from round to round, and of all
+FIRST, MOST = 256, 2048  # draws of a portion, after the first of which a pair is looked at, and of all
+ROOM = 1.1  # draws that are taken over those the error of the first ones asks for
+LEAST, GROWTH = 0.25, 3.0  # by what share, and up to how many times, draws grow between two looks
 NEGLIGIBLE = 1e-12  # nats: a value smaller than this is accurate enough
 
 
@@ -34,8 +37,9 @@ def shared_row(
 ) -> ScoredRow:
     """The divergences of p from each q by the same draws; a q of None is left out.
 
-    Round by round only the q go on whose standard error is above rtol times their value. Left unanswered are pairs that
-    are no chains of one law, or so close that differences must be carried.
+    Portion by portion only the q go on whose standard error is above rtol times their value; each takes as many draws
+    as its first ones ask for, whatever the other q take. Left unanswered are pairs that are no chains of one law, or so
+    close that differences must be carried.
     """
     values = np.zeros((len(qs), 2))
     answered, short = np.zeros(len(qs), dtype=np.bool_), np.zeros(len(qs), dtype=np.bool_)
@@ -48,25 +52,44 @@ def shared_row(
             values[j], answered[j] = np.inf, True
         elif draws.scored is not None:
             pending[j] = draws, []
-    rng, drawn, most = np.random.default_rng(seed), 0, max(MOST, first)
-    while pending and drawn < most:
-        size = max(first, drawn)
-        states = draw_states(p, tree, size, rng)
-        x = draw_observations(p, tree, states, rng).reshape(size, tree.n_nodes, -1)
-        drawn += size
-        for j, (draws, batches) in list(pending.items()):
+    rng, most = np.random.default_rng(seed), max(MOST, first)
+    left = dict.fromkeys(pending, first)  # draws to take before a q is looked at again
+    for drawn in range(first, most + 1, first):
+        if not pending:
+            break
+        states = draw_states(p, tree, first, rng)
+        x = draw_observations(p, tree, states, rng).reshape(first, tree.n_nodes, -1)
+        visits: Array | None = None
+        for j in sorted(pending, key=lambda j: -left[j]):  # the first of them takes the most
+            draws, batches = pending[j]
             assert draws.scored is not None
-            batches.append(draws.scored(states, x))
-            batch = joined(batches)
-            if not (np.isfinite(batch.base).all() and np.isfinite(batch.plain).all()):
+            size = min(left[j], first)
+            batches.append(draws.scored(states[:size], x[:size], None if visits is None else visits[:size]))
+            if not (np.isfinite(batches[-1].base).all() and np.isfinite(batches[-1].plain).all()):
                 values[j], short[j] = np.nan, True
                 del pending[j]
                 continue
+            if visits is None:
+                visits = batches[-1].controls[:, -p.n_states :]
+            left[j] -= size
+            if left[j]:
+                continue
+            batch = joined(batches)
             best = controlled_mean(batch.base, batch.controls, settle=False)
             mean = allowed(draws, batch, best).mean
             values[j], answered[j] = (mean.value, mean.std_error), True
-            size_of = max(min(abs(mean.value), limits[j]), NEGLIGIBLE)
-            short[j] = mean.std_error > rtol * size_of
-            if not short[j] or limits[j] <= NEGLIGIBLE:
+            wanted = rtol * max(min(abs(mean.value), limits[j]), NEGLIGIBLE)
+            short[j] = mean.std_error > wanted
+            grown = min(ROOM * _growth(best.std_error, mean.std_error, wanted), GROWTH)
+            left[j] = min(int(max(grown - 1.0, LEAST) * len(batch.base)), most - drawn)
+            if not short[j] or limits[j] <= NEGLIGIBLE or not left[j]:
                 del pending[j]
     return ScoredRow(values, answered & np.isfinite(values[:, 0]) | np.isinf(values[:, 0]), short)
+
+
+def _growth(spread: float, error: float, wanted: float) -> float:
+    """How many times as many draws have the wanted error: that of their spread falls with the root of their number,
+    what is allowed for rare events with their number itself."""
+    rest, slow = max(error**2 - spread**2, 0.0), spread**2
+    share = 2.0 * wanted**2 / (slow + sqrt(slow**2 + 4.0 * rest * wanted**2)) if error > 0 else 1.0
+    return 1.0 / max(share, 1e-9)

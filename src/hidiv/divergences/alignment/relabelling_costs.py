@@ -115,7 +115,9 @@ class Costs:
         for g, table in enumerate(tables):
             emissions += visits.states[g][:, None] * np.where(np.isinf(table), 0.0, table)
             endless += np.isinf(table) & (places.states[g] < NEVER)[:, None]
-        initial = RowCosts.between(p.initial[None, :], q.initial[None, :], np.array([visits.root]), np.array([True]))
+        # Where q starts as p does in every order, the uniform law adds the same to each.
+        start = np.full_like(q.initial, 1.0 / q.n_states) if pair.initial is False else q.initial
+        initial = RowCosts.between(p.initial[None, :], start[None, :], np.array([visits.root]), np.array([True]))
         left, right = (by_group(with_end(model), len(visits.rows)) for model in (p, q))
         rows = tuple(
             RowCosts.between(a, b, weight, when < NEVER)

@@ -13,7 +13,7 @@ from hidiv.divergences.forest import over_forest, tree_alone
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import Local, reached_terms
 from hidiv.divergences.joint.visits import Visits, by_group, expected_visits, tree_size, visits_of
-from hidiv.divergences.pair import Pair, Several, is_forest
+from hidiv.divergences.pair import Initial, Pair, Several, is_forest
 from hidiv.divergences.result import Detail, Divergence, Parts
 from hidiv.emissions.registry import kl_bounds
 from hidiv.errors import OutOfRange, refuse
@@ -34,6 +34,7 @@ def joint_kl(
     *,
     per_node: bool = False,
     per_tree: bool = False,
+    initial: Initial = True,
 ) -> Divergence:
     """Joint divergence of states and observations, exact on any tree.
 
@@ -48,6 +49,9 @@ def joint_kl(
         Divide by the number of nodes; with UNTIL_END by the expected length.
     per_tree : bool, default False
         Divide by the number of trees of a forest.
+    initial : bool or "stationary", default True
+        Which laws of the first state are compared: those of the models; both stationary; with False q starts as p
+        does, which leaves the initial laws out.
 
     Returns
     -------
@@ -80,11 +84,11 @@ def joint_kl(
     joint divergence D(p || q) on 3 independent trees with 200 nodes together = 12.1869482207 nats per tree, exact
     """
     if is_forest(tree):
-        models = Pair.models(p, q, by_states="joint")
+        models = Pair.models(p, q, by_states="joint", initial=initial)
         return over_forest(tree, lambda one: joint(models.on(one)), per_node=per_node, per_tree=per_tree)
     if per_tree:
         tree_alone()
-    pair = Pair.on_tree(p, q, tree, by_states="joint")
+    pair = Pair.on_tree(p, q, tree, by_states="joint", initial=initial)
     return joint_per_node(pair) if per_node else joint(pair)
 
 

@@ -203,6 +203,36 @@ def infinite_places(p: Model, q: Model, local: Local, places: Places) -> list[st
     return [text for _, _, text in sorted(sentences)]
 
 
+class Forbidden(NamedTuple):
+    """First states, transitions (ends among them) and emissions that p uses on a tree, and how many q forbids."""
+
+    starts: tuple[int, int]  # forbidden, of how many
+    transitions: tuple[int, int]
+    emissions: tuple[int, int]  # states whose emissions q forbids in part
+
+    @property
+    def words(self) -> str:
+        """For example "3 of the 9 transitions that p takes"."""
+        named = zip(
+            self, ("first states that p has", "transitions that p takes", "emissions that p shows"), strict=True
+        )
+        return " and ".join(f"{some} of the {total} {what}" for (some, total), what in named if some)
+
+
+def forbidden_by_q(pair: Pair) -> Forbidden:
+    """How much of what p uses has no probability under q, states paired by their labels."""
+    p, q, local = pair.p, pair.q, pair.once(local_terms)
+    places = first_places(p, pair.tree, len(local.rows), len(local.states))
+    used, zero = (p.initial > 0), (q.initial == 0)
+    taken = (with_end(p) > 0) & (places.rows < NEVER)[:, :, None] & (p.has_transition & q.has_transition)[:, None, None]
+    shown = places.states < NEVER
+    return Forbidden(
+        (int((used & zero).sum()), int(used.sum())),
+        (int((taken & (with_end(q) == 0)).sum()), int(taken.sum())),
+        (int((shown & np.isinf(local.states)).sum()), int(shown.sum())),
+    )
+
+
 def _group(g: int, table: NDArray[np.float64]) -> str:
     """The group in front of a sentence, where a table has groups."""
     return f"group {g}, " if len(table) > 1 else ""

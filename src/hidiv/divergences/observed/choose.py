@@ -176,7 +176,7 @@ def in_logarithms(pair: Pair) -> Pair:
     """A pair of models of log x where all emissions are log-normal; the pair itself elsewhere."""
     if not all(isinstance(family, LogNormal) for model in (pair.p, pair.q) for family in model.emissions):
         return pair
-    return Pair(_logarithms(pair.p), _logarithms(pair.q), pair.tree)
+    return Pair(_logarithms(pair.p), _logarithms(pair.q), pair.tree, pair.initial)
 
 
 def _logarithms(model: Model) -> Model:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal, NoReturn
 
-from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator
 from hidiv.divergences.forest import over_forest, tree_alone
 from hidiv.divergences.infinite import advised
 from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.choose import automatic, by_name, in_logarithms, rows
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.pair import Pair, Several, check_observations, is_forest
+from hidiv.divergences.pair import Initial, Pair, Several, check_observations, is_forest
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.tree import Tree
@@ -29,6 +28,7 @@ def observed_kl(
     tree: Tree | int | UntilEnd | Several,
     *,
     per_tree: bool = False,
+    initial: Initial = True,
     method: Method = "auto",
     rtol: float = 1e-3,
     atol: float = 1e-9,
@@ -50,6 +50,9 @@ def observed_kl(
         a forest of independent trees, whose divergences add up.
     per_tree : bool, default False
         Divide the divergence of a forest by the number of its trees.
+    initial : bool or "stationary", default True
+        Which laws of the first state are compared: those of the models; both stationary; with False q starts as p
+        does, which leaves the initial laws out.
     method : {"auto", "exact", "certified", "montecarlo", "variational"}, default "auto"
         exact: every word is listed, for finite alphabets and few nodes. certified: an interval that holds, narrow for
         chains with finite alphabets and trees with two states, wide for others. montecarlo: an estimate with its
@@ -98,15 +101,15 @@ def observed_kl(
     True
     """
     budget = Budget(rtol, atol, None, seed, max_samples, max_seconds)
-    p, q = as_models(p, q)
     if is_forest(tree):
+        models = Pair.models(p, q, initial=initial)
         one_stream = None if seed is None else generator(seed)
         shared = Budget(rtol, atol, None, one_stream, max_samples, max_seconds)
-        total = over_forest(tree, lambda one: _on_pair(Pair.on_tree(p, q, one), method, shared), per_tree=per_tree)
-        return advised(Pair.models(p, q), total)
+        total = over_forest(tree, lambda one: _on_pair(models.on(one), method, shared), per_tree=per_tree)
+        return advised(models, total)
     if per_tree:
         tree_alone()
-    pair = Pair.on_tree(p, q, tree)
+    pair = Pair.on_tree(p, q, tree, initial=initial)
     return advised(pair, _on_pair(pair, method, budget))
 
 

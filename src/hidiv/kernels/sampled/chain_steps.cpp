@@ -51,13 +51,21 @@ struct Lanes {
         return row;
     }
 
+    // out(m) = sum_r weights(r, m) from(r) for `count` columns m of a table with `columns` of them.
+    template <int count>
+    static void weighed_sums(int64_t rows, int64_t columns, const double *weights, const Vec *from, Vec *out) {
+        Vec sum[count]{};
+        for (int64_t r = 0; r < rows; ++r, weights += columns)
+            for (int m = 0; m < count; ++m) sum[m] += weights[m] * from[r];
+        for (int m = 0; m < count; ++m) out[m] = sum[m];
+    }
+
     // out(s) = sum_r transition(r, s) from(r)
-    void moved(int64_t states, const double *transition, const Vec *from, Vec *out) {
-        for (int64_t s = 0; s < states; ++s) {
-            Vec sum{};
-            for (int64_t r = 0; r < states; ++r) sum += transition[r * states + s] * from[r];
-            out[s] = sum;
-        }
+    static void moved(int64_t states, const double *transition, const Vec *from, Vec *out) {
+        int64_t s = 0;
+        for (; s + side_by_side <= states; s += side_by_side)
+            weighed_sums<side_by_side>(states, states, transition + s, from, out + s);
+        for (; s < states; ++s) weighed_sums<1>(states, states, transition + s, from, out + s);
     }
 
     // after = before * weight / its sum, which is returned.
@@ -93,21 +101,25 @@ struct Lanes {
     Vec divergence(const Vec *bp, const Vec *bq) {
         const int64_t K = states_p(), L = states_q(), J = task.points;
         Vec sum{};
+        int64_t first = 0;
+        for (; first + side_by_side <= J; first += side_by_side) {
+            weighed_sums<side_by_side>(K, J, task.at_p + first, bp, ap + first);
+            weighed_sums<side_by_side>(L, J, task.at_q + first, bq, aq + first);
+        }
+        for (; first < J; ++first) {
+            weighed_sums<1>(K, J, task.at_p + first, bp, ap + first);
+            weighed_sums<1>(L, J, task.at_q + first, bq, aq + first);
+        }
+        Int lost{};
         for (int64_t j = 0; j < J; ++j) {
-            Vec p{}, q{};
-            for (int64_t s = 0; s < K; ++s) p += bp[s] * task.at_p[s * J + j];
-            for (int64_t s = 0; s < L; ++s) q += bq[s] * task.at_q[s * J + j];
-            ap[j] = p;
-            aq[j] = q;
-            const Int here = p > nothing;
-            if (any<W>(here & ~(q > nothing))) {
-                sound = false;
-                return sum;
-            }
-            const Vec r = here ? p / q : all<W>(1.0);
+            const Vec p = ap[j], q = aq[j];
+            const Int here = p > nothing, there = q > nothing;
+            lost |= here & ~there;
+            const Vec r = here & there ? p / q : all<W>(1.0);
             sum += here ? task.mass[j] * p * (log_of<W>(r) - task.scale[j]) : Vec{};
             ratio[j] = here ? r : Vec{};
         }
+        if (any<W>(lost)) sound = false;
         if (any<W>(sum <= delicate))
             for (int l = 0; l < W; ++l)
                 if (sum[l] <= delicate) sum[l] = careful(l);
@@ -131,10 +143,14 @@ struct Lanes {
     void exceed(const Vec *bp, const Vec *bq, const Vec *cp, const Vec *cq, Vec *linear, Vec *squares, Vec *thirds) {
         const int64_t K = states_p(), L = states_q(), J = task.points, F = task.free_states();
         for (int64_t k = 0; k + 1 < K; ++k) linear[k] += cp[k] - bp[k];
-        for (int64_t k = 0; k + 1 < L; ++k) {
-            Vec mean{};
-            for (int64_t j = 0; j < J; ++j) mean += ratio[j] * (task.mass[j] * task.at_q[k * J + j]);
-            linear[K - 1 + k] += cq[k] - bq[k] * mean;
+        for (int64_t j = 0; j < J; ++j) ratio[j] *= task.mass[j];
+        for (int64_t first = 0; first + 1 < L; first += side_by_side) {
+            const int64_t count = first + side_by_side < L ? side_by_side : L - 1 - first;
+            Vec mean[side_by_side]{};
+            for (int64_t j = 0; j < J; ++j)
+                for (int64_t m = 0; m < side_by_side; ++m)
+                    mean[m] += ratio[j] * task.at_q[(m < count ? first + m : first) * J + j];
+            for (int64_t m = 0; m < count; ++m) linear[K - 1 + first + m] += cq[first + m] - bq[first + m] * mean[m];
         }
         if (!task.products && !task.next_p) return;
         const int64_t pairs = task.squares(), triples = task.thirds();

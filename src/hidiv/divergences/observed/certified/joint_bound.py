@@ -10,8 +10,11 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from hidiv.divergences.alignment.align import alignment
 from hidiv.divergences.equivalence.equivalent import same_process
+from hidiv.divergences.joint.local_terms import NEVER, first_places
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.interval import Interval, NotApplicable
@@ -50,12 +53,25 @@ def joint_above(pair: Pair) -> float:
 
     For an endless chain the joint rate, q's states relabelled as matches p best on a long chain.
     """
-    if not pair.same_states or pair.p.n_states > MOST:
+    if not pair.same_states or pair.p.n_states > MOST or _no_order_fits(pair):
         return inf
     try:
         return room_above(pair.once(alignment).value)
     except HidivError:
         return inf
+
+
+def _no_order_fits(pair: Pair) -> bool:
+    """Whether q's zeros alone make the joint divergence infinite in every order of its states; False where it is open.
+
+    A row or column of p with m transitions needs one of q with at least as many, and each of them its own.
+    """
+    p, q = pair.p, pair.q
+    if not len(p.transitions) == len(q.transitions) == 1 or (q.transitions > 0).all():
+        return False
+    places = first_places(p, pair.tree, 1, 1)
+    used, there = (p.transitions[0] > 0) & (places.rows[0] < NEVER)[:, None], q.transitions[0] > 0
+    return any((np.sort(used.sum(axis=axis)) > np.sort(there.sum(axis=axis))).any() for axis in (0, 1))
 
 
 def room_above(value: float, levels: int = 1) -> float:

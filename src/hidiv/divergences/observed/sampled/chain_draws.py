@@ -30,6 +30,7 @@ FEW_SYMBOLS = 8
 LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
 FEW_STATES = 6  # free filter probabilities up to which counts and products are worth their cost beside a fitted value
 SPREAD, FITTED = 6, 500  # nodes that a value function is fitted to: so many a coefficient, and at least so many
+FEW_BOTH = 12  # states of both models that are few
 FEWEST_FITTED, MOST_FITTED = 256, 2048  # sequences they are taken from
 MOST_WORK = 1 << 19  # points times coefficients of a value function
 LAST = 8  # nodes at the end that have coefficients of their own
@@ -135,13 +136,14 @@ class ChainPair:
         states = draw_states(self.p, self.tree, size, rng)
         return states, draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
 
-    def scored(self, states: IntArray, x: Array) -> Drawn:
+    def scored(self, states: IntArray, x: Array, visits: Array | None = None) -> Drawn:
         """What sequences of p that were drawn for several q give, with few controls: linear ones, and visits.
 
-        Not finite where probabilities are too small for it.
+        The visits (n, K) come last; they are those of p alone, and may be given. Not finite where probabilities are
+        too small for it.
         """
         events = drawn_counts(states, None, self.p.n_states)
-        drawn = self._by_kernel(x, events, True, None, False)
+        drawn = self._by_kernel(x, events, True, None, False, visits)
         if drawn is not None:
             return drawn
         lost = np.full(len(x), np.nan)
@@ -157,7 +159,9 @@ class ChainPair:
         ):
             return None
         wanted = max(SPREAD * functions(both), FITTED)
-        size = min(max(FEWEST_FITTED, -(-2 * wanted // (length - 1))), MOST_FITTED)
+        # Where there are many states some are rare, and a fit that has seen them in few sequences does harm.
+        fewest = FEWEST_FITTED if both <= FEW_BOTH else 4 * FEWEST_FITTED
+        size = min(max(fewest, -(-2 * wanted // (length - 1))), MOST_FITTED)
         _, x = self._sequences(size, rng)
         if self.is_finite:
             row_of = symbol_of(self.p.emissions[0], x).T
@@ -198,13 +202,15 @@ class ChainPair:
         counted = self.counts.along(one, x, weights_p, weights_q)
         return Drawn(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
 
-    def _by_kernel(self, x: Array, events: Array, lean: bool, value: Value | None, shown: bool = True) -> Drawn | None:
+    def _by_kernel(
+        self, x: Array, events: Array, lean: bool, value: Value | None, shown: bool = True, visits: Array | None = None
+    ) -> Drawn | None:
         """All sums in one go; None where probabilities are too small for it.
 
-        shown: with counts of pairs of states and of what they show; else of visits.
+        shown: with counts of pairs of states and of what they show; else of visits, which may be given.
         """
         space, models = self.spaces[0], (self.p, self.q)
-        counts = value is None or not lean
+        counts = visits is None and (value is None or not lean)
         counted = counts and shown and bool(self.counts.emissions)
         shift: Array | float = 0.0
         if self.is_finite:
@@ -236,6 +242,8 @@ class ChainPair:
         # Fitted to other draws, so that nothing is lost by taking it out whole.
         base = sums[:, 1] if value is None else sums[:, 1] - sums[:, 2]
         base = base if self.averaged else sums[:, 0] + shift
+        if visits is not None:
+            controls = np.concatenate([controls, visits], axis=1)
         if not counts:
             return Drawn(sums[:, 0] + shift, base, controls, events)
         means = self.counts.means() if shown else np.append(self.counts.initial, self.counts.pairs)

@@ -74,7 +74,8 @@ class Draws:
     expected: Callable[[], tuple[Array, Array]] | None = None  # means of the events drawn, and what one more may add
     dear: float = 1.0  # work of a draw with all controls, over that of one without the dearer ones
     fitted: Callable[[np.random.Generator], Fitted | None] | None = None  # draws whose control is fitted beforehand
-    scored: Callable[[IntArray, Array], Drawn] | None = None  # what states (n, N) and observations (n, N, F) of p give
+    # What states (n, N) and observations (n, N, F) of p give, with the visits of p (n, K) where they are known.
+    scored: Callable[[IntArray, Array, Array | None], Drawn] | None = None
 
 
 class Fitted(NamedTuple):

@@ -30,5 +30,6 @@ def allowed(draws: Draws, batch: Drawn, mean: Mean) -> Allowed:
         mean = widened(mean, chance, max(draws.reach, float(np.abs(batch.plain).max())))
     if draws.sparse and len(batch.base) > 1:
         # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
-        mean = widened(mean, 1.0 / len(batch.base), float(np.ptp(batch.plain)), least=False)
+        shown = batch.plain if draws.expected is None else batch.base
+        mean = widened(mean, 1.0 / len(batch.base), float(np.ptp(shown)), least=False)
     return Allowed(mean, chance, lacking)

@@ -33,6 +33,7 @@ FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws a
 RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
+OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
 GROWTH = 1.25  # least growth between two looks
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
 FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
@@ -126,7 +127,7 @@ class _Drawing:
         self.portions_drawn = [joined(self.portions_drawn)]
         batch = self.portions_drawn[0]
         if self.best is None:
-            self.best = controlled_mean(batch.base, batch.controls)
+            self.best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN)
             widened, self.chance, self.lacking = allowed(self.draws, batch, self.best)
             self.error = widened.std_error
         return batch, self.best
