@@ -137,8 +137,8 @@ def posterior_stream(
     """Value and log-likelihoods of a chain whose rows come from make(first, end), `chunk` nodes at a time.
 
     p, q, ratio: initial (K,) and transition (G, K, K). normal: x (n, F), and laws and their log-ratio of which a kernel
-    makes the rows itself, but for parts with numbers that are none or far out. None where the chain has zeros or numbers out of range: tables
-    are the way then.
+    makes the rows itself, but for parts with numbers that are none or far out.
+    None where the chain has zeros or numbers out of range: tables are the way then.
     """
     weights, weight_ratio, residual = make(0, n_nodes)
     assert weight_ratio is not None

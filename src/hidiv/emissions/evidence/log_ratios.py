@@ -6,7 +6,7 @@ have functions of their own); `columns_ratio` and `columns_residual` serve famil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np

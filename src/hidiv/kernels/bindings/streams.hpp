@@ -80,7 +80,8 @@ public:
 private:
     void prepare(int64_t n, int64_t states, int64_t chunk, bool two) {
         NormalTask &task = laws_.task;
-        require(shaped(x_, n, task.p.features) && task.p.states == states, "x must have shape (n, F), the laws K states");
+        require(shaped(x_, n, task.p.features) && task.p.states == states,
+                "x must have shape (n, F), the laws K states");
         log_p_.resize(size_t(chunk * states));
         ratio_.resize(two ? log_p_.size() : 0);
         task.log_p = log_p_.data();
