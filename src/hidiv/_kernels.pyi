@@ -4,6 +4,7 @@ Those that read a Law give None where the numbers are out of their range (recurs
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,6 +241,7 @@ def likelihood_stream(
     transition: NDArray[np.float64],
     make: Callable[[int, int], tuple[NDArray[np.float64], None, None]],
     chunk: int,
+    normal: tuple[Any, ...] | None = None,
 ) -> float | None: ...
 def posterior_stream(
     n_nodes: int,
@@ -249,4 +251,5 @@ def posterior_stream(
     ratio: tuple[NDArray[np.float64], NDArray[np.float64]],
     make: Callable[[int, int], tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]],
     chunk: int,
+    normal: tuple[Any, ...] | None = None,
 ) -> tuple[float, float, float] | None: ...

@@ -38,7 +38,7 @@ def exact(family, s, x):
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("apart", [1e-9, 1e-3, 1.0, 30.0])
 def test_log_densities_and_ratios_have_all_their_digits(kernels, full, apart, monkeypatch):
-    monkeypatch.setattr("hidiv.emissions.families.gaussian.normal_tables", kernels.normal_tables)
+    monkeypatch.setattr("hidiv.recursions.normal_rows.normal_tables", kernels.normal_tables)
     rng = np.random.default_rng(5)
     p, q = laws(rng, 3, 4, full, apart)
     x = 2.0 * rng.normal(size=(37, 4))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.emissions.evidence.log_ratios import PairWeights
 from hidiv.errors import InvalidEvidence
 from hidiv.inference import long_chains
 from hidiv.recursions.terms import log_ratio
@@ -116,3 +119,37 @@ def test_a_long_chain_refuses_by_the_name_of_the_node(monkeypatch):
     for ask in (lambda: hd.log_likelihood(p, x), lambda: hd.posterior_kl(p, p, x)):
         with pytest.raises(InvalidEvidence, match=r"x\[1500\]"):
             ask()
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("apart", [1e-9, 0.5])
+def test_normal_rows_are_weighed_by_the_kernel_but_for_parts_with_missing_or_far_values(kernels, full, apart):
+    rng = np.random.default_rng(2)
+    n, k, features, chunk = 700, 3, 2, 64
+    p, q, ratio = laws(rng, k, 1, False)
+    mean, spread = rng.normal(size=(k, features)), rng.uniform(0.5, 2.0, (k, features))
+    first, second = (
+        hd.Gaussian(mean + by, cov=spread[:, :, None] * np.eye(features))
+        if full
+        else hd.Gaussian(mean + by, var=spread)
+        for by in (0.0, apart)
+    )
+    x = rng.normal(size=(n, features))
+    x[330], x[10] = np.nan, 1e3
+    weigh = PairWeights(first, second)
+    log_p, _, between = weigh(x)
+    make, asked = rows_of(log_p, between)
+    normal = x, weigh.fast.p, weigh.fast.q, weigh.fast.between
+    plain = kernels.posterior_stream(n, None, p, q, ratio, make, chunk)
+    asked.clear()
+    np.testing.assert_allclose(kernels.posterior_stream(n, None, p, q, ratio, make, chunk, normal), plain, rtol=1e-12)
+    one = lambda *ends: (make(*ends)[0], None, None)  # noqa: E731
+    alone = kernels.likelihood_stream(n, None, *p, one, chunk)
+    if kernels.is_compiled:
+        assert 2 <= len(asked) - (n + chunk - 1) // chunk <= 4  # the pair may be swept twice
+        asked.clear()
+    value = kernels.likelihood_stream(n, None, *p, one, chunk, (x, first.normal_laws))
+    np.testing.assert_allclose(value, alone, rtol=1e-13)
+    assert len(asked) == 2 or not kernels.is_compiled
+    with pytest.raises((TypeError, ValueError)) if kernels.is_compiled else nullcontext():
+        kernels.likelihood_stream(n, None, *p, one, chunk, (x[1:], first.normal_laws))

@@ -17,6 +17,7 @@ from hidiv.emissions.sample_space import Kind, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidEvidence, InvalidModel, refuse
+from hidiv.recursions.normal_rows import NormalLaws
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import hashable, restore, same
 
@@ -108,6 +109,11 @@ class Family(Protocol):
     @property
     def _first_parameter(self) -> Array:
         return np.asarray(next(iter(self.parameters().values())))
+
+    @property
+    def normal_laws(self) -> NormalLaws | None:
+        """The laws as a kernel reads them that weighs rows on its own; None for families that are not normal."""
+        return None
 
     def members(self) -> tuple[Family, ...]:
         """The families this one is made of; none unless it is a product or a mixture."""

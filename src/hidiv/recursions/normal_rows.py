@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from hidiv.recursions.kernels import kernel
@@ -32,8 +34,8 @@ def normal_tables(
 ) -> tuple[Array, Array | None, Array, bool]:
     """(n, K) log-densities of p and q (None unless wanted) and log q/p, and whether some number is none or infinite."""
     near, constant, linear, square = between
-    log_p, odd = normal_table(x, p)
-    log_q, odd_q = normal_table(x, q)
+    log_p, _ = normal_table(x, p)
+    log_q, _ = normal_table(x, q)
     with np.errstate(all="ignore"):
         ratio = log_q - log_p
         for s in np.flatnonzero(near):
@@ -41,7 +43,7 @@ def normal_tables(
             inner = z * square[s] if len(square[s]) == 1 else z @ square[s].T
             ratio[:, s] = constant[s] + (z * (inner + linear[s])).sum(axis=1)
             log_q[:, s] = log_p[:, s] + ratio[:, s]
-        odd = odd or (odd_q and not near.all()) or not bool((np.abs(ratio) <= 1e300).all())
+        odd = not all(bool((np.abs(each) <= 1e300).all()) for each in (log_p, log_q, ratio))
     return log_p, log_q if with_q else None, ratio, odd
 
 
@@ -49,3 +51,15 @@ def _whitened(x: Array, mean: Array, whiten: Array) -> Array:
     """(n, F): z of one state."""
     apart = x - mean
     return np.asarray(apart * whiten if len(whiten) == 1 else apart @ whiten.T)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPair:
+    """The laws of two models and the polynomial between them; called with x (n, F), the tables of its rows."""
+
+    p: NormalLaws
+    q: NormalLaws
+    between: NormalRatio
+
+    def __call__(self, x: Array, with_q: bool) -> tuple[Array, Array | None, Array, bool]:
+        return normal_tables(np.ascontiguousarray(x), self.p, self.q, self.between, with_q)

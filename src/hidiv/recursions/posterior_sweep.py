@@ -12,6 +12,7 @@ from hidiv.recursions.boolean_messages import first_gap, posterior_support, upwa
 from hidiv.recursions.kernels import kernel, ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.local_divergence import exact_sum, local_divergence, log_sum
+from hidiv.recursions.normal_rows import NormalLaws, NormalRatio
 from hidiv.recursions.tables import Law, MakeRows, PairTables, Tables
 from hidiv.recursions.upward import log_of
 from hidiv.types import Array, Flags, IntArray
@@ -131,11 +132,13 @@ def posterior_stream(
     ratio: tuple[Array, Array],
     make: MakeRows,
     chunk: int,
+    normal: tuple[Array, NormalLaws, NormalLaws, NormalRatio] | None = None,
 ) -> tuple[float, float, float] | None:
     """Value and log-likelihoods of a chain whose rows come from make(first, end), `chunk` nodes at a time.
 
-    p, q, ratio: initial (K,) and transition (G, K, K). None where the chain has zeros or numbers out of range: tables
-    are the way then.
+    p, q, ratio: initial (K,) and transition (G, K, K). normal: x (n, F), and laws and their log-ratio of which a kernel
+    makes the rows itself, but for parts with numbers that are none or far out.
+    None where the chain has zeros or numbers out of range: tables are the way then.
     """
     weights, weight_ratio, residual = make(0, n_nodes)
     assert weight_ratio is not None

@@ -10,6 +10,7 @@ from hidiv.recursions.boolean_messages import posterior_support, upward_support
 from hidiv.recursions.kernels import kernel, ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.local_divergence import exact_sum, log_sum
+from hidiv.recursions.normal_rows import NormalLaws
 from hidiv.recursions.tables import Law, MakeRows, Tables
 from hidiv.types import Array, IntArray
 
@@ -50,11 +51,18 @@ def likelihood_value(n_nodes: int, places: Places, law: Law) -> tuple[float, int
 
 @kernel
 def likelihood_stream(
-    n_nodes: int, transition_of: IntArray | None, initial: Array, transition: Array, make: MakeRows, chunk: int
+    n_nodes: int,
+    transition_of: IntArray | None,
+    initial: Array,
+    transition: Array,
+    make: MakeRows,
+    chunk: int,
+    normal: tuple[Array, NormalLaws] | None = None,
 ) -> float | None:
     """log P(E) of a chain whose log-weights come from make(first, end)[0], (end - first, K), `chunk` nodes at a time.
 
-    None where the chain has zeros or numbers out of range: tables are the way then.
+    normal: x (n, F) and laws of which a kernel makes the rows itself, but for parts with numbers that are none or far
+    out. None where the chain has zeros or numbers out of range: tables are the way then.
     """
     value, failed = likelihood_value(n_nodes, (None, transition_of, None), (initial, transition, make(0, n_nodes)[0]))
     return None if failed >= 0 else value

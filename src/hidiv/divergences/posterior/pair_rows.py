@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hidiv.divergences.pair import families
-from hidiv.emissions.evidence.log_ratios import pair_weights, residual, weight_ratio
+from hidiv.emissions.evidence.log_ratios import PairWeights, residual, weight_ratio
 from hidiv.errors import InvalidEvidence
 from hidiv.inference.rows import EvidenceRows
 from hidiv.inference.weights import far_rows, log_weights, moved, relative, settled, symbol_sets
@@ -28,10 +28,10 @@ class PairRows(NamedTuple):
     shift_q: Array | None
 
 
-def weigher(p: Model, q: Model) -> Any:
-    """`pair_weights` of the models' families, made once for many calls of `pair_rows`; None where they have several."""
+def weigher(p: Model, q: Model) -> PairWeights | None:
+    """`PairWeights` of the models' families, made once for many calls of `pair_rows`; None where they have several."""
     if len(p.emissions) == len(q.emissions) == 1 and p.emissions[0].n_features:
-        return pair_weights(p.emissions[0], q.emissions[0])
+        return PairWeights(p.emissions[0], q.emissions[0])
     return None
 
 

@@ -12,6 +12,7 @@ from hidiv.inference.weights import check_end
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree
+from hidiv.recursions.normal_rows import NormalPair
 from hidiv.recursions.posterior_sweep import Posterior, posterior_stream
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array
@@ -26,6 +27,10 @@ def posterior_of_long_chain(p: Model, q: Model, evidence: Evidence, tree: Tree, 
         check_groups(model, tree, who)
         check_end(model, tree)
     weigh = weigher(p, q)
+    normal, chunk = None, chain.at_once
+    fast = None if weigh is None else weigh.fast
+    if isinstance(fast, NormalPair) and chain.plain and not unobserved:
+        normal, chunk = (np.ascontiguousarray(chain.rows.x), fast.p, fast.q, fast.between), chain.in_cache
     shifts: dict[int, tuple[float, float]] = {}
 
     def make(first: int, end: int) -> tuple[Array, Array, Array | None]:
@@ -38,7 +43,7 @@ def posterior_of_long_chain(p: Model, q: Model, evidence: Evidence, tree: Tree, 
     try:
         result = posterior_stream(
             tree.n_nodes, tree.group if groups > 1 else None, (p.initial, first), (q.initial, second),
-            (log_ratio(p.initial, q.initial), log_ratio(first, second)), make, chain.at_once,
+            (log_ratio(p.initial, q.initial), log_ratio(first, second)), make, chunk, normal,
         )  # fmt: skip
     except HidivError:  # whose message is to name the node
         return None

@@ -216,9 +216,9 @@ def log_ratio(p: Product, q: Product, x: Array) -> Array:
 
 def tables(p: Product, q: Product) -> Tables:
     """Sums of the families' own; rows that are not wholly seen are left to be weighed apart."""
-    from hidiv.emissions.evidence.log_ratios import pair_weights
+    from hidiv.emissions.evidence.log_ratios import PairWeights
 
-    each = [pair_weights(a, b) for _, a, b in _together(p, q) if a.n_features]
+    each = [PairWeights(a, b) for _, a, b in _together(p, q) if a.n_features]
 
     def seen(x: Array, with_q: bool) -> tuple[Array, Array | None, Array, bool]:
         parts = [columns for member, (columns,) in p.split(x) if member.n_features]

@@ -6,7 +6,7 @@ have functions of their own); `columns_ratio` and `columns_residual` serve famil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,18 +34,22 @@ def weight_ratio(
     return (how.weight_ratio or columns_ratio)(p, q, x, lower, upper, inside)
 
 
-def pair_weights(p: Any, q: Any) -> Callable[..., tuple[Array, Array, Array]]:
-    """A function of knowledge as `weight_ratio` takes it, without sets: log w_p, log w_q and their log-ratio, (R, K).
+class PairWeights:
+    """Knowledge, as `weight_ratio` takes it, without sets: log w_p, log w_q and their log-ratio, (R, K).
 
     What depends on the laws alone is made once. Only rows that are not wholly seen, or out of range, are weighed apart.
     """
-    how = pair(p, q)
-    fast = None if how.tables is None else how.tables(p, q)
 
-    def weigh(x: Array, lower: Bound = None, upper: Bound = None) -> tuple[Array, Array, Array]:
-        if fast is None:
+    def __init__(self, p: Any, q: Any) -> None:
+        how = pair(p, q)
+        self.p, self.q = p, q
+        self.fast = None if how.tables is None else how.tables(p, q)
+
+    def __call__(self, x: Array, lower: Bound = None, upper: Bound = None) -> tuple[Array, Array, Array]:
+        p, q = self.p, self.q
+        if self.fast is None:
             return p.log_weight(x, lower, upper), q.log_weight(x, lower, upper), weight_ratio(p, q, x, lower, upper)
-        log_p, log_q, ratio, odd = fast(x, True)
+        log_p, log_q, ratio, odd = self.fast(x, True)
         assert log_q is not None
         if odd:
             sound = [np.abs(each) <= 1e300 for each in (log_p, log_q, ratio)]
@@ -54,8 +58,6 @@ def pair_weights(p: Any, q: Any) -> Callable[..., tuple[Array, Array, Array]]:
             log_p[rows], log_q[rows] = p.log_weight(x[rows], low, high), q.log_weight(x[rows], low, high)
             ratio[rows] = weight_ratio(p, q, x[rows], low, high)
         return log_p, log_q, ratio
-
-    return weigh
 
 
 @guarded("divergence")

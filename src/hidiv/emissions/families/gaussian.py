@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from hidiv.emissions.sample_space import LINE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidModel, refuse
-from hidiv.recursions.normal_rows import NormalLaws, normal_table, normal_tables
+from hidiv.recursions.normal_rows import NormalLaws, NormalPair, normal_table
 from hidiv.types import Array, Flags, IntArray
 
 SYMMETRY = 1e-8  # of the two standard deviations: what a covariance may differ from its transpose by
@@ -143,8 +144,12 @@ class Gaussian(Family):
     def log_mass(self, lower: Array, upper: Array) -> Array:
         return normal_log_mass(lower[:, None, :], upper[:, None, :], wide(self.mean), self.deviation)
 
+    @cached_property
+    def normal_laws(self) -> NormalLaws:
+        return _form(self, self.cov is not None)
+
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
-        value, odd = normal_table(np.ascontiguousarray(x), _form(self, self.cov is not None))
+        value, odd = normal_table(np.ascontiguousarray(x), self.normal_laws)
         if not odd:
             return value
         self.check(x)
@@ -321,8 +326,7 @@ def tables(p: Gaussian, q: Gaussian) -> Tables:
         between = full_ratio(p, q)
     else:
         between = diagonal_ratio(p, q, *compare_variances(p, q))
-    forms = _form(p, full), _form(q, full)
-    return lambda x, with_q: normal_tables(np.ascontiguousarray(x), *forms, between, with_q)
+    return NormalPair(_form(p, full), _form(q, full), between)
 
 
 def log_ratio(p: Gaussian, q: Gaussian, x: Array) -> Array:

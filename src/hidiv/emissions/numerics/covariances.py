@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
 
 from hidiv.emissions.numerics.scales import ScaleRatio, scale_kl, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
@@ -118,8 +118,13 @@ def _factor(cov: Array) -> Array:
 
 
 def _solve(lower: Array, right: Array) -> Array:
-    """lower^-1 right; infinite right-hand sides (out of range) pass through."""
-    return np.asarray(solve_triangular(lower, right, lower=True, check_finite=False))
+    """lower^-1 right; infinite right-hand sides (out of range) pass through.
+
+    By dtrsm: solve_triangular wakes every thread of BLAS for matrices as small as these.
+    """
+    if not right.size:
+        return right
+    return np.asarray(dtrsm(1.0, lower, right.reshape(len(right), -1), lower=1)).reshape(right.shape)
 
 
 def kl_full(p: GaussianParameters, q: GaussianParameters) -> Array:
@@ -190,7 +195,10 @@ def full_form(family: GaussianParameters) -> NormalLaws:
     unit, mean = np.eye(wide(family.mean).shape[1]), wide(family.mean)
     with np.errstate(all="ignore"):
         factor = family.deviation[:, :, None] * unit if family.factor is None else family.factor
-        inverse = np.stack([_solve(each, unit) for each in factor])
+        inverse = np.zeros_like(factor)
+        for i in range(len(unit)):  # one row of all states at a time
+            before = np.einsum("kj,kjf->kf", factor[:, i, :i], inverse[:, :i])
+            inverse[:, i] = (unit[i] - before) / factor[:, i, i, None]
         constant = -(np.log(np.diagonal(factor, axis1=1, axis2=2)) + HALF_LOG_TWO_PI).sum(axis=1)
     return np.ascontiguousarray(mean), np.ascontiguousarray(inverse), np.asarray(constant)
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/normal_laws.hpp"
 #include "emission/emission.hpp"
 
 namespace nb = nanobind;
@@ -17,22 +18,9 @@ namespace nb = nanobind;
 namespace hidiv {
 namespace {
 
-using LawArrays = std::tuple<Rows, Cube, Vector>;                 // mean, whiten, constant
-using RatioArrays = std::tuple<In<bool, 1>, Vector, Rows, Cube>;  // near, constant, linear, square
-
-NormalLaws check_laws(const LawArrays &law) {
-    const auto &[mean, whiten, constant] = law;
-    const size_t states = mean.shape(0), features = mean.shape(1);
-    require(states > 0 && features > 0, "mean must not be empty");
-    require(shaped(whiten, states, 1, features) || shaped(whiten, states, features, features),
-            "whiten must have shape (K, 1, F) or (K, F, F)");
-    require(shaped(constant, states), "constant must have shape (K,)");
-    return {int64_t(states), int64_t(features), whiten.shape(1) > 1, mean.data(), whiten.data(), constant.data()};
-}
-
-nb::object normal_table(const Rows &x, const LawArrays &p, int64_t threads) {
-    NormalTask task{};
-    task.p = check_laws(p);
+nb::object normal_table(const Rows &x, const NormalArrays &p, int64_t threads) {
+    NormalPair laws(p);
+    NormalTask &task = laws.task;
     require(int64_t(x.shape(1)) == task.p.features, "x must have shape (n, F)");
     Out<double> log_p({x.shape(0), size_t(task.p.states)});
     task.x = x.data();
@@ -42,25 +30,13 @@ nb::object normal_table(const Rows &x, const LawArrays &p, int64_t threads) {
     return nb::make_tuple(log_p.array(), odd);
 }
 
-nb::object normal_tables(const Rows &x, const LawArrays &p, const LawArrays &q, const RatioArrays &between, bool with_q,
-                         int64_t threads) {
-    NormalTask task{};
-    task.p = check_laws(p);
-    const NormalLaws other = check_laws(q);
-    require(other.states == task.p.states && other.features == task.p.features && other.full == task.p.full,
-            "p and q must have the same shapes");
+nb::object normal_tables(const Rows &x, const NormalArrays &p, const NormalArrays &q, const NormalRatioArrays &between,
+                         bool with_q, int64_t threads) {
+    NormalPair laws(p, q, between);
+    NormalTask &task = laws.task;
     require(int64_t(x.shape(1)) == task.p.features, "x must have shape (n, F)");
-    const auto &[near, constant, linear, square] = between;
-    const int64_t states = task.p.states, features = task.p.features;
-    require(shaped(near, states) && shaped(constant, states), "near and constant must have shape (K,)");
-    require(shaped(linear, states, features), "linear must have shape (K, F)");
-    require(shaped(square, states, task.p.full ? features : 1, features), "square must have the shape of whiten");
-    const NormalRatio ratio{near.data(), constant.data(), linear.data(), square.data()};
-    const size_t rows = x.shape(0);
-    Out<double> log_p({rows, size_t(states)}), log_q({rows, size_t(states)}, with_q ? unset : nullptr),
-        log_ratio({rows, size_t(states)});
-    task.q = &other;
-    task.ratio = &ratio;
+    const size_t rows = x.shape(0), states = size_t(task.p.states);
+    Out<double> log_p({rows, states}), log_q({rows, states}, with_q ? unset : nullptr), log_ratio({rows, states});
     task.x = x.data();
     task.log_p = log_p.data();
     task.log_q = log_q.data();

@@ -28,16 +28,20 @@ nb::object likelihood_value(int64_t n, const PlaceArrays &nodes, const LawArrays
 }
 
 nb::object likelihood_stream(int64_t n, const MaybeIndices &transition_of, const Vector &initial,
-                             const Cube &transition, nb::object make, int64_t chunk) {
+                             const Cube &transition, nb::object make, int64_t chunk,
+                             const std::optional<NormalRows::One> &normal) {
     const size_t states = initial.shape(0), groups = transition.shape(0);
     require(states > 0 && chunk > 0, "there must be a state, and a node in a chunk");
     require(shaped(transition, groups, states, states), "transition must have shape (G, K, K)");
     const Places places = check_places(n, {std::nullopt, transition_of, std::nullopt}, int64_t(groups), n);
     const OneModel model{int64_t(states), int64_t(groups), n, {initial.data(), transition.data(), nullptr}, places};
     PythonRows rows(make, model.states);
+    std::optional<NormalRows> densities;
+    if (normal) densities.emplace(*normal, rows, n, model.states, chunk);
+    RowSource *source = normal ? static_cast<RowSource *>(&*densities) : &rows;
     double value = 0.0;
     bool declined = true;
-    const Status status = run([&] { return likelihood_chain(model, value, declined, &rows, chunk); });
+    const Status status = run([&] { return likelihood_chain(model, value, declined, source, chunk); });
     rows.rethrow();
     return status == Status::beyond || declined ? nb::none() : nb::cast(value);
 }
@@ -119,7 +123,7 @@ nb::object drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &la
 void bind_one_model(nb::module_ &m) {
     m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), as_is("places"), as_is("law"));
     m.def("likelihood_stream", &likelihood_stream, nb::arg("n_nodes"), as_is("transition_of").none(), as_is("initial"),
-          as_is("transition"), nb::arg("make"), nb::arg("chunk"));
+          as_is("transition"), nb::arg("make"), nb::arg("chunk"), as_is("normal") = nb::none());
     m.def("smoothed", &smoothed, nb::arg("n_nodes"), as_is("places"), as_is("law"), nb::arg("with_pairs"));
     m.def("expected_counts", &expected, as_is("start"), as_is("places"), as_is("law"), nb::arg("threads") = 0);
     m.def("entropies", &entropies, nb::arg("n_nodes"), as_is("places"), as_is("law"));

@@ -54,7 +54,8 @@ nb::object posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, co
 using ChainArrays = std::tuple<Vector, Cube>;
 
 nb::object posterior_stream(int64_t n, const MaybeIndices &transition_of, const ChainArrays &p, const ChainArrays &q,
-                            const ChainArrays &ratio, nb::object make, int64_t chunk) {
+                            const ChainArrays &ratio, nb::object make, int64_t chunk,
+                            const std::optional<NormalRows::Two> &normal) {
     const size_t states = std::get<0>(p).shape(0), groups = std::get<1>(p).shape(0);
     require(states > 0 && chunk > 0, "there must be a state, and a node in a chunk");
     for (const ChainArrays &each : {p, q, ratio})
@@ -70,9 +71,12 @@ nb::object posterior_stream(int64_t n, const MaybeIndices &transition_of, const 
     pair.transition_ratio = std::get<1>(ratio).data();
     const Places places = check_places(n, {std::nullopt, transition_of, std::nullopt}, pair.transitions, n);
     PythonRows rows(make, pair.states);
+    std::optional<NormalRows> densities;
+    if (normal) densities.emplace(*normal, rows, n, pair.states, chunk);
+    RowSource *source = normal ? static_cast<RowSource *>(&*densities) : &rows;
     Divergence result;
     bool declined = true;
-    const Status status = run([&] { return posterior_chain(pair, places, result, declined, &rows, chunk); });
+    const Status status = run([&] { return posterior_chain(pair, places, result, declined, source, chunk); });
     rows.rethrow();
     if (status == Status::beyond || declined) return nb::none();
     return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q);
@@ -114,7 +118,7 @@ nb::object elementary(int which, const Vector &x) {
 
 void bind_posterior(nb::module_ &m) {
     m.def("posterior_stream", &posterior_stream, nb::arg("n_nodes"), as_is("transition_of").none(), as_is("p"),
-          as_is("q"), as_is("ratio"), nb::arg("make"), nb::arg("chunk"));
+          as_is("q"), as_is("ratio"), nb::arg("make"), nb::arg("chunk"), as_is("normal") = nb::none());
     m.def("posterior_value", &posterior, nb::arg("n_nodes"), as_is("places"), as_is("p"), as_is("q"), as_is("ratio"),
           as_is("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
     m.def("posterior_sequences", &posterior_sequences, as_is("start"), as_is("places"), as_is("p"), as_is("q"),

@@ -1,11 +1,13 @@
-// Rows of weights that Python makes when a kernel comes to them.
+// Rows of weights that are made when a kernel comes to them: by Python, or by the kernel of normal laws.
 #pragma once
 
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/laws.hpp"
+#include "bindings/normal_laws.hpp"
 #include "one_model/model_tables.hpp"
 
 namespace hidiv {
@@ -46,6 +48,51 @@ private:
     int64_t states_;
     std::optional<Arrays> rows_;
     std::exception_ptr error_;
+};
+
+constexpr double most_log_density = 4096.0;  // weights.FAR
+
+// Normal densities of x (n, F) under one model, or two and the log-ratio, without a call of Python. Where a number is
+// none or far out, Python makes the rows.
+class NormalRows : public RowSource {
+public:
+    using One = std::tuple<Rows, NormalArrays>;
+    using Two = std::tuple<Rows, NormalArrays, NormalArrays, NormalRatioArrays>;
+    NormalRows(const One &given, RowSource &other, int64_t n, int64_t states, int64_t chunk)
+        : x_(std::get<0>(given)), laws_(std::get<1>(given)), other_(other) {
+        prepare(n, states, chunk, false);
+    }
+    NormalRows(const Two &given, RowSource &other, int64_t n, int64_t states, int64_t chunk)
+        : x_(std::get<0>(given)), laws_(std::get<1>(given), std::get<2>(given), std::get<3>(given)), other_(other) {
+        prepare(n, states, chunk, true);
+    }
+
+    bool make(int64_t first, int64_t end, LawPair &pair) override {
+        laws_.task.x = x_.data() + first * laws_.task.p.features;
+        bool odd = false;
+        if (normal_rows(laws_.task, end - first, 0, odd) != Status::done || odd) return other_.make(first, end, pair);
+        pair.p.log_weight = log_p_.data();
+        pair.weight_ratio = ratio_.empty() ? nullptr : ratio_.data();
+        pair.residual = nullptr;
+        return true;
+    }
+
+private:
+    void prepare(int64_t n, int64_t states, int64_t chunk, bool two) {
+        NormalTask &task = laws_.task;
+        require(shaped(x_, n, task.p.features) && task.p.states == states,
+                "x must have shape (n, F), the laws K states");
+        log_p_.resize(size_t(chunk * states));
+        ratio_.resize(two ? log_p_.size() : 0);
+        task.log_p = log_p_.data();
+        task.log_ratio = two ? ratio_.data() : nullptr;
+        task.limit = most_log_density;
+    }
+
+    Rows x_;
+    NormalPair laws_;
+    RowSource &other_;
+    std::vector<double> log_p_, ratio_;
 };
 
 }  // namespace hidiv

@@ -30,14 +30,15 @@ struct NormalRatio {
     const double *square;    // (K, F); full (K, F, F), lower triangular
 };
 
-// q and its ratio null: log_p alone. log_p, log_q, ratio (count, K); log_q may be null. odd: whether a number is none
-// or infinite.
+// q and its ratio null: log_p alone. log_p, log_q, ratio (count, K); log_q may be null. odd: whether a number is none,
+// infinite or beyond the limit.
 struct NormalTask {
     NormalLaws p;
     const NormalLaws *q;
     const NormalRatio *ratio;
     const double *x;  // (n, F)
     double *log_p, *log_q, *log_ratio;
+    double limit = 1e300;
 };
 
 constexpr int64_t most_features = 512;

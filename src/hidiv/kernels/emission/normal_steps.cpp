@@ -11,7 +11,6 @@ namespace {
 
 constexpr int W = native, M = 4, at_once = W * M;
 using Vec = V<W>;
-constexpr double huge = 1e300;
 
 // Sums over the columns for one state: |z|^2, and the polynomial of the log-ratio where wanted.
 struct Sums {
@@ -96,6 +95,7 @@ Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &od
     double *x = memory.values, *u = x + block, *z = u + block;
     double *log_p = z + block, *log_q = log_p + states * at_once, *ratio = log_q + states * at_once;
     I<W> bad{};
+    const double limit = task.limit;
     for (int64_t row = first; row < end; row += at_once) {
         const int64_t count = end - row < at_once ? end - row : at_once;
         const double *from = task.x + row * features;
@@ -112,7 +112,7 @@ Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &od
             for (int m = 0; m < M; ++m) {
                 const Vec value = p.constant[s] - 0.5 * own.square[m];
                 store<W>(log_p + s * at_once + m * W, value);
-                bad |= ~(size<W>(value) <= huge);  // NaN fails every comparison
+                bad |= ~(size<W>(value) <= limit);  // NaN fails every comparison
             }
             if (!task.ratio) continue;
             if (!task.ratio->near[s]) {
@@ -122,16 +122,19 @@ Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &od
                     const Vec there = task.q->constant[s] - 0.5 * other.square[m];
                     own.ratio[m] = there - load<W>(log_p + s * at_once + m * W);
                     store<W>(log_q + s * at_once + m * W, there);
+                    bad |= ~(size<W>(there) <= limit);
                 }
             } else {
                 for (int m = 0; m < M; ++m) {
                     own.ratio[m] += task.ratio->constant[s];
-                    store<W>(log_q + s * at_once + m * W, load<W>(log_p + s * at_once + m * W) + own.ratio[m]);
+                    const Vec there = load<W>(log_p + s * at_once + m * W) + own.ratio[m];
+                    store<W>(log_q + s * at_once + m * W, there);
+                    bad |= ~(size<W>(there) <= limit);
                 }
             }
             for (int m = 0; m < M; ++m) {
                 store<W>(ratio + s * at_once + m * W, own.ratio[m]);
-                bad |= ~(size<W>(own.ratio[m]) <= huge);
+                bad |= ~(size<W>(own.ratio[m]) <= 1e300);
             }
         }
         turn(log_p, states, count, task.log_p + row * states);

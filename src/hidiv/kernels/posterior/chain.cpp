@@ -52,6 +52,8 @@ public:
                 return true;
             }
         }
+        // Often a few rows are out of range: the others keep to the quick steps.
+        if (count > 4) return block(first, count / 2) && block(first - count / 2, count - count / 2);
         widen();
         for (int64_t i = 0; i < count; ++i) {
             Inbox above(pair_.states);

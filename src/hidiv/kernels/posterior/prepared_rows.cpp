@@ -12,7 +12,7 @@ namespace hidiv {
 PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t stride, int64_t capacity, bool with_q,
                            Stream *stream)
     : pair_(pair), places_(places), stream_(stream), stride_(stride),
-      whole_(!stream && pair.rows <= 4096 && pair.rows <= places.n), count_(whole_ ? pair.rows : capacity),
+      whole_(!stream && pair.rows <= 4096 && pair.rows < places.n), count_(whole_ ? pair.rows : capacity),
       weight_(size_t(count_ * stride)), ratio_(weight_), residual_(pair.residual ? weight_.size() : 0),
       weight_q_(with_q ? weight_.size() : 0), exponent_(size_t(count_)), index_(size_t(count_)),
       ratio_out_(size_t(count_)), outcome_(whole_ ? size_t(count_) : 0) {

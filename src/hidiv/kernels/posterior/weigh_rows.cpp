@@ -12,6 +12,8 @@ constexpr double far = 250.0;
 constexpr double huge = 1e300;
 constexpr double most_log = 0x1p40;  // of a weight's logarithm: exponents are added up as whole numbers
 
+constexpr double none[512] = {};  // log-ratios of one model
+
 // x - k ln 2 for the power of two nearest to e^top.
 HIDIV_INLINE double power(double top) { return __builtin_nearbyint(top * 0x1.71547652b82fep0); }
 HIDIV_INLINE double reduced(double x, double k) { return (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33; }
@@ -22,7 +24,6 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
                const WeightRows &out) {
     const int64_t states = out.states, padded = out.padded;
     int outcome = weights_done;
-    alignas(64) double none[512] = {};
     if (states > 512) return weights_out_of_range;
     for (int64_t i = 0; i < count; ++i) {
         const int64_t from = index[i] * states, to = i * padded;

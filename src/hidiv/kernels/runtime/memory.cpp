@@ -15,7 +15,7 @@
 namespace hidiv {
 namespace {
 
-constexpr int64_t large = int64_t(1) << 22;
+constexpr int64_t large = int64_t(1) << 18;
 
 // The usable size of a block; 0 where malloc does not report it, and then no block is kept.
 int64_t held(void *block) {
