@@ -106,7 +106,11 @@ def _refined(p: Model, q: Model, of: Callable[[Collocation, Model], float]) -> R
 
     def at(nodes: int, fineness: Fineness) -> tuple[float, float, int]:
         cross = of(Collocation(doubled(q), spaces(fineness)[0], nodes), p)
-        return cross - of(Collocation(doubled(p), spaces(fineness)[1], nodes), p), cross, len(spaces(fineness)[0].weight)
+        return (
+            cross - of(Collocation(doubled(p), spaces(fineness)[1], nodes), p),
+            cross,
+            len(spaces(fineness)[0].weight),
+        )
 
     return refine(at)
 
