@@ -10,6 +10,7 @@ import numpy as np
 from hidiv.divergences.joint.inward_quantities import inward
 from hidiv.divergences.joint.kl import joint_kl
 from hidiv.divergences.joint.local_terms import Local, local_terms
+from hidiv.divergences.montecarlo import Z95
 from hidiv.divergences.pair import Pair
 from hidiv.emissions.families.poisson import Poisson
 from hidiv.models.model import Model
@@ -85,7 +86,8 @@ def _about_recursions() -> list[Claim]:
         Claim(
             "Corollary 2, equation 6", "Homogeneous trees in which every node has C children have a closed form.",
             "holds" if abs(closed / direct - 1) < 1e-12 else "does not hold",
-            f"On a binary tree of 6 levels with the chains' parameters it gives {closed:.12g}, Theorem 1 {direct:.12g}.",
+            f"On a binary tree of 6 levels with the chains' parameters it gives {closed:.12g}, Theorem 1 "
+            f"{direct:.12g}.",
         ),
     ]  # fmt: skip
 
@@ -152,10 +154,7 @@ def _about_rates(chains: Figure2) -> list[Claim]:
 def _about_draws(trees: Table1, chains: Figure2) -> list[Claim]:
     """What the Monte Carlo of the paper shows, and what it says about Do's numbers."""
     per_step = chains.observed[-1].value / chains.lengths[-1]
-    half = "; ".join(
-        f"± {((one.upper or 0.0) - (one.lower or 0.0)) / 2:.2g} from {one.n_samples:,} trials"
-        for one in trees.estimates
-    )
+    half = "; ".join(f"± {Z95 * (one.std_error or 0.0):.2g} from {one.n_samples:,} trials" for one in trees.estimates)
     return [
         Claim(
             "Section IV", "Monte Carlo clearly validates the computations.", "holds in part",
@@ -175,8 +174,8 @@ def _about_draws(trees: Table1, chains: Figure2) -> list[Claim]:
         Claim(
             "Section IV", "Do's Figure 2, where the bound is not attained at N = 100, is inconsistent with the exact "
             "values.", "does not hold",
-            f"The bound is {chains.joint[-1].value / chains.lengths[-1]:.4f} a step at N = {chains.lengths[-1]} and what "
-            f"is observed {per_step:.4f}: the gap that Do's figure shows is there, and does not close with N.",
+            f"The bound is {chains.joint[-1].value / chains.lengths[-1]:.4f} a step at N = {chains.lengths[-1]} and "
+            f"what is observed {per_step:.4f}: the gap that Do's figure shows is there, and does not close with N.",
         ),
     ]  # fmt: skip
 
@@ -188,11 +187,11 @@ def _about_evidence(given: Figure3) -> list[Claim]:
     grown, before = (values[n] - values[n - PERIOD] for n in (last, last - PERIOD))
     return [
         Claim(
-            "Section IV", "There is no asymptotic behaviour of the posterior divergence, because of the irregularity of "
-            "the evidence.", "does not hold",
+            "Section IV", "There is no asymptotic behaviour of the posterior divergence, because of the irregularity "
+            "of the evidence.", "does not hold",
             f"The evidence is periodic: it repeats after {PERIOD} symbols. So the divergence grows by the same amount "
-            f"every {PERIOD} symbols: {before:.3f} from N = {last - 2 * PERIOD} to {last - PERIOD}, {grown:.3f} from there "
-            f"to {last}, which is {grown / PERIOD:.4f} a step.",
+            f"every {PERIOD} symbols: {before:.3f} from N = {last - 2 * PERIOD} to {last - PERIOD}, {grown:.3f} from "
+            f"there to {last}, which is {grown / PERIOD:.4f} a step.",
         )
     ]  # fmt: skip
 
@@ -212,15 +211,16 @@ def _about_formulas() -> list[Claim]:
         fails = "ends with a singular matrix"
     return [
         Claim(
-            "Supplement", "The matrix pi tilde (the transition without its eigenvalue 1) is invertible.", "does not hold",
+            "Supplement", "The matrix pi tilde (the transition without its eigenvalue 1) is invertible.",
+            "does not hold",
             "It is singular, for 0 has taken the place of the eigenvalue 1. What is invertible, and needed, is "
             f"I - pi tilde: its determinant on the paper's chains is {np.linalg.det(np.eye(2) - tilde):.3g}.",
         ),
         Claim(
             "Supplement", "The sum of powers can be computed through a basis of eigenvectors.", "holds in part",
-            f"Where there is such a basis: on the paper's chains it is right to {_size(agrees)}. A chain with a defective "
-            f"transition matrix has none: on one of three states the route {fails}. Doubling needs no basis and loses no "
-            "digits.",
+            f"Where there is such a basis: on the paper's chains it is right to {_size(agrees)}. A chain with a "
+            f"defective transition matrix has none: on one of three states the route {fails}. Doubling needs no basis "
+            "and loses no digits.",
         ),
         Claim(
             "Supplement", "The formula for two Gaussians, with the same pair of parameters on both sides.",

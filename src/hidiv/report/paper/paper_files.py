@@ -39,7 +39,8 @@ def write(folder: Path, experiments: Experiments, verdicts: list[Verdict], seed:
         "title": "The paper, regenerated", "how": f"{how} Nats throughout.", "missing": experiments.missing,
         "headline": headline(verdicts, judged), "about": ABOUT, "verdicts": verdicts, "claims": judged,
         "meanings": meanings(verdicts), "parts": parts(experiments), "versions": versions(), "result": numbers,
-        "view": {}, "pictures": {part.picture: _embedded(folder / f"{part.picture}.svg") for part in parts(experiments)},
+        "view": {},
+        "pictures": {part.picture: _embedded(folder / f"{part.picture}.svg") for part in parts(experiments)},
     }  # fmt: skip
     write_text(str(written[0]), render("paper.html.j2", context, "paper.json").html)
     write_text(str(written[1]), markdown(experiments, verdicts, judged, how))

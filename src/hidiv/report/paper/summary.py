@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hidiv.report.paper.claims import Claim
@@ -24,7 +24,7 @@ class Part(NamedTuple):
     picture: str  # file name without ending
     caption: str
     head: tuple[str, ...] = ()
-    rows: list[tuple[str, ...]] = []  # noqa: RUF012
+    rows: Sequence[tuple[str, ...]] = ()
     note: str = ""
 
 

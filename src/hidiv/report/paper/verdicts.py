@@ -118,8 +118,8 @@ def _figure_2(lengths: Figure2) -> list[Verdict]:
         Verdict(
             "Figure 2", "D / N over N, exact, Monte Carlo and rate", "a picture",
             f"{last:.6f} at N = {lengths.lengths[-1]}, rate {lengths.joint_rate.value:.12g}", "redrawn",
-            f"nothing printed to compare; {inside} of our {len(lengths.estimates)} estimates of {printed.FIGURE_2_TRIALS} "
-            f"trials lie within {NEAR:g} standard errors of the exact value, as the paper says",
+            f"nothing printed to compare; {inside} of our {len(lengths.estimates)} estimates of "
+            f"{printed.FIGURE_2_TRIALS} trials lie within {NEAR:g} standard errors of the exact value",
             f"rate {lengths.observed_rate.value:.12g}",
         ),
     ]  # fmt: skip
@@ -137,8 +137,8 @@ def _figure_3(given: Figure3) -> list[Verdict]:
         Verdict(
             "Figure 3", f"posterior divergence over N = 5 to {given.lengths[-1]}, exact and Monte Carlo", "a picture",
             f"{first:.6f} at N = {given.lengths[0]}, {last:.6f} at N = {given.lengths[-1]}", "redrawn",
-            f"nothing printed to compare; {inside} of our {len(given.estimates)} estimates lie within {NEAR:g} standard "
-            "errors of the exact value, as the paper says",
+            f"nothing printed to compare; {inside} of our {len(given.estimates)} estimates lie within {NEAR:g} "
+            "standard errors of the exact value",
             f"on average over data {given.expected[-1].value:.4f} at N = {given.sampled[-1]}",
         )
     ]  # fmt: skip
