@@ -74,12 +74,12 @@ def _table_1(trees: Table1) -> list[Verdict]:
     rows = [
         Verdict(
             "Section IV, Table I", "exact divergence of the trees", f"{printed.TREES_EXACT:.3f}",
-            f"{trees.joint.value:.15g}", _digits(trees.joint.value, printed.TREES_EXACT, 3),
+            f"{trees.joint.value:.10g}", _digits(trees.joint.value, printed.TREES_EXACT, 3),
             "exact for the joint law of states and observations; what is observed differs less",
             observed_value,
         ),
         Verdict(
-            "Section IV", "Do's bound on the trees", f"{printed.TREES_EXACT:.3f}", f"{trees.do.value:.15g}",
+            "Section IV", "Do's bound on the trees", f"{printed.TREES_EXACT:.3f}", f"{trees.do.value:.10g}",
             _digits(trees.do.value, printed.TREES_EXACT, 3),
             "equal to the joint divergence, and a strict upper bound on the observed one",
             observed_value,
@@ -112,7 +112,7 @@ def _figure_2(lengths: Figure2) -> list[Verdict]:
     return [
         Verdict(
             "Supplement", "stationary law of theta_1", "(2/3, 1/3)",
-            "(" + ", ".join(f"{value:.12g}" for value in lengths.stationary) + ")",
+            "(" + ", ".join(f"{value:.6g}" for value in lengths.stationary) + ")",
             "reproduced" if same else "differs", "by elimination, no eigenvectors",
         ),
         Verdict(
