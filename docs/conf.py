@@ -18,8 +18,9 @@ write_all(Path(__file__).parent / "made")
 
 # Which plot shows the result of which function.
 SHOWN_BY = {
-    "parts": ["joint_kl", "Divergence"], "profile": ["posterior_kl"], "over_length": ["joint_kl_rate", "observed_kl_rate"],
-    "convergence": ["montecarlo"], "differences": ["compare", "Comparison"], "pairwise": ["pairwise_kl", "PairwiseMatrix"],
+    "parts": ["joint_kl", "Divergence"], "profile": ["posterior_kl"], "convergence": ["montecarlo"],
+    "over_length": ["joint_kl_rate", "observed_kl_rate"], "differences": ["compare", "Comparison"],
+    "pairwise": ["pairwise_kl", "PairwiseMatrix"],
     "influence": ["influence"], "reduction": ["reduce"], "choice": ["choose"], "difference": ["differ"],
     "equivalence": ["equivalent"], "minimal": ["minimal"], "matching": ["match"], "agreement": ["agreement"],
     "state_diagram": ["Model"], "emissions": ["Gaussian"],

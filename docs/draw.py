@@ -30,7 +30,7 @@ PAIRS = {
 }
 # Rows of docs/benchmarks.md that the README shows, by how they begin, and how it calls them.
 SPEED = {
-    "observed_kl by Monte Carlo to 0.001, the paper's chains, N=100, p from q": "observed divergence to 0.001, by draws",
+    "observed_kl by Monte Carlo to 0.001, the paper's chains, N=100, p from q": "observed divergence to 0.001",
     "fit, categorical, 5 iterations, K=10, 100 x 1000|hmmlearn, scaling": "fit, 10 states, symbols",
     "posterior_kl_batch, 1,000 x 500, K=4, close": "posterior divergence of 1,000 sequences",
     "log_likelihood, 1e5 symbols, K=16": "likelihood, 16 states",

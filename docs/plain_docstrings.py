@@ -32,6 +32,7 @@ def names(body: str) -> Iterator[str]:
     """Names with their types at the margin, what they mean indented below them."""
     for line in body.strip("\n").splitlines():
         name, colon, kind = line.partition(" : ")
+        name = name.replace(", ", ",") if not line.startswith(" ") else name  # "p, q" would be described twice
         yield f"{name} : {escaped(kind)}" if colon and not line.startswith(" ") else escaped(line)
     yield ""
 
