@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import copy
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -25,8 +27,10 @@ def write_all(folder: Path) -> None:
             (reports / f"{name}.html").write_text(page().html, encoding="utf-8")
     if not (reports / "paper.html").exists():
         experiments = run(most_trials=10**4)
-        draw(reports, experiments)
-        write(reports, experiments, verdicts(experiments), 0, hd.__version__)
+        with TemporaryDirectory() as beside:  # the page holds its pictures
+            draw(Path(beside), experiments)
+            write(Path(beside), experiments, verdicts(experiments), 0, hd.__version__)
+            copy(Path(beside) / "paper.html", reports)
 
 
 def two_models() -> Page:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import doctest
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -30,6 +31,7 @@ class Runner(doctest.DocTestRunner):
         self.printed[example.lineno], self.axes[example.lineno] = got, test.globs.get("ax")
 
 
+@cache  # a page's pictures and its outputs come of one run
 def run(text: str, name: str) -> tuple[list[doctest.Example], Runner]:
     """The examples of a text, and what came of them; an example that fails ends the build."""
     test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)

@@ -17,7 +17,7 @@ ABOUT = (
 SEVERAL = {"differs": "differ", "holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
 
 
-class Part(NamedTuple):
+class PaperPart(NamedTuple):
     """A table or figure of the paper: its numbers and its picture."""
 
     title: str
@@ -108,9 +108,9 @@ def terminal(verdicts: list[Verdict], claims: list[Claim]) -> str:
     return "\n".join([*lines, "", *words, "", headline(verdicts, claims)])
 
 
-def parts(experiments: Experiments) -> list[Part]:
+def parts(experiments: Experiments) -> list[PaperPart]:
     """The tables and figures that are finished, with their numbers."""
-    found = [Part("Figure 1", "figure-1", "the binary tree with its node words")]
+    found = [PaperPart("Figure 1", "figure-1", "the binary tree with its node words")]
     if experiments.trees is not None:
         found.append(_table_1(experiments.trees))
     if experiments.lengths is not None:
@@ -120,7 +120,7 @@ def parts(experiments: Experiments) -> list[Part]:
     return found
 
 
-def _table_1(trees: Table1) -> Part:
+def _table_1(trees: Table1) -> PaperPart:
     """The rows of Table I, drawn again."""
     rows = []
     for joint, observed in zip(trees.estimates, trees.observed, strict=True):
@@ -133,10 +133,10 @@ def _table_1(trees: Table1) -> Part:
         f"Observed, by quadrature: {trees.summed_out.value:.8f}."
     )
     head = ("trials", "joint, estimate", "95 %", "observed, estimate", "95 %")
-    return Part("Table I", "table-1", "estimates over the number of trials", head, rows, note)
+    return PaperPart("Table I", "table-1", "estimates over the number of trials", head, rows, note)
 
 
-def _figure_2(chains: Figure2) -> Part:
+def _figure_2(chains: Figure2) -> PaperPart:
     """The numbers of Figure 2."""
     rows = []
     for n, joint, drawn, observed in zip(chains.lengths, chains.joint, chains.estimates, chains.observed, strict=True):
@@ -147,10 +147,10 @@ def _figure_2(chains: Figure2) -> Part:
         f"({chains.observed_rate.status})."
     )
     head = ("N", "joint / N, exact", "Monte Carlo / N, 95 %", "observed / N")
-    return Part("Figure 2", "figure-2", "divergence per step over N", head, rows, note)
+    return PaperPart("Figure 2", "figure-2", "divergence per step over N", head, rows, note)
 
 
-def _figure_3(given: Figure3) -> Part:
+def _figure_3(given: Figure3) -> PaperPart:
     """The numbers of Figure 3."""
     exact = dict(zip(given.lengths, zip(given.posterior, given.log_ratios, strict=True), strict=True))
     rows = []
@@ -159,7 +159,7 @@ def _figure_3(given: Figure3) -> Part:
         interval = f"{drawn.value:.4f} [{drawn.lower:.4f}, {drawn.upper:.4f}]"
         rows.append((str(n), f"{posterior.value:.9f}", interval, f"{expected.value:.9f}", f"{ratio:.6f}"))
     head = ("N", "posterior, exact", "Monte Carlo, 95 %", "its mean over data", "log p(x)/q(x) of the evidence")
-    return Part("Figure 3", "figure-3", "posterior divergence over N", head, rows)
+    return PaperPart("Figure 3", "figure-3", "posterior divergence over N", head, rows)
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
