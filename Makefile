@@ -94,7 +94,7 @@ test-sanitize: install
 	  $(bin)/python tests/sanitize/fuzz.py --kernels build/asan --rounds $(or $(ROUNDS),500)
 
 clean:
-	rm -rf .venv .venv-lowest .venv-peers .venv-with-torch .venv-with-jax build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures
+	rm -rf .venv .venv-lowest .venv-peers .venv-with-torch .venv-with-jax build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures docs/made docs/api
 
 .venv/.created:
 	@PYTHON="$(PYTHON)" sh tools/venv

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from draw import three_divergences
+from draw import draw_all
+from live import write_all
 
-three_divergences(Path(__file__).parent / "pictures" / "three_divergences.svg")
+from hidiv import plots
+
+draw_all(Path(__file__).parent / "pictures")
+write_all(Path(__file__).parent / "made")
+
+# Which plot shows the result of which function.
+SHOWN_BY = {
+    "parts": ["joint_kl", "Divergence"], "profile": ["posterior_kl"], "convergence": ["montecarlo"],
+    "over_length": ["joint_kl_rate", "observed_kl_rate"], "differences": ["compare", "Comparison"],
+    "pairwise": ["pairwise_kl", "PairwiseMatrix"],
+    "influence": ["influence"], "reduction": ["reduce"], "choice": ["choose"], "difference": ["differ"],
+    "equivalence": ["equivalent"], "minimal": ["minimal"], "matching": ["match"], "agreement": ["agreement"],
+    "state_diagram": ["Model"], "emissions": ["Gaussian"],
+}  # fmt: skip
 
 project = "hidiv"
 author = "the hidiv developers"
@@ -20,15 +33,29 @@ version = release = installed("hidiv")
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",  # a page for each function
+    "sphinx_design",  # cards and grids
+    "run_examples",
     "plain_docstrings",  # before napoleon, which turns the sections of docstrings into fields
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx-mathjax-offline",  # equations without a request to anywhere
 ]
-source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build"]
-myst_enable_extensions = ["dollarmath", "amsmath"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+exclude_patterns = ["_build", "made", "templates"]
+templates_path = ["templates"]
+html_extra_path = ["made"]
+autosummary_context = {
+    # The members that a class's page describes, and the plot that a page shows.
+    "members": {
+        "Model": "", "Tree": "", "Evidence": "", "Divergence": "to, to_dict", "Comparison": "to_dict",
+        "Measure": "to_dict", "Collection": "load",
+    },
+    "pictures": {f"hidiv.plots.{name}": name for name in plots.__all__}
+    | {f"hidiv.{name}": plot for plot, names in SHOWN_BY.items() for name in names},
+}  # fmt: skip
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "html_image"]
 myst_heading_anchors = 3
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -42,13 +69,3 @@ html_css_files = ["site.css"]
 html_title = f"hidiv {release}"
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
-
-
-def without_last_empty_lines(app: object, name: str, source: list[str]) -> None:
-    """Doctests end with an empty line that no reader needs."""
-    source[0] = re.sub(r"\n\n```(?=\n|$)", "\n```", source[0])
-
-
-def setup(app: object) -> None:
-    """Sphinx calls this."""
-    app.connect("source-read", without_last_empty_lines)  # type: ignore[attr-defined]

@@ -1,13 +1,22 @@
-"""The picture of "Which divergence do I want?", drawn from computed numbers when the pages are built."""
+"""Pictures of computed and measured numbers: those of the pages, drawn when they are built, and those of the README.
+
+`python docs/draw.py` draws the README's again, for light and for dark pages.
+"""
 
 from __future__ import annotations
 
+import re
+from colorsys import hls_to_rgb, rgb_to_hls
 from pathlib import Path
+from typing import NamedTuple
 
+import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import hidiv as hd
 
+HERE = Path(__file__).parent
 HALF = [0.5, 0.5]
 PAIRS = {
     "the paper's chains": (
@@ -19,9 +28,77 @@ PAIRS = {
         hd.Model(HALF, [[0.2, 0.8], [0.8, 0.2]], hd.Categorical([[13 / 30, 17 / 30], [17 / 30, 13 / 30]])),
     ),
 }
+# Rows of docs/benchmarks.md that the README shows, by how they begin, and how it calls them.
+SPEED = {
+    "observed_kl by Monte Carlo to 0.001, the paper's chains, N=100, p from q": "observed divergence to 0.001",
+    "fit, categorical, 5 iterations, K=10, 100 x 1000|hmmlearn, scaling": "fit, 10 states, symbols",
+    "posterior_kl_batch, 1,000 x 500, K=4, close": "posterior divergence of 1,000 sequences",
+    "log_likelihood, 1e5 symbols, K=16": "likelihood, 16 states",
+    "log_likelihood, 1e5 symbols, K=2": "likelihood, 2 states",
+}
 
 
-def three_divergences(path: Path) -> None:
+class Timing(NamedTuple):
+    """A row of a table of benchmarks."""
+
+    section: str
+    work: str
+    against: str
+    ratio: float
+
+
+def timings() -> list[Timing]:
+    """The rows of docs/benchmarks.md that have two times and their ratio."""
+    found, section = [], ""
+    for line in (HERE / "benchmarks.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            section = line[3:]
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and re.fullmatch(r"[\d.]+(e[+-]\d+)?", cells[4]):
+            found.append(Timing(section, cells[0], cells[1], float(cells[4])))
+    return found
+
+
+def draw_all(folder: Path) -> None:
+    """The pictures of the pages."""
+    folder.mkdir(exist_ok=True)
+    saved(three_divergences(), folder / "three_divergences.svg")
+    for name, section in (("speed_posterior", "Posterior divergence, likelihood"), ("speed_fit", "Fitting, the paper")):
+        rows = [row for row in timings() if row.section == section and re.search("score|hmmlearn", row.against)]
+        labels = [f"{row.work}\nagainst {row.against}" for row in rows]
+        saved(times_as_fast(labels, [row.ratio for row in rows]), folder / f"{name}.svg")
+    saved(speed(), folder / "speed.svg")
+    saved(two_models(), folder / "landing.svg")
+
+
+def speed() -> Axes:
+    """How many times as fast as what people use instead."""
+    chosen = []
+    for key in SPEED:
+        work, _, against = key.partition("|")
+        chosen.append(next(row for row in timings() if row.work == work and row.against.startswith(against)))
+    return times_as_fast(list(SPEED.values()), [row.ratio for row in chosen])
+
+
+def times_as_fast(labels: list[str], ratios: list[float]) -> Axes:
+    """Bars of 1 / ratio on a logarithmic scale, the fastest first."""
+    order = sorted(range(len(labels)), key=lambda i: ratios[i])
+    figure = Figure(figsize=(8, 0.7 + 0.34 * len(labels) * (1.3 if "\n" in labels[0] else 1)), layout="constrained")
+    axes = figure.subplots()
+    for row, i in enumerate(order):
+        times = 1 / ratios[i]
+        axes.barh(row, times, left=0, height=0.62, color="#0b5394")
+        axes.text(times * 1.12, row, f"{float(f'{times:.2g}'):,g} times", va="center", fontsize=9)
+    axes.set_yticks(range(len(order)), [labels[i] for i in order], fontsize=9 if "\n" not in labels[0] else 7)
+    axes.set_xscale("log")
+    axes.set_xlim(1, max(1 / r for r in ratios) * (60 if max(1 / r for r in ratios) > 100 else 2))
+    axes.invert_yaxis()
+    axes.set_xlabel("times as fast as hmmlearn or a script with it (logarithmic)", fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def three_divergences() -> Axes:
     """One bar a pair: the joint rate, cut into the observed one and the expected posterior one."""
     figure = Figure(figsize=(8, 2.6), layout="constrained")
     axes = figure.subplots()
@@ -39,10 +116,54 @@ def three_divergences(path: Path) -> None:
     axes.set_xlabel("divergence rate, nats per observation")
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=2, frameon=False, fontsize=9)
-    path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
-    figure.savefig(path.with_suffix(".png"), dpi=150)
+    return axes
+
+
+def two_models() -> Axes:
+    """Two models side by side as state diagrams, arrows coloured where they differ, and where that comes from."""
+    names = ["bear", "calm", "boom"]
+    p = hd.Model(
+        [0.2, 0.6, 0.2], [[0.90, 0.08, 0.02], [0.05, 0.90, 0.05], [0.10, 0.10, 0.80]],
+        hd.Gaussian([-1.0, 0.1, 1.0], std=[1.5, 0.5, 0.8]), name="before", state_names=names,
+    )  # fmt: skip
+    q = hd.Model(
+        [0.2, 0.6, 0.2], [[0.80, 0.15, 0.05], [0.04, 0.92, 0.04], [0.02, 0.28, 0.70]],
+        hd.Gaussian([-1.2, 0.1, 0.7], std=[2.0, 0.4, 0.8]), name="after", state_names=names,
+    )  # fmt: skip
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 1.25])
+    hd.plots.state_diagram(p, q, ax=left)
+    hd.plots.state_diagram(q, p, ax=middle)
+    hd.plots.parts(hd.joint_kl(p, q, 250), state_names=names, ax=right)
+    return right
+
+
+def saved(axes: Axes, path: Path) -> None:
+    """Save the figure; text stays text, nothing in the file depends on the day."""
+    with matplotlib.rc_context({"svg.hashsalt": "hidiv"}):
+        axes.get_figure(root=True).savefig(path, transparent=True, metadata={"Date": None})  # type: ignore[union-attr]
+
+
+def darkened(svg: str) -> str:
+    """The colours of a drawing for a dark page: hues stay, light and dark change places."""
+
+    def changed(found: re.Match[str]) -> str:
+        red, green, blue = (int(found[0][i : i + 2], 16) / 255 for i in (1, 3, 5))
+        hue, light, vivid = rgb_to_hls(red, green, blue)
+        return "#" + "".join(f"{round(255 * part):02x}" for part in hls_to_rgb(hue, 0.08 + 0.92 * (1 - light), vivid))
+
+    inherited = svg.replace("<svg ", '<svg fill="#000000" ', 1)  # letters have no colour of their own
+    return re.sub(r"#[0-9a-f]{6}\b", changed, inherited)
+
+
+def for_the_readme(folder: Path) -> None:
+    """Write the README's pictures, each for light and for dark pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, axes in {"two_models": two_models(), "speed": speed()}.items():
+        saved(axes, folder / f"{name}-light.svg")
+        light = (folder / f"{name}-light.svg").read_text(encoding="utf-8")
+        (folder / f"{name}-dark.svg").write_text(darkened(light), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    three_divergences(Path(__file__).parent / "pictures" / "three_divergences.svg")
+    for_the_readme(HERE / "static")

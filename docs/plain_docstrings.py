@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from run_examples import settled
+
 CODE = re.compile(r"`+([^`]+)`+")
 MARKS = re.compile(r"([*|_\\])")
 CITED = re.compile(r"definitions(?:, sections? \d| \(\d+\.\d+\))")
@@ -14,7 +16,7 @@ LISTS = ("Parameters", "Other Parameters", "Attributes", "Returns", "Yields", "R
 
 def process(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Sphinx calls this with the lines of one docstring, to be changed in place."""
-    lines[:] = list(sections("\n".join(lines)))
+    lines[:] = list(sections(settled("\n".join(lines), name)))
 
 
 def sections(text: str) -> Iterator[str]:
@@ -30,6 +32,7 @@ def names(body: str) -> Iterator[str]:
     """Names with their types at the margin, what they mean indented below them."""
     for line in body.strip("\n").splitlines():
         name, colon, kind = line.partition(" : ")
+        name = name.replace(", ", ",") if not line.startswith(" ") else name  # "p, q" would be described twice
         yield f"{name} : {escaped(kind)}" if colon and not line.startswith(" ") else escaped(line)
     yield ""
 

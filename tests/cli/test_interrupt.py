@@ -81,7 +81,7 @@ def test_paper_keeps_what_it_has(tmp_path: Path) -> None:
     assert [one["n_samples"] for one in told["trees"]["estimates"]] == [100, 1000, 10**4, 10**5]
     assert len(told["verdicts"]) == 14
     assert "**Not finished: Table I, 10^6 trials.**" in (tmp_path / "summary.md").read_text()
-    assert {path.name for path in tmp_path.iterdir()} == {"summary.md", "paper.json"} | {
+    assert {path.name for path in tmp_path.iterdir()} == {"paper.html", "summary.md", "paper.json"} | {
         f"{name}.{kind}" for name in ("figure-1", "table-1", "figure-2", "figure-3") for kind in ("png", "svg")
     }
 

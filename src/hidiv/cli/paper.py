@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--out", "folder", required=True, metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for summary.md, paper.json and the figures.",
+    help="Folder for paper.html, summary.md, paper.json and the figures.",
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the Monte Carlo draws.")
 @click.option(
@@ -39,14 +39,16 @@ def paper(folder: Path, seed: int, trials: int, as_json: bool) -> None:
     """
     from hidiv import __version__
     from hidiv.errors import MissingExtra, refuse
+    from hidiv.report.paper.claims import claims
     from hidiv.report.paper.paper_files import make, to_json
     from hidiv.report.paper.summary import terminal
     from hidiv.report.paper.verdicts import verdicts
 
     try:
+        import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
-    except ImportError:
-        refuse(MissingExtra, "paper", "matplotlib is not installed", remedy="pip install 'hidiv[plot]'")
+    except ImportError as error:
+        refuse(MissingExtra, "paper", f"{error.name} is not installed", remedy="pip install 'hidiv[report]'")
     make(folder)  # before anything is computed
     experiments, written = regenerate(folder, seed, trials)
     tick("")
@@ -54,7 +56,7 @@ def paper(folder: Path, seed: int, trials: int, as_json: bool) -> None:
     if as_json:
         print_json(to_json(experiments, judged, seed, __version__))
     else:
-        say(terminal(judged))
+        say(terminal(judged, claims(experiments)))
         say(f"\nwritten to {folder}: " + ", ".join(written))
     if experiments.missing:
         click.echo(f"not finished: {', '.join(experiments.missing)}", err=True)
@@ -71,7 +73,8 @@ def regenerate(folder: Path, seed: int, trials: int) -> tuple[Experiments, list[
     files: dict[str, None] = {}  # in the order of writing, each once
 
     def keep() -> None:
-        paths = write(folder, experiments, verdicts(experiments), seed, __version__) + draw(folder, experiments, drawn)
+        pictures = draw(folder, experiments, drawn)
+        paths = write(folder, experiments, verdicts(experiments), seed, __version__) + pictures
         files.update((path.name, None) for path in paths)
 
     try:

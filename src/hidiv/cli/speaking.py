@@ -15,7 +15,7 @@ LEAST = 24  # columns that the remark of a row has at least
 # How far a number can be trusted, and the verdicts on the paper's numbers.
 COLOURS = {
     "exact": "green", "certified": "green", "reproduced": "green", "converged": "green",
-    "estimate": "yellow", "approximation": "yellow", "cannot be": "yellow",
+    "estimate": "yellow", "approximation": "yellow", "redrawn": "yellow",
     "infinite": "red", "differs": "red", "not converged": "red",
 }  # fmt: skip
 VERDICT = re.compile(rf"(?<![\w-])({'|'.join(sorted(COLOURS, key=len, reverse=True))})(?![\w-])")

@@ -51,7 +51,10 @@ def open_frame(ax: Axes) -> None:
 
 def number_label(value: float, digits: int = 4) -> str:
     """A number as a label, "infinite" for infinity."""
-    return "infinite" if isinf(value) else f"{value:.{digits}g}"
+    if isinf(value):
+        return "infinite"
+    rounded = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e+" in rounded and abs(value) < 1e6 else rounded
 
 
 def standing(result: Divergence) -> str:

@@ -89,6 +89,8 @@ EXAMPLES = [
     (SYMBOLS, 30, "auto", "chain", ["certified/joint_bound.py", "certified/chains.py"]),
     (NUMBERS, 30, "auto", "chain", ["certified/joint_bound.py", "certified/number_chains.py"]),
     (ANGLES, None, "auto", "endless chain", ["certified/joint_bound.py", "quadrature/two_state_chains.py"]),
+    (NUMBERS, LISTED, "auto", "listed tree",
+     ["certified/joint_bound.py", "certified/cheap_bounds.py", "quadrature/two_state_trees.py"]),
     (COLUMNS, 5, "auto", "chain",
      ["certified/joint_bound.py", "certified/cheap_bounds.py", "sampled/tree_estimate.py"]),
     ((ending(1), ending(2)), hd.UNTIL_END, "auto", "until the end", ["sampled/until_end_estimate.py"]),

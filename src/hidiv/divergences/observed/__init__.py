@@ -19,6 +19,7 @@ narrow as asked), quadrature and montecarlo.
 | certified | endless chain | any | symbols | certified/rates.py |
 | certified | until the end | any | any | certified/until_end_bounds.py |
 | quadrature | chain, endless chain | at most 2 | one number | quadrature/two_state_chains.py |
+| quadrature | grouped chain, regular tree, listed tree | at most 2 | one number | quadrature/two_state_trees.py |
 | montecarlo | any tree | any | any | sampled/tree_estimate.py |
 | montecarlo | endless chain | any | any | sampled/rate_estimate.py |
 | montecarlo | until the end | any | any | sampled/until_end_estimate.py |

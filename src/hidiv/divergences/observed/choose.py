@@ -24,7 +24,7 @@ from hidiv.divergences.observed.certified import (
 from hidiv.divergences.observed.certified.trees import listed_trees, regular_trees
 from hidiv.divergences.observed.enumerated import chain_words, tree_configurations
 from hidiv.divergences.observed.interval import Interval, NotApplicable
-from hidiv.divergences.observed.quadrature import two_state_chains
+from hidiv.divergences.observed.quadrature import two_state_chains, two_state_trees
 from hidiv.divergences.observed.sampled import rate_estimate, tree_estimate, until_end_estimate
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
@@ -79,6 +79,7 @@ ROUTES = (
     Route("certified", (ENDLESS,), "any", "symbols", rates),
     Route("certified", (UNTIL_END,), "any", "any", until_end_bounds),
     Route("quadrature", (CHAIN, ENDLESS), "at most 2", "one number", two_state_chains),
+    Route("quadrature", (GROUPED, REGULAR, LISTED), "at most 2", "one number", two_state_trees),
     Route("montecarlo", TREES, "any", "any", tree_estimate),
     Route("montecarlo", (ENDLESS,), "any", "any", rate_estimate),
     Route("montecarlo", (UNTIL_END,), "any", "any", until_end_estimate),

@@ -57,8 +57,8 @@ def observed_kl(
         exact: every word is listed, for finite alphabets and few nodes. certified: an interval that holds, narrow for
         chains with finite alphabets and trees with two states, wide for others. montecarlo: an estimate with its
         standard error. variational: a deterministic approximation that is no bound. auto: exact where that is quick,
-        certified where that soon is as narrow as asked, by quadrature for two-state chains of one number a node, and
-        montecarlo else; `.notes` say what was passed over.
+        certified where that soon is as narrow as asked, by quadrature for two-state chains and small trees of one
+        number a node, and montecarlo else; `.notes` say what was passed over.
     rtol : float, default 1e-3
         A certified interval is narrowed until half its width is below rtol times its lower end; an estimate is drawn
         until its standard error is below rtol times its value.

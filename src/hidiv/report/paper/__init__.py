@@ -2,7 +2,8 @@
 
 printed: the parameters and numbers that the paper prints.
 experiments: the experiments run again.
-verdicts: whether each printed number is reproduced; what the paper says in words, and what we find.
+verdicts: whether each printed number is reproduced.
+claims: what the paper says in words, and what we find.
 figures: the figures drawn again.
 summary: everything as Markdown, and as lines for a terminal.
 paper_files: everything written into a folder.

@@ -32,14 +32,10 @@ class Table1:
 
     joint: Divergence
     do: Divergence
+    summed_out: Divergence  # the observed divergence, by quadrature
     estimates: list[Divergence] = field(default_factory=list)
     observed: list[Divergence] = field(default_factory=list)  # with the same numbers of trials, states summed out
     asked: list[int] = field(default_factory=list)  # numbers of trials; an interrupted run has fewer estimates
-
-    @property
-    def best_observed(self) -> Divergence:
-        """The estimate with the most trials."""
-        return self.observed[-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +123,7 @@ def table_1(seed: int, most_trials: int, tick: Tick = lambda _: None) -> Iterato
     p, q = printed.trees()
     tree = printed.binary_tree()
     asked = [row.trials for row in printed.TABLE_1 if row.trials <= most_trials]
-    table = Table1(joint_kl(p, q, tree), do_bound(p, q, tree), asked=asked)
+    table = Table1(joint_kl(p, q, tree), do_bound(p, q, tree), observed_kl(p, q, tree), asked=asked)
     for k, n in enumerate(asked):
         tick(f"Table I, {n} trials")
         joint, observed = (

@@ -1,8 +1,9 @@
-"""The regenerated paper in a folder: summary.md, paper.json, and every figure as PNG and SVG."""
+"""The regenerated paper in a folder: paper.html, summary.md, paper.json, and every figure as PNG and SVG."""
 
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -13,10 +14,12 @@ import numpy as np
 from hidiv.divergences.result import Divergence, plain
 from hidiv.errors import InvalidFile, refuse, shown
 from hidiv.files.disk import replace_file, write_text
+from hidiv.report.page import render, versions
+from hidiv.report.paper.claims import claims
 from hidiv.report.paper.experiments import Experiments
 from hidiv.report.paper.figures import figures
-from hidiv.report.paper.summary import markdown
-from hidiv.report.paper.verdicts import Verdict, statements
+from hidiv.report.paper.summary import ABOUT, headline, markdown, meanings, parts
+from hidiv.report.paper.verdicts import Verdict
 
 
 def make(folder: Path) -> None:
@@ -28,12 +31,26 @@ def make(folder: Path) -> None:
 
 
 def write(folder: Path, experiments: Experiments, verdicts: list[Verdict], seed: int, version: str) -> list[Path]:
-    """Write the summary and the numbers of what is finished into an existing folder; their paths."""
+    """Write the page, the summary and the numbers of what is finished beside its figures; their paths."""
     how = f"Regenerated from the printed parameters by hidiv {version}, seed {seed}."
-    written = [folder / "summary.md", folder / "paper.json"]
-    write_text(str(written[0]), markdown(experiments, verdicts, how))
-    write_text(str(written[1]), json.dumps(to_json(experiments, verdicts, seed, version), indent=1) + "\n")
+    judged, numbers = claims(experiments), to_json(experiments, verdicts, seed, version)
+    written = [folder / "paper.html", folder / "summary.md", folder / "paper.json"]
+    context = {
+        "title": "The paper, regenerated", "how": f"{how} Nats throughout.", "missing": experiments.missing,
+        "headline": headline(verdicts, judged), "about": ABOUT, "verdicts": verdicts, "claims": judged,
+        "meanings": meanings(verdicts), "parts": parts(experiments), "versions": versions(), "result": numbers,
+        "view": {},
+        "pictures": {part.picture: _embedded(folder / f"{part.picture}.svg") for part in parts(experiments)},
+    }  # fmt: skip
+    write_text(str(written[0]), render("paper.html.j2", context, "paper.json").html)
+    write_text(str(written[1]), markdown(experiments, verdicts, judged, how))
+    write_text(str(written[2]), json.dumps(numbers, indent=1) + "\n")
     return written
+
+
+def _embedded(picture: Path) -> str:
+    """A picture as an address that holds all of it."""
+    return "data:image/svg+xml;base64," + b64encode(picture.read_bytes()).decode("ascii")
 
 
 def draw(folder: Path, experiments: Experiments, before: Experiments | None = None) -> list[Path]:
@@ -58,7 +75,7 @@ def to_json(experiments: Experiments, verdicts: list[Verdict], seed: int, versio
         "format": "hidiv.paper", "version": 1, "hidiv": version, "seed": seed, "unit": "nats",
         "missing": experiments.missing,
         "verdicts": [verdict.to_dict() for verdict in verdicts],
-        "statements": [{"said": statement, "found": finding} for statement, finding in statements(experiments)],
+        "statements": [claim.to_dict() for claim in claims(experiments)],
     }  # fmt: skip
     for part in fields(experiments):
         values = getattr(experiments, part.name)

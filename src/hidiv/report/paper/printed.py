@@ -38,7 +38,7 @@ SUPPLEMENT_STATES = (0, 0, 0, 0, 0, 1, 1, 1, 1, 1)
 SUPPLEMENT_X = (0, 0, 0, 1, 1, 1, 2, 2, 2, 2)
 SUPPLEMENT = {"theta_1": 0.91, "theta_0": 0.10, "divergence": 0.071}
 FIGURE_2_TRIALS = 1000
-FIGURE_3_LENGTHS = range(5, 96)
+FIGURE_3_LENGTHS = range(5, 101)
 FIGURE_1_WORDS = ("", "0", "1", "00", "01", "10", "11")
 
 

@@ -8,6 +8,7 @@ a quadrature. The error is what refining both changes: good to ten digits as a r
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -78,24 +79,40 @@ class Refined(NamedTuple):
     points: int
 
 
-def _refined(p: Model, q: Model, of: Callable[[Collocation, Model], float]) -> Refined:
-    """Cross-entropy minus entropy, nodes added until nothing changes, then with a finer quadrature."""
+def refine(
+    at: Callable[[int, Fineness], tuple[float, float, int]],
+    same: float = SAME,
+    fineness: tuple[Fineness, Fineness] = (FINE, FINER),
+) -> Refined:
+    """Nodes added until that changes less than `same`, then a finer quadrature.
 
-    def at(nodes: int, spaces: tuple[ObservationPoints, ObservationPoints]) -> tuple[float, float]:
-        cross = of(Collocation(doubled(q), spaces[0], nodes), p)
-        return cross - of(Collocation(doubled(p), spaces[1], nodes), p), SAME * (1.0 + abs(cross))
-
-    spaces = _spaces(p, q, FINE)
+    `at` gives the divergence, the cross-entropy it was the difference of, and the number of points.
+    """
     before = np.inf
     for nodes in NODES:
-        value, rounding = at(nodes, spaces)
+        value, cross, _ = at(nodes, fineness[0])
+        rounding = same * (1.0 + abs(cross))
         change = abs(value - before)
         if change <= rounding:
             break
         before = value
-    finer = _spaces(p, q, FINER)
-    error = change + abs(at(nodes, finer)[0] - value) + rounding
-    return Refined(value, float(error), nodes, len(finer[0].weight))
+    finer, _, most = at(nodes, fineness[1])
+    return Refined(value, float(change + abs(finer - value) + rounding), nodes, most)
+
+
+def _refined(p: Model, q: Model, of: Callable[[Collocation, Model], float]) -> Refined:
+    """Cross-entropy minus entropy, refined."""
+    spaces = cache(lambda fineness: _spaces(p, q, fineness))
+
+    def at(nodes: int, fineness: Fineness) -> tuple[float, float, int]:
+        cross = of(Collocation(doubled(q), spaces(fineness)[0], nodes), p)
+        return (
+            cross - of(Collocation(doubled(p), spaces(fineness)[1], nodes), p),
+            cross,
+            len(spaces(fineness)[0].weight),
+        )
+
+    return refine(at)
 
 
 def _spaces(p: Model, q: Model, fineness: Fineness) -> tuple[ObservationPoints, ObservationPoints]:
