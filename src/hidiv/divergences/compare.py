@@ -15,7 +15,7 @@ from hidiv.divergences.forest import Forest, as_forest, over_forest
 from hidiv.divergences.joint.do_bound import bound
 from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
-from hidiv.divergences.measures.bhattacharyya import overlap_bounds
+from hidiv.divergences.measures.overlap import overlap_bounds
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
 from hidiv.divergences.observed.rate import rate_of_pair
