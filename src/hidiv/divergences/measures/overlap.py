@@ -34,6 +34,7 @@ from hidiv.progress import Wanted, reported
 
 Method = Literal["auto", "exact", "certified", "montecarlo"]
 
+LISTED = 100_000  # words that are listed unasked
 RTOL = 0.01  # standard error of an estimate, as a share of it
 MOST_SAMPLES = 20_000  # draws of both models together
 MOST_NODES = 4_000_000  # of all draws together, where the number of draws is not given
@@ -125,15 +126,14 @@ def measured(
     if not number("rtol", rtol) > 0:
         refuse(HidivError, "rtol", "must be above 0", rtol)
     if method in ("auto", "exact"):
-        if few_words(pair, 5 * 10**6 if method == "exact" else 100_000):
+        if few_words(pair, 5 * 10**6 if method == "exact" else LISTED):
             return _exact(kind, pair)
-        if pair.p == pair.q or pair.p.n_states == pair.q.n_states == 1:
+        if bounds_meet(kind, pair):
             alone = measured_bracket(kind, pair)
-            if kind in (BHATTACHARYYA, HELLINGER) or pair.p == pair.q:
-                return Measure(
-                    alone.value, kind.name, log=alone.log, complement=alone.complement, unit=kind.unit,
-                    subject=alone.subject,
-                )  # fmt: skip
+            return Measure(
+                alone.value, kind.name, log=alone.log, complement=alone.complement, unit=kind.unit,
+                subject=alone.subject,
+            )  # fmt: skip
         if method == "exact":
             rule = "needs symbols, and few enough words to be listed"
             refuse(IncompatibleModels, "method", rule, remedy='ask for method="certified" or "montecarlo"')
@@ -155,6 +155,12 @@ def measured(
         complement=None if kind.unit else 1.0 - inside, unit=kind.unit, subject=about(pair),
         notes=(*notes, f"proven to lie between {low:.6g} and {high:.6g}"),
     )  # fmt: skip
+
+
+def bounds_meet(kind: OverlapMeasure, pair: Pair) -> bool:
+    """Whether the proven bounds are one number."""
+    alone = pair.p.n_states == pair.q.n_states == 1
+    return pair.p == pair.q or (alone and kind in (BHATTACHARYYA, HELLINGER))
 
 
 def most_samples(pair: Pair, wanted: int | None) -> int:
