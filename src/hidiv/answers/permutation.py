@@ -98,12 +98,14 @@ def reference(
     if ways(labels, strata := white.strata) <= permutations:
         every = _every_way(labels, strata)
         others = every[(every != labels).any(axis=1)]
-        return np.concatenate(all_done(partial(_statistics, white.scores, n_groups=n_groups), [others], executor, title))
+        return np.concatenate(
+            all_done(partial(_statistics, white.scores, n_groups=n_groups), [others], executor, title)
+        )
     size = int(np.clip(AT_ONCE // max(len(labels), 1), 1, permutations))
     pieces = [min(size, permutations - done) for done in range(0, permutations, size)]
     jobs = list(zip(pieces, rng.spawn(len(pieces)), strict=True))
-    work = partial(_dealt, scores=white.scores, strata=white.strata, labels=labels, n_groups=n_groups)
-    return np.concatenate(all_done(work, jobs, executor, title))
+    dealing = partial(_dealt, scores=white.scores, strata=white.strata, labels=labels, n_groups=n_groups)
+    return np.concatenate(all_done(dealing, jobs, executor, title))
 
 
 def _dealt(
