@@ -41,6 +41,8 @@ MOST_NODES = 4_000_000  # of all draws together, where the number of draws is no
 LEAST = 1e-6  # percents below are told as such
 MANY = 10**18  # observations, whose number is not printed
 Z95 = 1.959963984540054
+WIDE = 0.1  # bounds on an error of 0 to 1/2 that say little
+DRAWN_RTOL = 0.05  # of the estimates that stand in for such bounds
 RARE = 0.25  # relative errors above: the draws did not see what matters
 
 
@@ -86,10 +88,24 @@ KINDS = {
 }  # fmt: skip
 
 
-def overlap_bounds(pair: Pair) -> dict[str, Measure]:
-    """Proven bounds on the Hellinger distance, the total variation and the Bayes error of a pair, without any draw."""
+def overlaps(pair: Pair, most: int, seed: Seed) -> dict[str, Measure]:
+    """The Hellinger distance, total variation and Bayes error of a pair: between proven bounds, without any draw.
+
+    Where these say little, the values if all words can be listed, else estimates from at most so many draws; none where
+    `most` is 0.
+    """
     hellinger, variation, error = (measured_bracket(k, pair) for k in (HELLINGER, TOTAL_VARIATION, BAYES_ERROR))
-    noted = replace(error, notes=(error_in_words(error, pair.tree),))
+    if most and (error.upper or 0.0) - (error.lower or 0.0) > WIDE:
+        drawn = _of_pair(BAYES_ERROR, pair, "auto", DRAWN_RTOL, seed, most)
+        if drawn.status != "certified":
+            hellinger, error = _of_pair(HELLINGER, pair, "auto", DRAWN_RTOL, seed, most), drawn
+            low, high = (1.0 - 2.0 * (each or 0.0) for each in (drawn.upper, drawn.lower))
+            spread = None if drawn.std_error is None else 2.0 * drawn.std_error
+            variation = replace(
+                drawn, value=1.0 - 2.0 * drawn.value, name=TOTAL_VARIATION.name, lower=low, upper=high,
+                std_error=spread, log=None, complement=2.0 * drawn.value, notes=(),
+            )  # fmt: skip
+    noted = replace(error, notes=(error_in_words(error, pair.tree), *error.notes))
     return {"hellinger": hellinger, "total_variation": variation, "bayes_error": noted}
 
 
@@ -103,6 +119,8 @@ def error_in_words(error: Measure, tree: Any) -> str:
         return f"{shown} less than {LEAST:.6f} % of the time"
     if f"{low:.3g}" == f"{high:.3g}":
         return f"{shown} {low:.3g} % of the time"
+    if error.status == "estimate":
+        return f"{shown} about {100.0 * error.value:.2g} % of the time (95 % interval {low:.2g} % to {high:.2g} %)"
     return f"{shown} between {low if low >= LEAST else 0.0:.3g} % and {high:.3g} % of the time"
 
 
@@ -125,6 +143,10 @@ def measured(
         refuse(HidivError, "method", 'must be "auto", "exact", "certified" or "montecarlo"', method)
     if not number("rtol", rtol) > 0:
         refuse(HidivError, "rtol", "must be above 0", rtol)
+    return _of_pair(kind, pair, method, rtol, seed, most_samples(pair, max_samples))
+
+
+def _of_pair(kind: OverlapMeasure, pair: Pair, method: Method, rtol: float, seed: Seed, most: int) -> Measure:
     if method in ("auto", "exact"):
         if few_words(pair, 5 * 10**6 if method == "exact" else LISTED):
             return _exact(kind, pair)
@@ -141,7 +163,6 @@ def measured(
     low, high = certain.lower or 0.0, certain.upper or 0.0
     if method == "certified" or (method == "auto" and high - low <= rtol * low):
         return certain
-    most = most_samples(pair, max_samples)
     mean = over_draws(pair, kind.function, rtol, most, generator(seed))
     if method == "auto" and mean.std_error > RARE * mean.value:
         return certain.noted("draws hardly see what both models have in common, so only the bounds are given")
