@@ -110,7 +110,7 @@ def measured(p: Model, q: Model, tree_text: str | None, name: str, unit: str) ->
         place = (read_tree_for(tree_text, p, q),) if MEASURES[name].on_tree else ()
         seed = {"seed": 0} if MEASURES[name].by_overlap else {}
         result: Measure = function_of(name)(p, q, *place, **seed)
-        return result
+        return result.to(unit)
     from hidiv.divergences.joint.kl import joint_kl
     from hidiv.divergences.observed.kl import observed_kl
 

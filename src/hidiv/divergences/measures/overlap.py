@@ -174,7 +174,7 @@ def _of_pair(kind: OverlapMeasure, pair: Pair, method: Method, rtol: float, seed
         inside, kind.name, "estimate", below, above, error, mean.n_samples,
         log=float(np.log(inside)) if inside > 0 else -inf,
         complement=None if kind.unit else 1.0 - inside, unit=kind.unit, subject=about(pair),
-        notes=(*notes, f"proven to lie between {low:.6g} and {high:.6g}"),
+        notes=(*notes, f"proven to lie between {low:.6g} and {high:.6g}{kind.unit and ' ' + kind.unit}"),
     )  # fmt: skip
 
 
