@@ -1,6 +1,6 @@
 """How often `differ` errs under the hypothesis, how often it finds a difference, and what its intervals cover.
 
-    python -m benchmarks.size_and_power size [REPLICATES] [DESIGN ...]
+    python -m benchmarks.size_and_power size [REPLICATES] [FIRST SEED] [DESIGN ...]
     python -m benchmarks.size_and_power power [REPLICATES]
     python -m benchmarks.size_and_power coverage [REPLICATES]
     python -m benchmarks.size_and_power cost
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 from scipy.stats import binom, chi2
@@ -115,7 +115,7 @@ def tested(forest: EvidenceForest, labels: np.ndarray, start: hd.Model, rng: np.
     return p_value(observed, reference(white, labels, groups, PERMUTATIONS, rng, "serial"))
 
 
-def size(replicates: int, names: list[str]) -> None:
+def size(replicates: int, first: int, names: list[str]) -> None:
     """Print a row of a table for every design."""
     print(f"{replicates} data sets a design, {PERMUTATIONS} permutations")
     bands = [binom.interval(0.95, replicates, level) for level in (0.05, 0.01)]
@@ -126,14 +126,14 @@ def size(replicates: int, names: list[str]) -> None:
     print("| design | groups | length | at .05 | at .01 | seconds |\n|---|---|---|---|---|---|")
     for name in names or DESIGNS:
         design = DESIGNS[name]
-        start, began = start_of(design), perf_counter()
+        start, began = start_of(design), process_time()
         found = []
-        for seed in range(replicates):
+        for seed in range(first, first + replicates):
             rng = np.random.default_rng([seed, 77])
             forest, labels = drawn(design, [design.law] * design.groups, rng)
             found.append(tested(forest, labels, start, rng))
         shares = [np.mean(np.array(found) <= level) for level in (0.05, 0.01)]
-        print(f"| {design.words()} | {shares[0]:.4f} | {shares[1]:.4f} | {perf_counter() - began:.0f} |", flush=True)
+        print(f"| {design.words()} | {shares[0]:.4f} | {shares[1]:.4f} | {process_time() - began:.0f} |", flush=True)
 
 
 def log_ratio(forest: EvidenceForest, labels: np.ndarray, start: hd.Model) -> tuple[float, hd.Model, int]:
@@ -160,18 +160,18 @@ def power(replicates: int, bootstraps: int = 99) -> None:
         for seed in range(replicates):
             rng = np.random.default_rng([seed, 78])
             forest, labels = drawn(design, [POISSON2, other], rng)
-            began = perf_counter()
+            began = process_time()
             found[0] += tested(forest, labels, POISSON2, rng) <= 0.05
-            seconds[0] += perf_counter() - began
-            began = perf_counter()
+            seconds[0] += process_time() - began
+            began = process_time()
             ratio, pooled, free = log_ratio(forest, labels, POISSON2)
             found[1] += chi2.sf(ratio, free) <= 0.05
-            seconds[1] += perf_counter() - began
+            seconds[1] += process_time() - began
             reached = 0
             for _ in range(bootstraps):
                 reached += log_ratio(redrawn(pooled, forest, rng), labels, pooled)[0] >= ratio
             found[2] += (1 + reached) / (1 + bootstraps) <= 0.05
-            seconds[2] += perf_counter() - began
+            seconds[2] += process_time() - began
         shares, each = found / replicates, seconds / replicates
         times = ", ".join(f"{one:.2g}" for one in each)
         print(f"| {more:.0%} | {shares[0]:.3f} | {shares[1]:.3f} | {shares[2]:.3f} | {times} |", flush=True)
@@ -235,19 +235,19 @@ def cost() -> None:
     rng = np.random.default_rng(0)
     forest, _ = drawn(Design(GAUSSIAN3, 3, 20, (500, 500)), [GAUSSIAN3, GAUSSIAN3], rng)
     items = [forest.evidence.x[a:b] for a, b in zip(forest.start[:-1], forest.start[1:], strict=True)]
-    began = perf_counter()
+    began = process_time()
     hd.fit(items, None, 3, "gaussian", seed=1)
-    one = perf_counter() - began
-    began = perf_counter()
+    one = process_time() - began
+    began = process_time()
     hd.differ([items[:20], items[20:]], n_states=3, emission="gaussian", seed=1)
-    print(f"one fit {one:.1f} s; differ with 9,999 permutations, pooled fit included, {perf_counter() - began:.1f} s")
+    print(f"one fit {one:.1f} s; differ with 9,999 permutations, pooled fit included, {process_time() - began:.1f} s")
 
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["size"]
     number = int(rest[0]) if rest else {"size": 2000, "power": 200, "coverage": 500}.get(what, 0)
     if what == "size":
-        size(number, rest[1:])
+        size(number, int(rest[1]) if len(rest) > 1 else 0, rest[2:])
     elif what == "power":
         power(number)
     elif what == "coverage":

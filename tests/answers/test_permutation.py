@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -28,11 +28,24 @@ def test_the_reference_is_all_ways_to_deal():
         dealt = np.ones(8, dtype=np.int64)
         dealt[list(chosen)] = 0
         every.append(statistic(white, dealt, 2))
-    drawn = reference(white, labels, 2, 20_000, np.random.default_rng(0))
     observed = statistic(white, labels, 2)
     truth = np.mean(np.array(every) >= observed * (1 - 1e-9))
-    assert p_value(observed, drawn) == pytest.approx(truth, abs=0.015)
+    assert p_value(observed, reference(white, labels, 2, 70, np.random.default_rng(0))) == truth
+    assert p_value(observed, reference(white, labels, 2, 69, np.random.default_rng(0))) == pytest.approx(truth, abs=0.2)
     assert ways(labels, ONE) == 70
+
+
+def test_every_way_within_strata_and_of_three_groups():
+    labels = np.array([0, 1, 2, 0, 1, 1, 0])
+    strata = np.array([0, 0, 0, 1, 1, 1, 1])
+    white = whitened(RNG.normal(size=(7, 2)), strata)
+    every = [
+        np.array([*one, *two]) for one in set(permutations(labels[:3])) for two in set(permutations(labels[3:]))
+    ]  # fmt: skip
+    assert ways(labels, strata) == len(every) == 36
+    expected = sorted(statistic(white, each, 3) for each in every if (each != labels).any())
+    found = reference(white, labels, 3, 36, np.random.default_rng(0))
+    np.testing.assert_allclose(np.sort(found), expected, rtol=1e-12)
 
 
 def test_the_statistic_by_its_formula():

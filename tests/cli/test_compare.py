@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hidiv as hd
@@ -152,3 +153,19 @@ def test_initial_laws_may_be_left_out(tmp_path: Path) -> None:
     left_out = hidiv("compare", CHAINS[0], path, "--tree", "chain:10", "--initial", "none", "--json").stdout
     assert json.loads(left_out)["joint"]["parts"]["initial"] == 0.0
     assert "does not go with" in refusal("compare", *CHAINS, "--initial", "none", "--montecarlo", "10")
+
+
+def test_estimates_have_the_digits_they_have_and_levels_are_levels(tmp_path):
+    rng = np.random.default_rng(4)
+    for name in ("p", "q"):
+        laws = [hd.Gaussian(rng.normal(size=2), std=[1.0, 1.0]) for _ in range(3)]
+        steps = [None, *(rng.dirichlet([2, 2], 2) for _ in range(2))]
+        hd.save(hd.Model([0.5, 0.5], steps, laws), tmp_path / f"{name}.json")
+    done = hidiv("compare", str(tmp_path / "p.json"), str(tmp_path / "q.json"), "--tree", "regular:2x3")
+    lines = done.stdout.splitlines()
+    assert any(line.startswith("    level 2 ") for line in lines)
+    assert not any(line.startswith("    group") for line in lines)
+    observed = next(line for line in lines if line.startswith("observed divergence")).split()
+    assert observed[3:6] == ["nats,", "estimate", "±"]
+    assert "(95 % interval)" in " ".join(observed)
+    assert len(observed[2].partition(".")[2]) == len(observed[6].partition(".")[2])

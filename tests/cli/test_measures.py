@@ -31,3 +31,20 @@ def test_a_matrix_of_a_measure(tmp_path):
     found = hd.load(out)
     np.testing.assert_array_equal(found, expected)
     assert found.quantity == "product_kernel"
+
+
+def test_bits_and_tolerances(tmp_path):
+    models = [hd.load(path) for path in CHAINS]
+    asked = ("--tree", "chain:10", "--measure", "jensen_shannon", "--unit", "bits", "--json")
+    found = hd.Measure.from_dict(json.loads(hidiv("compare", *CHAINS, *asked).stdout))
+    expected = hd.jensen_shannon(*models, 10)
+    np.testing.assert_allclose([found.value, found.upper], expected.value / np.log(2.0), rtol=1e-12)
+    assert found.unit == "bits"
+    assert found == expected.to("bits")
+    table = json.loads(hidiv("pairwise", *CHAINS, *asked).stdout)
+    assert table["unit"] == "bits"
+    np.testing.assert_allclose(table["matrix"][0][1], found.value, rtol=1e-12)
+    done = hidiv("pairwise", *CHAINS, "--tree", "chain:30", "--measure", "hellinger", "--rtol", "0.2", "--unit", "bits")
+    assert done.returncode == 0, done.stderr
+    assert "at most 0.2 of the value" in " ".join(done.stdout.split())
+    assert "bits" not in done.stdout

@@ -55,6 +55,8 @@ def test_refused(tmp_path: Path) -> None:
     out = str(tmp_path / "report.html")
     assert "--tree: is needed" in refusal("report", *CHAINS, "-o", out)
     assert "the second is missing" in refusal("report", CHAINS[0], "--tree", "chain:9", "-o", out)
+    assert "the second is missing" in refusal("report", CHAINS[0])
+    assert "-o: is needed" in refusal("report", *CHAINS, "--tree", "chain:9")
     assert "belongs to a report about two models" in refusal(
         "report", *CHAINS, CHAINS[0], "--tree", "chain:9", "--data", "x.csv", "-o", out
     )

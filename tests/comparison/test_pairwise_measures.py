@@ -71,6 +71,50 @@ def test_executors_and_stores_give_the_same(models, name, tmp_path):
         hd.pairwise(models, 6, measure="coemission", store=tmp_path / "m.zarr")
 
 
+@pytest.mark.parametrize("name", ["bhattacharyya", "hellinger", "total_variation", "bayes_error", "jensen_shannon"])
+def test_shared_draws_are_what_each_pair_is_alone(name, tmp_path):
+    rng = np.random.default_rng(26)
+    models = [
+        hd.Model(
+            rng.dirichlet(np.ones(k)), rng.dirichlet(np.ones(k), k), hd.Gaussian(rng.normal(size=k), std=[1.0] * k)
+        )
+        for k in (1, 2, 2, 1, 3)
+    ]
+    models.append(models[1])
+    wanted = {"measure": name, "rtol": 0.05, "seed": 3}
+    matrix = hd.pairwise(models, 5, executor="serial", **wanted)
+    assert matrix.status == "estimate"
+    errors = np.asarray(matrix.std_error)
+    assert (errors == errors.T).all()
+    assert errors[1, 5] == errors[2, 2] == 0.0
+    assert matrix[1, 5] == matrix[2, 2] == MEASURES[name].equal
+    for i in range(5):
+        for j in range(i):
+            alone = getattr(hd, name)(models[i], models[j], 5, method="montecarlo", seed=9, rtol=0.02)
+            assert abs(alone.value - matrix[i, j]) <= 5.0 * np.hypot(errors[i, j], alone.std_error)
+            assert errors[i, j] <= 0.0501 * max(matrix[i, j], 1e-3) or matrix[i, j] < 0.05
+    for other in (
+        hd.pairwise(models, 5, memory=64 * 9, **wanted),
+        hd.pairwise(models, 5, store=tmp_path / "m.zarr", **wanted),
+        hd.pairwise(models, 5, store=tmp_path / "m.zarr", **wanted),
+    ):
+        np.testing.assert_array_equal(other, matrix)
+        np.testing.assert_array_equal(other.std_error, errors)
+    some = hd.pairwise(models[:2], 5, models[2:], **wanted)
+    assert (np.abs(np.asarray(some) - np.asarray(matrix)[:2, 2:]) <= 6.0 * errors[:2, 2:] + 1e-12).all()
+    with pytest.raises(HidivError, match="no argument"):
+        hd.pairwise(models, 5, measure=name, alpha=1.0)
+
+
+def test_what_draws_do_not_see_lies_between_bounds():
+    far = [hd.Model([1.0], [[1.0]], hd.Gaussian([mean], std=[1.0])) for mean in (0.0, 5.0)]
+    matrix = hd.pairwise(far, 20, measure="bayes_error", seed=1)
+    assert "1 pair hardly seen by draws" in matrix.notes[-1]
+    certain = hd.bayes_error(*far, 20, method="certified")
+    assert matrix[0, 1] == certain.value
+    assert matrix.std_error[0, 1] == 0.5 * (certain.upper - certain.lower)
+
+
 def test_gaussian_models_of_different_sizes_on_a_grouped_tree():
     rng = np.random.default_rng(22)
     models = []

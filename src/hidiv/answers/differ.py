@@ -158,7 +158,7 @@ def differ(
         pairs.append(GroupPair(data.names[one], data.names[two], p, holm_p, value, effect, unit))
     return Difference(
         p_value(observed, drawn), observed, tuple(pairs), dict(zip(data.names, models, strict=True)), pooled,
-        {name: int((data.labels == g).sum()) for g, name in enumerate(data.names)}, white.rank, permutations,
+        {name: int((data.labels == g).sum()) for g, name in enumerate(data.names)}, white.rank, len(drawn),
         frozen(np.quantile(drawn, np.linspace(0.0, 1.0, 201))),
         (*notes, *more, *_notes(data, pooled, white, permutations)),
     )  # fmt: skip
@@ -287,8 +287,8 @@ def _notes(data: GroupedData, pooled: Model, white: WhiteScores, permutations: i
     """What to know about the test."""
     notes = []
     number = ways(data.labels, data.strata)
-    if number < permutations:
-        notes.append(f"there are only {number:.0f} ways to deal the sequences: no p-value is below {1.0 / number:.2g}")
+    if number <= permutations:
+        notes.append(f"all {number:.0f} ways to deal the sequences compared: no p-value is below {1.0 / number:.2g}")
     sizes = data.sizes
     if data.blocks is not None:
         steps = max(memory(t) for t in pooled.transitions)

@@ -6,7 +6,7 @@ reference values are products of matrices of group labels with the table of scor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import comb, log, prod
@@ -19,7 +19,7 @@ from hidiv.answers.jobs import Executor, all_done
 from hidiv.types import Array, IntArray
 
 SINGULAR = 1e-9  # share of the size of scores: below it they do not vary
-DIAGONAL = 0.1  # share of the diagonal in the information
+DIAGONAL = 0.3  # share of the diagonal in the information
 AT_ONCE = 2_000_000  # labels dealt in one piece of work
 ROUNDING = 1e-10  # relative: statistics of one value, added up in another order
 
@@ -91,12 +91,21 @@ def reference(
     executor: Executor = None,
     title: str = "permutations",
 ) -> Array:
-    """(permutations,): the statistics of sequences dealt anew within strata; the same wherever they are computed."""
+    """(permutations,): the statistics of sequences dealt anew within strata; the same wherever they are computed.
+
+    Where there are no more ways than that, every other way once: the p-value is then exact, without any draw.
+    """
+    if ways(labels, strata := white.strata) <= permutations:
+        every = _every_way(labels, strata)
+        others = every[(every != labels).any(axis=1)]
+        return np.concatenate(
+            all_done(partial(_statistics, white.scores, n_groups=n_groups), [others], executor, title)
+        )
     size = int(np.clip(AT_ONCE // max(len(labels), 1), 1, permutations))
     pieces = [min(size, permutations - done) for done in range(0, permutations, size)]
     jobs = list(zip(pieces, rng.spawn(len(pieces)), strict=True))
-    work = partial(_dealt, scores=white.scores, strata=white.strata, labels=labels, n_groups=n_groups)
-    return np.concatenate(all_done(work, jobs, executor, title))
+    dealing = partial(_dealt, scores=white.scores, strata=white.strata, labels=labels, n_groups=n_groups)
+    return np.concatenate(all_done(dealing, jobs, executor, title))
 
 
 def _dealt(
@@ -109,6 +118,28 @@ def _dealt(
         if len(mine) > 1:
             dealt[:, mine] = rng.permuted(dealt[:, mine], axis=1)
     return _statistics(scores, dealt, n_groups)
+
+
+def _every_way(labels: IntArray, strata: IntArray) -> IntArray:
+    """(ways, m): every way to deal the labels within strata."""
+    table = labels[None]
+    for stratum in np.unique(strata):
+        mine = np.flatnonzero(strata == stratum)
+        dealt = np.array(list(_arrangements(labels[mine].tolist())), dtype=labels.dtype)
+        table = np.repeat(table, len(dealt), axis=0)
+        table[:, mine] = np.tile(dealt, (len(table) // len(dealt), 1))
+    return table
+
+
+def _arrangements(labels: list[int]) -> Iterator[list[int]]:
+    """Every different order of some labels."""
+    if not labels:
+        yield []
+    for first in set(labels):
+        rest = list(labels)
+        rest.remove(first)
+        for others in _arrangements(rest):
+            yield [first, *others]
 
 
 def p_value(observed: float, drawn: Array) -> float:

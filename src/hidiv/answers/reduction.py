@@ -11,7 +11,7 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.answers.merging import Blocks, blended, merge_path, merged_model
-from hidiv.answers.refitting import Draw, best_refit, finished_on
+from hidiv.answers.refitting import CHAINS, Draw, best_refit, finished_on
 from hidiv.arguments import Seed, generator, number, whole
 from hidiv.divergences.equivalence.minimal import minimal
 from hidiv.divergences.observed.kl import observed_kl
@@ -27,14 +27,13 @@ from hidiv.progress import Progress, Wanted, reported, reporting
 from hidiv.values import Value
 
 NODES = 200_000
-SHORTER, SEARCHED = 4, 50_000  # models are looked for on a draw so many times shorter, but of at least so many nodes
+SHORTER, SEARCHED = 4, 100_000  # models are looked for on a part so many times shorter, but of at least so many nodes
 RARE = 1e-6  # share of merged laws in a fitted one, so that nothing rare becomes impossible
 NOISE = 0.5  # of the logarithm of a cost, in the other paths of merges
 OTHERS = 4  # other paths
 RTOL, ATOL = 2e-2, 1e-6  # of a divergence on the curve
 SECONDS = 1.0  # for one of them
-JUDGES = 32  # chains of the draw that losses are judged on
-Z95 = 2.04  # two-sided 95 % of Student's law with 31 degrees of freedom
+Z95 = 2.04  # two-sided 95 % of Student's law with CHAINS - 1 degrees of freedom
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -318,6 +317,10 @@ class _Search:
         if lost.value == inf:
             model = blended(model, starts[0], RARE)
             lost = self._lost(model)
+        # A fit follows the noise of its draw: where merging loses less than that, it is the better model.
+        plain = self._lost(starts[0])
+        if plain.value < lost.value:
+            model, lost = starts[0], plain
         sharing = search.shared(model)
         self.models[k], self.divergences[k] = model, lost
         self.merged[k] = tuple(
@@ -325,11 +328,10 @@ class _Search:
         )
 
     def _draws(self) -> tuple[Draw, Draw]:
-        """A draw on which models are looked for, and one on which they are finished; the same for all sizes."""
+        """A draw on which models are finished, and the part of it on which they are looked for; for all sizes."""
         if self.draws is None:
-            few = min(self.nodes, max(self.nodes // SHORTER, SEARCHED))
-            search, final = (Draw.of(self.exact, self.place, nodes, self.rng) for nodes in (few, self.nodes))
-            self.draws = search, final
+            whole = Draw.of(self.exact, self.place, self.nodes, self.rng)
+            self.draws = whole.part(max(self.nodes // SHORTER, SEARCHED)), whole
         return self.draws
 
     def _lost(self, model: Model) -> Divergence:
@@ -346,13 +348,13 @@ class _Search:
         if rate.status != "estimate" or rate.value == inf:
             return rate
         if self.judge is None:
-            self.judge = Draw.of(self.exact, None, self.nodes, self.rng, JUDGES)
+            self.judge = Draw.of(self.exact, None, self.nodes, self.rng, even=False)
         value, error = self.judge.loss(model)
         if not error < (rate.std_error or inf):
             return rate
         return Divergence(
             value, "observed", "estimate", lower=max(value - Z95 * error, 0.0), upper=value + Z95 * error,
-            std_error=error, n_samples=JUDGES, per="step", subject=rate.subject,
+            std_error=error, n_samples=CHAINS, per="step", subject=rate.subject,
             notes=[f"mean over {self.nodes} steps drawn from the larger model"],
         )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hidiv.emissions.family import Family
 from hidiv.errors import HidivError, ImpossibleEvidence
 from hidiv.fitting.draft import Draft, draft_of
 from hidiv.fitting.em import Options, Run, begin, climb
@@ -21,7 +22,7 @@ from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.types import Array, IntArray
 
-CHAINS = 8  # that a long chain is drawn as, so that threads share the work
+CHAINS = 32  # that a long chain is drawn as
 ROOTS = 2000  # short chains from which a first law is fitted
 FIRST = 12  # their length
 ENOUGH_ROOTS = 200  # trees from which the law of the root is fitted with all else
@@ -31,6 +32,7 @@ HOPS, ROUNDS = 5, 4  # starts near the best maximum, and how often they are trie
 SETTLED = 1e-7  # log-likelihood per node that further iterations would gain, below which a climb ends
 LONGEST = 300  # iterations of a climb
 FORGOTTEN = 20  # the part of a chain, one in so many, that is left out of a loss
+SYMBOLS = 10_000  # of an alphabet that is gone through
 DECODED = 20_000  # nodes at most whose states are decoded
 
 
@@ -47,14 +49,17 @@ class Draw:
 
     @classmethod
     def of(
-        cls, model: Model, tree: Tree | UntilEnd | None, nodes: int, rng: np.random.Generator, chains: int = CHAINS
+        cls, model: Model, tree: Tree | UntilEnd | None, nodes: int, rng: np.random.Generator, even: bool = True
     ) -> Draw:
-        """About so many nodes: a few long chains, as many trees, or chains until they end."""
+        """About so many nodes: a few long chains, as many trees, or chains until they end.
+
+        even: the chains of an endless one are drawn by `drawn_evenly`, not independently.
+        """
         starts = None
         if tree is None:
             long_run = model.stationary()
             begun = Model(long_run, model.transition, model.emission)
-            states, x = sample(begun, max(nodes // chains, 2), chains, rng)
+            states, x = (drawn_evenly if even else sample)(begun, max(nodes // CHAINS, 2), CHAINS, rng)
             if np.abs(long_run - model.initial).max() > 1e-9:
                 starts = forest_of(list(sample(model, FIRST, ROOTS, rng)[1]), None, None, None)
         else:
@@ -64,6 +69,13 @@ class Draw:
         group = None if where is None or model.n_groups == 1 else where.group
         grouped = None if group is None else [group] * len(x)
         return cls(model, tree, list(states), list(x), forest_of(list(x), where, None, grouped), starts)
+
+    def part(self, nodes: int) -> Draw:
+        """The first of the chains or trees, of about so many nodes."""
+        sizes = np.cumsum([len(states) for states in self.states])
+        count = min(int(np.searchsorted(sizes, nodes)) + 1, len(sizes))
+        which = np.arange(count)
+        return replace(self, states=self.states[:count], x=self.x[:count], forest=self.forest.take(which))
 
     def visits(self) -> Array:
         """(K,): how often each state is visited."""
@@ -89,7 +101,7 @@ class Draw:
         table, seen = np.zeros((self.model.n_states, model.n_states)), 0
         where = self.tree if isinstance(self.tree, Tree) else None
         for states, x in zip(self.states, self.x, strict=True):
-            part = slice(None) if where is not None else slice(DECODED // CHAINS)
+            part = slice(None) if where is not None else slice(DECODED // 8)
             try:
                 theirs = viterbi(model if where is not None else replace_end(model), x[part], where)[0]
             except HidivError:  # a draw that the smaller model cannot show
@@ -99,6 +111,50 @@ class Draw:
             if seen >= DECODED:
                 break
         return np.asarray(table.argmax(axis=1))
+
+
+def drawn_evenly(model: Model, length: int, count: int, rng: np.random.Generator) -> tuple[IntArray, Array]:
+    """Chains (count, length) in which what is rare comes as often as it should: each state goes on to each next one as
+    often as expected, up to one.
+
+    The random numbers by which a state goes on are one from each of as many equal parts of [0, 1] as it is expected to
+    be visited, in random order. Independent draws of slow chains miss rare states, or have them twice as often.
+    """
+    visits = np.ceil(model.initial * length * count).astype(int) + 1
+    decks, used = [_deck(n, rng) for n in visits.tolist()], np.zeros(model.n_states, dtype=np.int64)
+    rows = np.cumsum(model.transitions[0], axis=1)
+    states = np.empty((count, length), dtype=np.int64)
+    now = np.searchsorted(np.cumsum(model.initial), _deck(count, rng), side="right")
+    for t in range(length):
+        states[:, t] = now = np.minimum(now, model.n_states - 1)
+        u = np.empty(count)
+        for state in np.unique(now).tolist():
+            mine = np.flatnonzero(now == state)
+            if used[state] + len(mine) > len(decks[state]):
+                decks[state] = np.append(decks[state][used[state] :], _deck(max(int(visits[state]), len(mine)), rng))
+                used[state] = 0
+            u[mine] = decks[state][used[state] : used[state] + len(mine)]
+            used[state] += len(mine)
+        now = (u[:, None] >= rows[now]).sum(axis=1)
+    return states, _shown_evenly(model.emissions[0], states.ravel(), rng).reshape(count, length, -1)
+
+
+def _shown_evenly(family: Family, states: IntArray, rng: np.random.Generator) -> Array:
+    """Observations of states: each symbol of an alphabet as often as expected, up to one; other laws are drawn."""
+    symbols = family.alphabet()
+    if symbols is None or len(symbols) > SYMBOLS:
+        return family.draw(states, rng)
+    x, rows = np.empty((len(states), symbols.shape[1])), np.cumsum(family.symbol_table(), axis=1)
+    for state in np.unique(states).tolist():
+        mine = np.flatnonzero(states == state)
+        shown = np.searchsorted(rows[state], _deck(len(mine), rng), side="right")
+        x[mine] = symbols[np.minimum(shown, len(symbols) - 1)]
+    return x
+
+
+def _deck(n: int, rng: np.random.Generator) -> Array:
+    """(n,): numbers in [0, 1], one from each of n equal parts, in random order."""
+    return np.asarray((rng.permutation(n) + rng.random(n)) / n)
 
 
 def _log_likelihoods(model: Model, x: list[Any]) -> Array:

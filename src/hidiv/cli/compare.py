@@ -107,7 +107,7 @@ def compare(
     if as_json:
         print_json(comparison.to_dict() | {f"{name}_montecarlo": result.to_dict() for name, result in drawn.items()})
     else:
-        say(in_words(first, comparison, drawn))
+        say(in_words(first, comparison, drawn, tree))
     if fail_above is not None and is_above(comparison, fail_above):
         sys.exit(1)
 
@@ -120,7 +120,7 @@ def measured(p: Model, q: Model, tree_text: str | None, name: str, unit: str) ->
         place = (read_tree_for(tree_text, p, q),) if MEASURES[name].on_tree else ()
         seed = {"seed": 0} if MEASURES[name].by_overlap else {}
         result: Measure = function_of(name)(p, q, *place, **seed)
-        return result
+        return result.to(unit)
     from hidiv.divergences.joint.kl import joint_kl
     from hidiv.divergences.observed.kl import observed_kl
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hidiv.cli.text_tables import Row, table
+from hidiv.cli.text_tables import Rounded, Row, table
 from hidiv.errors import counted
+from hidiv.report.digits import decimals, half_width, is_estimate
 
 if TYPE_CHECKING:
     from hidiv.divergences.comparison import Comparison
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 Estimates = dict[str, "Divergence"]  # Monte Carlo estimates by the quantity they estimate
 
 
-def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = None) -> str:
+def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = None, tree: Any = None) -> str:
     """What to know first, the results as a table, the chain rule, what is infinite or missing, and meanings."""
     from hidiv.divergences.quantities import MEANINGS
 
@@ -24,7 +25,7 @@ def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = Non
         comparison.subject,
         "",
         *(note + "\n" for note in comparison.notes),
-        table(_rows(p, comparison, estimates)),
+        table(_rows(p, comparison, estimates, tree)),
     ]
     notes = [
         note
@@ -50,14 +51,14 @@ def _joint_notes(comparison: Comparison) -> list[str]:
     return [] if comparison.joint is None else [f"joint: {note}" for note in comparison.joint.notes]
 
 
-def _rows(p: Model, comparison: Comparison, estimates: Estimates) -> list[Row]:
+def _rows(p: Model, comparison: Comparison, estimates: Estimates, tree: Any) -> list[Row]:
     rows: list[Row] = []
     joint = comparison.joint if comparison.joint is not None else comparison.joint_per_node
     if joint is not None:
         rows.append(divergence_row("joint divergence" if joint.per is None else "joint divergence per node", joint))
         rows += estimate_rows(estimates, "joint")
         if joint.parts is not None:
-            rows += part_rows(p, joint.parts)
+            rows += part_rows(p, joint.parts, "level" if getattr(tree, "kind", None) == "regular" else "group")
     if comparison.joint is not None and comparison.joint_per_node is not None:
         rows.append(("  per node", comparison.joint_per_node.value, comparison.unit))
     if comparison.alignment is not None and comparison.joint_aligned is not None:
@@ -82,9 +83,10 @@ def _rows(p: Model, comparison: Comparison, estimates: Estimates) -> list[Row]:
 def divergence_row(label: str, result: Divergence) -> Row:
     """A row with value, unit and status, and the width of a certified interval or the error of an estimate."""
     remark = f"{result.measure}, {result.status}"
-    if result.std_error is not None:
-        remark += f", standard error {result.std_error:.2g}"
-    elif result.error is not None:
+    if is_estimate(result):
+        half = half_width(result) or 0.0
+        return label, Rounded(result.value, decimals(half)), f"{remark} ± {_fixed(half)} (95 % interval)"
+    if result.error is not None:
         remark += f", error about {result.error:.2g}"
     elif result.status == "certified" and not result.infinite and result.lower is not None and result.upper is not None:
         remark += f" within {(result.upper - result.lower) / 2:.2g}"
@@ -111,13 +113,21 @@ def estimate_rows(estimates: Estimates, name: str) -> list[Row]:
     estimate = estimates.get(name)
     if estimate is None:
         return []
-    error = "" if estimate.std_error is None else f"+- {estimate.std_error:.2g} standard error, "
-    remarks = [f"{error}{counted(estimate.n_samples or 0, 'draw')}", estimate.status, *estimate.notes]
-    return [("  by Monte Carlo", estimate.value, ", ".join(remarks))]
+    half = half_width(estimate)
+    if not is_estimate(estimate) or half is None:
+        remarks = [counted(estimate.n_samples or 0, "draw"), estimate.status, *estimate.notes]
+        return [("  by Monte Carlo", estimate.value, ", ".join(remarks))]
+    remarks = [f"± {_fixed(half)} (95 % interval)", counted(estimate.n_samples or 0, "draw"), *estimate.notes]
+    return [("  by Monte Carlo", Rounded(estimate.value, decimals(half)), ", ".join(remarks))]
 
 
-def part_rows(p: Model, parts: Parts) -> list[Row]:
-    """Rows for the initial law, transition rows and emission states; by group if the model has groups."""
+def _fixed(half: float) -> str:
+    """Half an interval with one or two digits."""
+    return f"{half:.{max(decimals(half), 0)}f}" if half >= 1e-6 else f"{half:.1e}"
+
+
+def part_rows(p: Model, parts: Parts, group: str) -> list[Row]:
+    """Rows for the initial law, transition rows and emission states; by group or level if the model has several."""
     rows: list[Row] = [("  initial law", parts.initial, "")]
     for title, whole, pieces, word in (
         ("  transition rows", parts.transition, parts.rows, "from"),
@@ -127,7 +137,7 @@ def part_rows(p: Model, parts: Parts) -> list[Row]:
         if pieces.ndim == 1:
             rows += [(f"    {word} {state_name(p, s)}", float(piece), "") for s, piece in enumerate(pieces)]
         else:
-            rows += [(f"    group {g}", float(piece.sum()), "") for g, piece in enumerate(pieces)][:20]
+            rows += [(f"    {group} {g}", float(piece.sum()), "") for g, piece in enumerate(pieces)][:20]
     return rows
 
 

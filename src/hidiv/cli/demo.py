@@ -49,7 +49,8 @@ def demo(as_json: bool) -> None:
     p, q = (packaged_model(f"chain_{side}.json") for side in "pq")
     chains = compare(p, q, Tree.chain(10))
     tree_p, tree_q = (packaged_model(f"tree_{side}.json") for side in "pq")
-    trees = compare(tree_p, tree_q, Tree.regular(2, 3), max_seconds=1.0)
+    tree = Tree.regular(2, 3)
+    trees = compare(tree_p, tree_q, tree, max_seconds=1.0)
     if as_json:
         print_json({"format": "hidiv.demo", "version": 1, "chains": chains.to_dict(), "trees": trees.to_dict()})
         return
@@ -79,7 +80,7 @@ def demo(as_json: bool) -> None:
     assert joint is not None
     assert joint.parts is not None
     say(paragraph(TREES))
-    say(in_words(tree_p, trees) + "\n")
+    say(in_words(tree_p, trees, tree=tree) + "\n")
     say(paragraph(TREES_MEANING.format(root=joint.parts.states[0].sum() / joint.value)))
 
 

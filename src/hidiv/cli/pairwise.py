@@ -75,10 +75,13 @@ def pairwise(
     collection, names = read_models(models)
     quantity = measure or quantity
     if quantity in MEASURES:
-        for option, given in (("--samples", samples), ("--rtol", rtol), ("--symmetric", symmetric or None)):
+        drawn = MEASURES[quantity].by_overlap
+        for option, given in (
+            ("--samples", samples), ("--rtol", None if drawn else rtol), ("--symmetric", symmetric or None)
+        ):  # fmt: skip
             if given is not None:
                 refuse(HidivError, option, "belongs to divergences", quantity)
-        unit = "nats" if MEASURES[quantity].unit else ""
+        unit = unit if MEASURES[quantity].unit else ""
     if (data is None) == (quantity == "posterior"):
         refuse(HidivError, "--data", "belongs to --quantity posterior, which needs it")
     values = None if data is None else read_data(data)
@@ -89,6 +92,8 @@ def pairwise(
         options |= {"symmetric": symmetric, "evidence": values, "samples": samples, "rtol": rtol, "method": method}
     if quantity not in MEASURES or MEASURES[quantity].by_overlap:
         options["seed"] = seed
+    if quantity in MEASURES and MEASURES[quantity].by_overlap and rtol is not None:
+        options["rtol"] = rtol
     matrix = all_pairs(collection, tree, measure=quantity, **options)  # type: ignore[arg-type]
     table = np.asarray(matrix) / nats_in(unit)
     if out is not None:
@@ -146,7 +151,11 @@ def _plain(table: Any) -> list[list[Any]]:
 def in_words(matrix: PairwiseMatrix, table: Any, names: list[str], unit: str, whole: bool) -> str:
     """What was computed, its notes and, unless it went to a file, the matrix."""
     what = "D(p || q) + D(q || p)" if matrix.symmetric else "D(row || column)"
-    about = f"{matrix.quantity} divergence {what} in {unit}" if matrix.direction != "symmetric" else matrix.words
+    about = (
+        f"{matrix.quantity} divergence {what} in {unit}"
+        if matrix.direction != "symmetric"
+        else (matrix.words.replace("in nats", f"in {unit}"))
+    )
     lines = [
         f"{counted(len(names), 'model')}, {about}, {matrix.status}",
         *matrix.notes,

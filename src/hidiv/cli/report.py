@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     help="A result of hidiv differ or reduce to show.",
 )
 @quantity_option("joint", "aligned", "observed")
-@click.option("-o", "out", required=True, type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page.")
+@click.option("-o", "out", type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page; needed.")
 @json_option
 def report(
     models: tuple[str, ...],
@@ -40,7 +40,7 @@ def report(
     data: str | None,
     results: tuple[str, ...],
     quantity: str,
-    out: str,
+    out: str | None,
     as_json: bool,
 ) -> None:
     """Write one self-contained HTML page about two models, or about all pairs of more.
@@ -55,8 +55,10 @@ def report(
     from hidiv.files.disk import check_target, write_text
 
     if len(models) == 1 and not models[0].endswith(".npz"):
-        remedy = f"for example hidiv report {models[0]} OTHER.json --tree chain:100 -o {out}"
+        remedy = f"for example hidiv report {models[0]} OTHER.json --tree chain:100 -o {out or 'report.html'}"
         refuse(HidivError, "MODELS", "a report needs two models or more, and the second is missing", models[0], remedy)
+    if out is None:
+        refuse(HidivError, "-o", "is needed, the page to write", remedy="for example -o report.html")
     check_target(out)
     json_name = free_name(Path(out))
     if len(models) == 2 and not any(path.endswith(".npz") for path in models):

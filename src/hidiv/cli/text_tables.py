@@ -12,6 +12,18 @@ import click
 Row = tuple[str, float | None, str]  # label, number (None: a heading), remark
 
 
+class Rounded(float):
+    """A number that is shown with fewer decimals, those that its error leaves."""
+
+    def __new__(cls, value: float, places: int) -> Rounded:
+        """The number and its decimals."""
+        number = super().__new__(cls, value)
+        number.places = places
+        return number
+
+    places: int
+
+
 def table(rows: Iterable[Row]) -> str:
     """Lines of label, number and remark, with the decimal points below each other."""
     lines = list(rows)
@@ -59,9 +71,13 @@ def shown(values: list[float]) -> list[str]:
 
 
 def _one(value: float, decimals: int) -> str:
-    """One number with these decimals, or with an exponent."""
+    """One number with these decimals, or with an exponent; a rounded one has blanks for those it lacks."""
     if not isfinite(value):
         return "infinite"
+    if isinstance(value, Rounded) and value.places < decimals:
+        places = max(value.places, 0)
+        text = f"{round(value, value.places):.{places}f}"
+        return text + " " * (decimals - places + (places == 0))
     if abs(value) >= 1e15 or 0 < abs(value) < 10.0 ** (3 - decimals):
         return f"{value:.9e}"
     return f"{value:.{decimals}f}"

@@ -16,7 +16,7 @@ from hidiv.divergences.infinite import finite_first
 from hidiv.divergences.joint.do_bound import bound
 from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
-from hidiv.divergences.measures.bhattacharyya import overlap_bounds
+from hidiv.divergences.measures.overlap import overlaps
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
 from hidiv.divergences.observed.rate import rate_of_pair
@@ -142,7 +142,7 @@ def compare_pair(
     else:
         results |= _by_states(pair, evidence, undefined)
     if forest is None:
-        results |= _overlap(pair)
+        results |= _overlap(pair, seed)
     try:
         with Progress("comparing") as progress:
             if pair.tree is not None:
@@ -275,15 +275,15 @@ def _aligned_on_forest(pair: Pair, forest: Forest) -> Alignment | None:
     )
 
 
-def _overlap(pair: Pair) -> dict[str, Any]:
-    """Proven bounds on how well the observations tell the models apart, where they are quick."""
+def _overlap(pair: Pair, seed: Seed) -> dict[str, Any]:
+    """How well the observations tell the models apart: proven bounds, or estimates where these say almost nothing."""
     tree, states = pair.tree, pair.p.n_states * pair.q.n_states
     if not isinstance(tree, Tree) or states > FEW_STATES or not by_formula(pair.p, pair.q):
         return {}
     if tree.n_nodes > (LARGE if tree.kind == "listed" else HUGE):
         return {}
     try:
-        return overlap_bounds(pair)
+        return overlaps(pair, 0 if tree.n_nodes > LARGE else max(200, min(2000, DRAWN // tree.n_nodes)), seed)
     except HidivError:
         return {}
 

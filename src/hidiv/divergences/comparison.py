@@ -18,6 +18,15 @@ from hidiv.values import Value
 SAYING_NOTHING = 0.4  # width of bounds on an error of 0 to 1/2
 
 
+def _span(result: Measure) -> str:
+    """A measure in a sentence: its bounds, those of 95 % of an estimate, or the number alone where it is exact."""
+    if result.std_error is not None:
+        return f"{result.name} about {result.value:.2g} (95 % interval {result.lower:.2g} to {result.upper:.2g})"
+    if result.lower == result.upper:
+        return f"{result.name} {result.value:.6g}"
+    return f"{result.name} between {result.lower:.6g} and {result.upper:.6g}"
+
+
 @dataclass(frozen=True)
 class Rates:
     """The divergences per step along an endless chain; None where one is not defined."""
@@ -130,7 +139,8 @@ class Comparison(Value):
         terms = self.joint, self.observed, self.expected_posterior
         if any(term is None or term.infinite for term in terms):
             return None
-        joint, observed, left = (f"{term.value:.10g}" for term in terms if term is not None)
+        digits = 4 if any(term is not None and term.status == "estimate" for term in terms) else 10
+        joint, observed, left = (f"{term.value:.{digits}g}" for term in terms if term is not None)
         return f"joint {joint} = observed {observed} + expected posterior {left}"
 
     @property
@@ -141,11 +151,7 @@ class Comparison(Value):
             return []
         if error.lower is not None and error.upper is not None and error.upper - error.lower > SAYING_NOTHING:
             return []
-        spans = [
-            f"{result.name} between {result.lower:.6g} and {result.upper:.6g}"
-            for result in (self.hellinger, self.total_variation)
-            if result is not None
-        ]
+        spans = [_span(result) for result in (self.hellinger, self.total_variation) if result is not None]
         return [error.notes[0], ", ".join(spans)]
 
     def to(self, unit: str) -> Comparison:

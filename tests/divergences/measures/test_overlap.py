@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
-from hidiv.divergences.measures.bhattacharyya import bracket, log_upper
+from hidiv.divergences.measures.bhattacharyya_bounds import bracket, log_upper
 from hidiv.divergences.pair import Pair
 from hidiv.errors import HidivError
 from tests.divergences.measures.words import close_model, powers, random_model

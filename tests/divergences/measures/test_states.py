@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hidiv as hd
 from hidiv.divergences.measures.aggregated_wasserstein import transport
-from hidiv.errors import HidivError
+from hidiv.errors import HidivError, IncompatibleModels
 from tests.divergences.measures.words import random_model
 
 seeds = st.integers(0, 2**32 - 1)
@@ -198,3 +198,14 @@ def test_signatures_are_those_of_the_contract():
     for function in (hd.bhattacharyya, hd.hellinger, hd.total_variation, hd.bayes_error, hd.jensen_shannon):
         assert list(inspect.signature(function).parameters)[:3] == ["p", "q", "tree"]
         assert {"seed", "rtol"} <= set(inspect.signature(function).parameters)
+
+
+@pytest.mark.parametrize("name", ["aggregated_wasserstein", "sahraeian_yoon"])
+def test_models_without_a_stationary_chain_are_refused(name):
+    law = hd.Gaussian([0.0, 2.0], std=[1.0, 1.0])
+    grouped = hd.Model([0.5, 0.5], [None, [[0.9, 0.1], [0.2, 0.8]]], [law, law])
+    ending = hd.Model([1.0, 0.0], [[0.5, 0.4], [0.5, 0.3]], law, end=[0.1, 0.2])
+    with pytest.raises(IncompatibleModels, match=f"^{name}: .*one law for all steps, got 2 groups; use product_k"):
+        getattr(hd, name)(grouped, grouped)
+    with pytest.raises(IncompatibleModels, match=f"^{name}: .*have none; use joint_kl"):
+        getattr(hd, name)(ending, ending)

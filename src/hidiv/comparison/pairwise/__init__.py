@@ -18,7 +18,8 @@ aligned_pairs.py          the best order of q's states for every pair
 label_note.py             a note where labels do not seem to be common
 
 Other measures:
-measure_pairs.py          product kernels in one recursion, the others pair by pair
+measure_pairs.py          product kernels in one recursion, those that are quick pair by pair
+overlap_draws.py          Bhattacharyya, Hellinger, total variation, Bayes error and Jensen-Shannon by shared draws
 
 Posterior divergences:
 posterior_pairs.py        the product given evidence

@@ -207,7 +207,8 @@ def computed(
         if stopped and not (keep_finished and np.any(storage.written[...])):
             raise
     quantity, status, symmetric, notes = what
-    notes = (*notes, *_note_on_direct(int(np.sum(storage.direct[...])), estimated))
+    direct = int(np.sum(storage.direct[...]))
+    notes = (*notes, *([f"{counted(direct, 'pair')} {plan.direct_words}"] if direct else []))
     matrix = PairwiseMatrix(storage.values, quantity, status, symmetric, notes, storage.errors, left.names, right.names)
     return _interrupted(matrix, storage.finished(plan)) if stopped else matrix
 
@@ -216,13 +217,6 @@ def _block_size(plan: Plan | MonteCarloPlan) -> dict[str, Any]:
     """What a store remembers of its blocks; a square one has one edge."""
     height, width = plan.edges
     return {"edge": height} if isinstance(plan, Plan) else {"edges": [height, width]}
-
-
-def _note_on_direct(count: int, estimated: bool) -> list[str]:
-    if not count:
-        return []
-    pairs = counted(count, "pair")
-    return [f"{pairs} drawn again" if estimated else f"{pairs} too close for the product, computed directly"]
 
 
 def _interrupted(matrix: PairwiseMatrix, finished: Flags) -> PairwiseMatrix:

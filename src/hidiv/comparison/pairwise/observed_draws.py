@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -131,6 +131,7 @@ class MonteCarloBlock:
 class MonteCarloPlan:
     """How the matrix is cut; the draws of a model serve for all q, so the entries of a row are not independent."""
 
+    direct_words: ClassVar[str] = "drawn again"
     rows: tuple[PlacedModel, ...]
     columns: tuple[PlacedModel, ...]
     tree: Tree

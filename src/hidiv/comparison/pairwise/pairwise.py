@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from hidiv.arguments import number
-from hidiv.comparison.collection.by_shape import by_shape, checked_tree
+from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checked_tree
 from hidiv.comparison.pairwise.executors import Executor
 from hidiv.comparison.pairwise.kl import MEMORY, block_edge, computed, pairwise_kl
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
 from hidiv.comparison.pairwise.measure_pairs import kernel_pairs, single_pairs
+from hidiv.comparison.pairwise.overlap_draws import OverlapPlan, overlap_plan
 from hidiv.comparison.pairwise.plan import PairsByShape, Plan
 from hidiv.divergences.measures.mean_ratio import few_words
 from hidiv.divergences.measures.names import MEASURES
+from hidiv.divergences.measures.overlap import LISTED, Method
 from hidiv.divergences.pair import Pair
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.tree import Tree
@@ -101,9 +103,12 @@ def pairwise(
         if isinstance(checked, UntilEnd):
             refuse(IncompatibleModels, "tree", f"{known.words} need a tree of known size", "UNTIL_END")
         place = checked
-    pairs: PairsByShape
+    edge = block_edge(left, right, memory)
+    pairs: PairsByShape = {}
     status: Status = "exact"
     notes: list[str] = []
+    diagonal: float | None = None
+    plan: Plan | OverlapPlan | None = None
     if measure in ("product_kernel", "coemission"):
         beta, normalized = _kernel_options(measure, options)
         assert place is not None
@@ -111,21 +116,31 @@ def pairwise(
         words = "normalised " if normalized else ""
         notes = [f"{words}joint product kernels of power {beta:g}"]
         diagonal = 1.0 if normalized else None
+    elif known.by_overlap and place is not None and _drawn(options, left, right, place):
+        plan = overlap_plan(measure, left, right, place, options, edge)
+        how = f"draws of each model shared by all its pairs, seed {plan.seed}, until the standard error is at most"
+        status, notes = "estimate", [f"{how} {plan.rtol:.3g} of the value, {plan.samples} draws a pair at most"]
     else:
-        if known.by_overlap:
-            options = {"seed": 0, **options}
-            if options.get("method") == "certified":
-                status, notes = "approximation", ["proven bounds alone: an entry is the middle of its own"]
-            elif not few_words(Pair(left.groups[0].models[0], right.groups[0].models[0], place)):
-                status, notes = "estimate", ["pair by pair: exact or certified where that is narrow enough, else drawn"]
+        if options.get("method") == "certified":
+            status, notes = "approximation", ["proven bounds alone: an entry is the middle of its own"]
         pairs, diagonal = single_pairs(measure, left, right, place, options), known.equal
-    plan = Plan(left, right, pairs, None, block_edge(left, right, memory), right is left, diagonal, mirrored=True)
+    if plan is None:
+        plan = Plan(left, right, pairs, None, edge, right is left, diagonal, mirrored=True)
     described = {
         "quantity": measure,
         "symmetric": True,
         "options": {key: repr(options[key]) for key in sorted(options)},
     }
     return computed(plan, (left, right), described, place, (measure, status, True, tuple(notes)), **shared)
+
+
+def _drawn(options: dict[str, Any], left: ModelsByShape, right: ModelsByShape, tree: Tree) -> bool:
+    """Whether a measure of overlap is drawn: as asked for, or where not all words can be listed at once."""
+    method = options.get("method", "auto")
+    if method not in get_args(Method):
+        refuse(HidivError, "method", 'must be "auto", "exact", "certified" or "montecarlo"', method)
+    first = Pair(left.groups[0].models[0], right.groups[0].models[0], tree)
+    return method == "montecarlo" or (method == "auto" and not few_words(first, LISTED))
 
 
 def _kernel_options(measure: str, options: dict[str, Any]) -> tuple[float, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -110,6 +110,7 @@ def corners_of(shape: tuple[int, int], edges: tuple[int, int], is_mirrored: bool
 class Plan:
     """How the matrix of two lists of models is cut into square blocks."""
 
+    direct_words: ClassVar[str] = "too close for the product, computed directly"
     left: ModelsByShape
     right: ModelsByShape
     pairs: PairsByShape

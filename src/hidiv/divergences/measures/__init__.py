@@ -7,9 +7,11 @@ product_kernel.py           the joint product kernel and the co-emission probabi
 close_models.py             one less a normalised kernel, from the difference of the models
 
 bhattacharyya.py            Bhattacharyya coefficient, Hellinger distance, total variation, Bayes error
+jensen_shannon.py           the Jensen-Shannon divergence
+overlap.py                  how these are computed: exactly, between bounds, or by draws
+bhattacharyya_bounds.py     proven bounds on the Bhattacharyya coefficient, from which all of theirs come
 word_blocks.py              bounds on them from blocks of several observations
 mean_ratio.py               means of functions of the log-ratio, over all words or over draws
-jensen_shannon.py           the Jensen-Shannon divergence, such a mean too
 
 stationary_states.py        what measures of stationary chains need
 aggregated_wasserstein.py   the aggregated Wasserstein distance

@@ -72,7 +72,7 @@ def aggregated_wasserstein(
         refuse(HidivError, "alpha", "must lie in [0, 1]", alpha)
     if rows not in ("within", "across"):
         refuse(HidivError, "rows", 'must be "within" or "across"', rows)
-    pair, nu, other = stationary_pair(p, q)
+    pair, nu, other = stationary_pair("aggregated_wasserstein", p, q)
     if rows == "across" and not pair.same_states:
         refuse(IncompatibleModels, "rows", '"across" needs equal numbers of states', remedy='use rows="within"')
     a, b = pair.p.emissions[0], pair.q.emissions[0]

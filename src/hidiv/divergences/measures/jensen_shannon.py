@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import Any
 
 from hidiv.arguments import Seed
-from hidiv.divergences.measures.bhattacharyya import RTOL, Bracket, Method, OverlapMeasure, measured
-from hidiv.divergences.measures.mean_ratio import surprise
 from hidiv.divergences.measures.measure import Measure
+from hidiv.divergences.measures.overlap import JENSEN_SHANNON, RTOL, Method, measured
 from hidiv.progress import Wanted
-
-LOG_TWO = log(2.0)
-
-
-def _bounds(of: Bracket) -> tuple[float, float]:
-    """log 2 (1 - BC) <= JS <= 1 - BC, pointwise in the ratio of p and q, and at most log 2."""
-    return LOG_TWO * of.gap_lower, min(of.gap_upper, LOG_TWO)
-
-
-JENSEN_SHANNON = OverlapMeasure("Jensen-Shannon divergence", surprise, _bounds, unit="nats")
 
 
 def jensen_shannon(
@@ -41,17 +29,8 @@ def jensen_shannon(
         The two models, with any numbers of states.
     tree : Tree or int
         The tree, or the length of a chain.
-    method : {"auto", "exact", "certified", "montecarlo"}, default "auto"
-        Every word listed; proven bounds alone; draws of both models. "auto": exact where it is quick, the bounds where
-        they are as narrow as `rtol`, else draws.
-    rtol : float, default 0.01
-        The standard error of an estimate as a share of it.
-    seed : int or Generator, optional
-        The seed of the draws.
-    max_samples : int, optional
-        Draws of both models together; by default 20,000, and fewer on trees of more than 200 nodes.
-    progress : bool or callable, optional
-        Whether to show progress, or a function that is called with it.
+    method, rtol, seed, max_samples, progress : optional
+        As of `bhattacharyya`.
 
     Returns
     -------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import exp
+from math import exp, log
 from typing import Any
 
 from hidiv.divergences.numeric import Numeric
-from hidiv.divergences.quantities import STATUSES, Status, header
+from hidiv.divergences.quantities import STATUSES, UNITS, Status, header
 from hidiv.divergences.result import number, plain
 from hidiv.errors import InvalidFile, counted, refuse
 from hidiv.models.checks import check_format, check_keys
@@ -42,7 +42,7 @@ class Measure(Numeric, Value):
         The logarithm of the value, also where the value underflows to 0.
     complement : float, optional
         One less the value, with its own digits, also where the value rounds to 1.
-    unit : {"", "nats"}, default ""
+    unit : {"", "nats", "bits"}, default ""
         The unit; most measures are plain numbers.
     per : {"step"}, optional
         What the value was divided by.
@@ -86,6 +86,17 @@ class Measure(Numeric, Value):
 
     __eq__ = Numeric.__eq__
     __hash__ = Numeric.__hash__
+
+    def to(self, unit: str) -> Measure:
+        """The same in "nats" or "bits"; a plain number stays as it is."""
+        if not self.unit or unit == self.unit:
+            return self
+        factor = UNITS[unit] / UNITS[self.unit]
+        scaled: dict[str, Any] = {
+            key: None if (x := getattr(self, key)) is None else x * factor
+            for key in ("value", "lower", "upper", "std_error")
+        }
+        return replace(self, **scaled, log=None if self.log is None else self.log + log(factor), unit=unit)
 
     def noted(self, *sentences: str) -> Measure:
         """The same result with further sentences in its notes."""

@@ -53,7 +53,7 @@ def sahraeian_yoon(p: Any, q: Any, k: float | str = 1.0) -> Measure:
     inverse = k == "inverse"
     if not inverse and not number("k", k) > 0:
         refuse(HidivError, "k", 'must be above 0 or "inverse"', k)
-    pair, nu, other = stationary_pair(p, q)
+    pair, nu, other = stationary_pair("sahraeian_yoon", p, q)
     apart = symmetric_kl(pair.p.emissions[0], pair.q.emissions[0])
     weights = nu[:, None] * other
     with np.errstate(divide="ignore", over="ignore"):

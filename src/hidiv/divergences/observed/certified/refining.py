@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, log
 from typing import TYPE_CHECKING, Any
 
-from hidiv.divergences.measures.bhattacharyya import log_upper
+from hidiv.divergences.measures.bhattacharyya_bounds import log_upper
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
