@@ -158,9 +158,9 @@ def test_initial_laws_may_be_left_out(tmp_path: Path) -> None:
 def test_estimates_have_the_digits_they_have_and_levels_are_levels(tmp_path):
     rng = np.random.default_rng(4)
     for name in ("p", "q"):
-        laws = [hd.Gaussian(rng.normal(size=2), std=[1.0, 1.0]) for _ in range(3)]
-        steps = [None, *(rng.dirichlet([2, 2], 2) for _ in range(2))]
-        hd.save(hd.Model([0.5, 0.5], steps, laws), tmp_path / f"{name}.json")
+        laws = [hd.Gaussian(rng.normal(size=3), std=[1.0, 1.0, 1.0]) for _ in range(3)]
+        steps = [None, *(rng.dirichlet([2, 2, 2], 3) for _ in range(2))]
+        hd.save(hd.Model([0.5, 0.25, 0.25], steps, laws), tmp_path / f"{name}.json")
     done = hidiv("compare", str(tmp_path / "p.json"), str(tmp_path / "q.json"), "--tree", "regular:2x3")
     lines = done.stdout.splitlines()
     assert any(line.startswith("    level 2 ") for line in lines)
