@@ -135,3 +135,12 @@ def test_where_q_underflows_the_profile_stays_finite():
 @pytest.mark.parametrize("i", range(60))
 def test_no_answer_is_nan(i):
     one_round((7, i))
+
+
+def test_means_whose_squares_overflow():
+    cov = [[[2.0, 0.1], [0.1, 1.0]], [[1.0, 0.3], [0.3, 1.0]]]
+    p, q = (
+        hd.Model([0.1, 0.9], [[0.3, 0.7], [0.6, 0.4]], hd.Gaussian([[mean, 2.0], [1.0, 2.0]], cov=cov))
+        for mean in (0.1, 1e160)
+    )
+    assert hd.posterior_kl(p, q, [[0.1, 2.0], [1.0, 2.0], [0.2, 1.9]]).value == np.inf

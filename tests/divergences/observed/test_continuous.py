@@ -121,3 +121,11 @@ def test_steps_aside():
     )  # the difference of two entropies has no digits left: drawn instead
     assert found.n_samples > 0
     assert found.std_error <= 1e-2 * found.value
+
+
+def test_densities_beyond_the_doubles_are_refused():
+    narrow, wide = (hd.Gamma([shape, 2.0], [0.3, 7.0]) for shape in (1e-8, 0.1))
+    with pytest.raises(NotApplicable, match="too large for a double"):
+        points(narrow, wide, FINE)
+    p, q = (hd.Model([0.1, 0.9], [[0.3, 0.7], [0.6, 0.4]], family) for family in (narrow, wide))
+    assert hd.observed_kl(p, q, 3, seed=0, max_samples=32).value > 0

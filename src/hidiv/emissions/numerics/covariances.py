@@ -213,12 +213,13 @@ def full_ratio(p: GaussianParameters, q: GaussianParameters) -> NormalRatio:
         near[s] = np.abs(w.difference).max() <= NEAR
         if not near[s]:
             continue
-        root = w.diagonal.excess / (1.0 + np.sqrt(1.0 + w.diagonal.excess))  # M_jj - 1
-        beyond = w.below + np.diag(root)  # M - I
-        difference = beyond + beyond.T + beyond.T @ beyond  # M^T M - I
-        constant[s] = 0.5 * (w.diagonal.log.sum() - w.shift @ w.shift)
-        linear[s] = -(w.shift + beyond.T @ w.shift)
-        square[s] = -np.tril(difference, -1) - np.diag(0.5 * np.diagonal(difference))
+        with np.errstate(over="ignore", invalid="ignore"):
+            root = w.diagonal.excess / (1.0 + np.sqrt(1.0 + w.diagonal.excess))  # M_jj - 1
+            beyond = w.below + np.diag(root)  # M - I
+            difference = beyond + beyond.T + beyond.T @ beyond  # M^T M - I
+            constant[s] = 0.5 * (w.diagonal.log.sum() - w.shift @ w.shift)
+            linear[s] = -(w.shift + beyond.T @ w.shift)
+            square[s] = -np.tril(difference, -1) - np.diag(0.5 * np.diagonal(difference))
     return near, constant, linear, square
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
 from hidiv.emissions.numerics.adaptive_integrals import unit_rule
@@ -15,6 +16,7 @@ from hidiv.types import Array
 NODES = 16  # of a panel
 TAIL = 40.0  # densities below e^-TAIL of the peak are negligible
 LOWEST = 1e6  # log-densities below -LOWEST count as no mass
+HIGHEST = 700.0  # log-densities above are refused: their exponentials overflow
 COVERED = 1e-9  # mass the points may miss before the rule is refused
 LEVELS = 40
 RESOLVED = 36.0  # log-odds beyond which a proportion and one are the same double
@@ -97,7 +99,10 @@ def _there(x: Array, kind: str) -> Array:
 
 def _logs(p: Family, q: Family, x: Array) -> Array:
     """(n, K + L): log-densities of all states."""
-    return np.concatenate([log_weights(family, x[:, None]) for family in (p, q)], axis=1)
+    logs = np.concatenate([log_weights(family, x[:, None]) for family in (p, q)], axis=1)
+    if (logs > HIGHEST).any():
+        raise NotApplicable("some densities are too large for a double")
+    return logs
 
 
 def _masses(p: Family, q: Family, kind: str, left: Array, size: Array, faint: float) -> tuple[Array, Array]:
