@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hidiv.divergences.measures.bhattacharyya import log_upper
 from hidiv.divergences.observed.alphabets import by_formula, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import Effort
-from hidiv.divergences.observed.certified.revealed import CELLS, revealed
+from hidiv.divergences.observed.certified.revealed import CELLS, coupled, revealed
 from hidiv.divergences.observed.certified.tilted import tilted
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.any_family import word_reason
@@ -207,17 +207,22 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
 
 def _tightened(interval: Interval, pair: Pair, budget: Budget) -> Interval:
     """An interval that is wider than asked for, within the bounds that hold for many states."""
-    lower, upper, how = interval.lower, interval.upper, dict(interval.how)
-    below = {"overlap of the two laws": 0.0, "counts of symbols": 0.0}
-    if by_formula(pair.p, pair.q) and closed(pair.p, pair.q):
+    below, above = {"overlap of the two laws": 0.0}, inf
+    formulas = by_formula(pair.p, pair.q) and closed(pair.p, pair.q)
+    if formulas:
         below["overlap of the two laws"] = -2.0 * log_upper(pair)
     chain = isinstance(pair.tree, Tree) and pair.tree.is_chain and pair.p.n_groups == pair.q.n_groups == 1
-    if (chain or pair.tree is None) and no_alphabet(pair) is None:
-        chains, length = pair.once(finite_chains), int(pair.tree.n_nodes) if isinstance(pair.tree, Tree) else None
-        below["counts of symbols"] = tilted(*chains, length)
-        above = revealed(*chains, length, 1 if budget.operations < inf else CELLS)
-        if above < upper:
-            upper, how = above, how | {"upper": "states revealed now and then"}
+    if chain or pair.tree is None:
+        length = int(pair.tree.n_nodes) if isinstance(pair.tree, Tree) else None
+        if no_alphabet(pair) is None:
+            chains = pair.once(finite_chains)
+            below["counts of symbols"] = tilted(*chains, length)
+            above = revealed(*chains, length, 1 if budget.operations < inf else CELLS)
+        elif formulas:
+            above = coupled(pair.p, pair.q, length)
+    lower, upper, how = interval.lower, interval.upper, dict(interval.how)
+    if above < upper:
+        upper, how = above, how | {"upper": "states revealed now and then"}
     best = max(below, key=lambda name: below[name])
     if below[best] > lower:
         lower, how = below[best], how | {"lower": best}

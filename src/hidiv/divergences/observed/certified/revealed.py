@@ -15,12 +15,15 @@ block that overshoots the end of the chain only tells more.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import FiniteChain
+from hidiv.divergences.observed.variational import emission_pairs
+from hidiv.models.model import Model
 from hidiv.types import Array
 
 CELLS = 1 << 25  # words times pairs of states times states
@@ -29,9 +32,10 @@ WORDS = 1 << 14
 PORTION = 1 << 21  # the same, at once
 LONGEST = 64  # symbols of a block
 OCCUPIED = 256  # nodes over which p's states are counted
-ROUNDS = 60  # of value iteration
+ROUNDS = 40  # of value iteration
+SHARP = (1.0, 2.0, 4.0, 16.0)  # powers of e^-V that are tried for E: the first for one path, higher for mixed ones
 STEPS = 512  # nodes after which the rest of a chain is bounded by the last increments
-SMALLEST, FARTHEST = 1e-30, 60.0  # of E, and of V
+SMALLEST, FARTHEST = 1e-250, 500.0  # of E, and of V
 ROOM = 1e-12  # relative rounding of sums of terms of one sign
 
 
@@ -62,10 +66,27 @@ def revealed(p: FiniteChain, q: FiniteChain, length: int | None, cells: int = CE
     """The bound on a chain of `length` symbols, or a step along an endless one; +inf where there is none."""
     if p.n_symbols * p.n_states * q.n_states * max(p.n_states, q.n_states) > (MOST if cells > 1 else QUICK):
         return inf
-    law = _occupied(p)
-    weight = _weight(_words(p, q, law, 1, 1))
-    words = _words(p, q, law, cells, min(LONGEST, length or LONGEST))
-    block, start = (_block(words, weight, rows) for rows in (slice(0, -1), slice(-1, None)))
+    law, apart = _occupied(p), np.zeros((p.n_states, q.n_states))
+    value, weight = _best(_words(p, q, law, 1, 1), apart, length, SHARP if cells > 1 else SHARP[1:2])
+    if cells <= 1:
+        return value
+    return min(value, _along(_words(p, q, law, cells, min(LONGEST, length or LONGEST)), weight, apart, length))
+
+
+def coupled(p: Model, q: Model, length: int | None) -> float:
+    """The same for any observations: states revealed at every node, the divergences of their emissions added.
+
+    The emissions of what is mixed cost at most the mean of their divergences.
+    """
+    if p.n_states * q.n_states * max(p.n_states, q.n_states) > MOST:
+        return inf
+    tables = [np.concatenate([np.asarray(m.transitions[0]), m.initial[None]])[None] for m in (p, q)]
+    return _best([Words(1, *tables)], emission_pairs(p, q)[0], length)[0]
+
+
+def _along(words: list[Words], weight: Array, apart: Array, length: int | None) -> float:
+    """The bound from blocks with an E, and what every pair of states shown costs besides, `apart` (K, K')."""
+    block, start = (_block(words, weight, apart, rows) for rows in (slice(0, -1), slice(-1, None)))
     if not (np.isfinite(block.cost).all() and np.isfinite(start.cost).all()):
         return inf
     longest = max(block.moves)
@@ -74,7 +95,7 @@ def revealed(p: FiniteChain, q: FiniteChain, length: int | None, cells: int = CE
     for _ in range(steps if length is None else min(length - 1, steps)):
         history = [*history[1:], block.then(history)]
     # The largest increment of the last steps: later ones are means of these.
-    increment = max(float((new - old).max()) for old, new in zip(history[:-1], history[1:], strict=True))
+    increment = max(float((new - old).max()) for old, new in pairwise(history))
     value = increment if length is None else float(start.then(history)[0, 0]) + max(length - 1 - steps, 0) * increment
     return value * (1.0 + ROOM) + ROOM
 
@@ -105,9 +126,7 @@ def _words(p: FiniteChain, q: FiniteChain, law: Array, cells: int, longest: int)
         if not goes_on.any():
             break
         weights = np.concatenate((weights[goes_on][:, None, None] @ steps[0])[:, :, 0])
-        tables = [
-            np.concatenate(table[goes_on][:, None] @ step) for table, step in zip(tables, steps, strict=True)
-        ]
+        tables = [np.concatenate(table[goes_on][:, None] @ step) for table, step in zip(tables, steps, strict=True)]
     return found
 
 
@@ -124,7 +143,7 @@ def _leaves(p: FiniteChain, law: Array, threshold: float, longest: int, room: in
     return count + len(weights)
 
 
-def _block(words: list[Words], weight: Array, rows: slice) -> Block:
+def _block(words: list[Words], weight: Array, apart: Array, rows: slice) -> Block:
     """Costs and moves from the states `rows` of both models; +inf where q lacks a word, rounding added."""
     cost, moves = None, {}
     for length, by_p, by_q in words:
@@ -145,15 +164,32 @@ def _block(words: list[Words], weight: Array, rows: slice) -> Block:
             by_b = [np.tensordot(share[:, :, b], some_q[:, b], axes=(0, 0)) for b in range(some_q.shape[1])]
             moves[length] += np.stack(by_b, axis=1)
         moves[length] *= weight
+        further = np.where(moves[length] > 0, apart, 0.0) * moves[length]
+        cost += further.sum(axis=(2, 3)) * (1.0 + ROOM)
     assert cost is not None
     return Block(cost, moves)
 
 
-def _weight(words: list[Words]) -> Array:
-    """E = e^-V, V by value iteration on blocks of one symbol; any E serves."""
-    value = np.zeros((words[0].p.shape[2], words[0].q.shape[2]))
+def _best(
+    words: list[Words], apart: Array, length: int | None, powers: tuple[float, ...] = SHARP
+) -> tuple[float, Array]:
+    """The least bound with blocks of one symbol, and its E."""
+    found = [(_along(words, weight, apart, length), weight) for weight in (_weight(words, apart, c) for c in powers)]
+    return min(found, key=lambda each: each[0])
+
+
+def _weight(words: list[Words], apart: Array, sharp: float) -> Array:
+    """E = e^(-sharp V), V the cost to come by value iteration on blocks of one symbol; any E serves."""
+    value = np.zeros_like(apart)
     for _ in range(ROUNDS):
-        block = _block(words, np.maximum(np.exp(-value), SMALLEST), slice(0, -1))
-        value = block.then([value])
-        value = np.minimum(value - value.min(), FARTHEST)
-    return np.maximum(np.exp(-value), SMALLEST)
+        ahead = _block(words, _decayed(sharp * (apart + value)), apart, slice(0, -1)).then([value])
+        if not np.isfinite(ahead).any():
+            break
+        value = np.minimum(ahead - ahead.min(), FARTHEST)
+    return _decayed(sharp * (apart + value))
+
+
+def _decayed(value: Array) -> Array:
+    """e^-value up to a factor, never so small that it is lost, but 0 for states that may not be paired."""
+    least = float(value.min())
+    return np.where(value < inf, np.maximum(np.exp(min(least, 1e300) - value), SMALLEST), 0.0)
