@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, expm1, inf, isinf
 from typing import Any
 
@@ -20,7 +21,7 @@ from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.product_pairs import product_pairs
 from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees
 from hidiv.recursions.variational_pairs import structure
-from hidiv.types import Array
+from hidiv.types import Array, Flags
 
 LOST, ENOUGH = 2e-15, 1e-13  # rounding of a logarithm relative to its size, and the relative error wanted
 ROUNDS = 100  # of a power iteration
@@ -215,7 +216,7 @@ def log_radius(p: Model, q: Model, beta: float) -> float:
 
 
 def log_radius_above(p: Model, q: Model, log_phi: Array) -> float:
-    """An upper bound on `log_radius` of power 1/2: with A v <= r v for some v > 0 the radius is at most r."""
+    """An upper bound on `log_radius` of power 1/2."""
     top = float(log_phi.max())
     if isinf(top):
         return -inf
@@ -226,11 +227,17 @@ def log_radius_above(p: Model, q: Model, log_phi: Array) -> float:
         if (further == reached).all():
             break
         reached = further
+    best = radius_above(lambda v: left @ (phi * v) @ right.T, reached)
+    off = 64.0 * UNIT * (p.n_states + q.n_states + 8.0)
+    return top + float(np.log(best)) + off * (1.0 + abs(top)) if best > 0 else -inf
+
+
+def radius_above(step: Callable[[Array], Array], reached: Flags) -> float:
+    """An upper bound on the spectral radius of a non-negative map: with step(v) <= r v for a v > 0 it is at most r."""
     v = np.where(reached, 1.0, 0.0)
     best = inf
     for _ in range(ROUNDS):
-        ahead = left @ (phi * v) @ right.T
+        ahead = step(v)
         best = min(best, float((ahead[reached] / v[reached]).max()))
         v = np.where(reached, np.maximum(v / v.max() + ahead / max(float(ahead.max()), 1e-300), 1e-100), 0.0)
-    off = 64.0 * UNIT * (p.n_states + q.n_states + 8.0)
-    return top + float(np.log(best)) + off * (1.0 + abs(top)) if best > 0 else -inf
+    return best

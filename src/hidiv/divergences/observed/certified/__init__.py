@@ -16,6 +16,8 @@ A divergence is a cross-entropy minus an entropy, and both are bounded apart, fi
 - until_end_bounds.py: chains that end by themselves
 - cheap_bounds.py: any tree and any family
 - refining.py: which method is asked next and when to stop; an interval as the result that callers get
+- revealed.py: upper bounds by revealing hidden states now and then
+- tilted.py: lower bounds by how often symbols show
 - context_bounds.py: bounds by the last symbols, whatever came before them
 - log_odds/, belief_grid/: the other methods
 """

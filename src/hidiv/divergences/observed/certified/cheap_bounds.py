@@ -32,13 +32,14 @@ _LEVELS = 4096  # of a recursion that is not flat by then
 
 
 def applies(pair: Pair) -> str | None:
-    """Any tree of known size and any family."""
+    """Any tree of known size, endless chains, and any family."""
     return None
 
 
 def run(pair: Pair, budget: Budget) -> Divergence:
-    """The divergence of the first nodes below, the smaller of the two bounds above."""
-    assert isinstance(pair.tree, Tree)
+    """The divergence of the first nodes below, the smaller of the two bounds above; of a rate, `bounded` has better."""
+    if not isinstance(pair.tree, Tree):
+        return bounded(Interval(0.0, pair.once(joint_above), {"method": "cheap bounds"}), pair, budget)
     ends = {
         "smallest joint divergence over relabellings": pair.once(joint_above),
         "variational recursion": variational_above(pair.p, pair.q, pair.tree) if closed(pair.p, pair.q) else inf,

@@ -8,12 +8,15 @@ from math import inf, isfinite, log
 from typing import TYPE_CHECKING, Any
 
 from hidiv.divergences.measures.bhattacharyya_bounds import log_upper
-from hidiv.divergences.observed.alphabets import by_formula
+from hidiv.divergences.observed.alphabets import by_formula, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import Effort
+from hidiv.divergences.observed.certified.revealed import CELLS, coupled, revealed
+from hidiv.divergences.observed.certified.tilted import tilted
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.any_family import word_reason
 from hidiv.divergences.pair import closed
 from hidiv.divergences.result import Divergence
+from hidiv.models.tree import Tree
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
@@ -183,7 +186,7 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
     """
     subject, per = pair.subject_and_unit()
     if interval.lower < inf and not budget.narrow(interval):
-        interval = _lifted(interval, pair)
+        interval = _tightened(interval, pair, budget)
     if interval.lower == inf:
         word = interval.how.get("word")
         reason = "p emits a configuration that q cannot" if word is None else word_reason(tuple(word), symbols=True)
@@ -202,9 +205,25 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
     )  # fmt: skip
 
 
-def _lifted(interval: Interval, pair: Pair) -> Interval:
-    """Not below -2 log of the overlap of the two laws, where its integrals are formulas."""
-    below = -2.0 * log_upper(pair) if by_formula(pair.p, pair.q) and closed(pair.p, pair.q) else 0.0
-    if below <= interval.lower:
-        return interval
-    return Interval(min(below, interval.upper), interval.upper, interval.how | {"lower": "overlap of the two laws"})
+def _tightened(interval: Interval, pair: Pair, budget: Budget) -> Interval:
+    """An interval that is wider than asked for, within the bounds that hold for many states."""
+    below, above = {"overlap of the two laws": 0.0}, inf
+    formulas = by_formula(pair.p, pair.q) and closed(pair.p, pair.q)
+    if formulas:
+        below["overlap of the two laws"] = -2.0 * log_upper(pair)
+    chain = isinstance(pair.tree, Tree) and pair.tree.is_chain and pair.p.n_groups == pair.q.n_groups == 1
+    if chain or pair.tree is None:
+        length = int(pair.tree.n_nodes) if isinstance(pair.tree, Tree) else None
+        if no_alphabet(pair) is None:
+            chains = pair.once(finite_chains)
+            below["counts of symbols"] = tilted(*chains, length)
+            above = revealed(*chains, length, 1 if budget.operations < inf else CELLS)
+        elif formulas:
+            above = coupled(pair.p, pair.q, length)
+    lower, upper, how = interval.lower, interval.upper, dict(interval.how)
+    if above < upper:
+        upper, how = above, how | {"upper": "states revealed now and then"}
+    best = max(below, key=lambda name: below[name])
+    if below[best] > lower:
+        lower, how = below[best], how | {"lower": best}
+    return Interval(min(lower, upper), upper, how)

@@ -1,0 +1,195 @@
+"""An upper bound on chains of symbols: the hidden states are revealed now and then, with all words between listed.
+
+After a block of symbols w both models show a state of q: q its own, b', and p one that is drawn given its own, a', from
+channel(b' | a', b, w), b the state shown before. (p also shows a', and q draws one as p would: that adds nothing.) What
+is shown tells more than the symbols alone, so that its divergence bounds that of the symbols. Blocks add up, and one
+from a and b costs the sum over w and b' of
+
+    P(w, b') log P(w, b') / q(w, b' | b),    P(w, b') = sum_a' p(w, a' | a) channel(b' | a', b, w).
+
+With channel(b' | a', b, w) = q(w, b' | b) E(a', b') / Z(w, b, a') for any E > 0 it never leaves what q can show: the
+bound is finite wherever q can show p's words from every state. Its best choice is e^-V, V the cost to come. Blocks end
+with the words of a complete set without prefixes, in which rare words are short: the longer, the less is revealed. A
+block that overshoots the end of the chain only tells more.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from hidiv.divergences.observed.alphabets import FiniteChain
+from hidiv.divergences.observed.variational import emission_pairs
+from hidiv.models.model import Model
+from hidiv.types import Array
+
+CELLS = 1 << 25  # words times pairs of states times states
+MOST, QUICK = 1 << 21, 1 << 18  # the same for blocks of one symbol
+WORDS = 1 << 14
+PORTION = 1 << 21  # the same, at once
+LONGEST = 64  # symbols of a block
+OCCUPIED = 256  # nodes over which p's states are counted
+ROUNDS = 40  # of value iteration
+SHARP = (1.0, 2.0, 4.0, 16.0)  # powers of e^-V that are tried for E: the first for one path, higher for mixed ones
+STEPS = 512  # nodes after which the rest of a chain is bounded by the last increments
+SMALLEST, FARTHEST = 1e-250, 500.0  # of E, and of V
+ROOM = 1e-12  # relative rounding of sums of terms of one sign
+
+
+class Words(NamedTuple):
+    """Words of one length that end a block: p(w, a' | a) (W, K + 1, K), q(w, b' | b) (W, K' + 1, K').
+
+    The last rows are from the initial laws.
+    """
+
+    length: int
+    p: Array
+    q: Array
+
+
+class Block(NamedTuple):
+    """What a block costs from every pair of states (R, R'), and by its length where it leads, (R, R', K, K')."""
+
+    cost: Array
+    moves: dict[int, Array]
+
+    def then(self, history: list[Array]) -> Array:
+        """(R, R'): the cost from here on, given what it is with fewer and fewer symbols left, the last entry most."""
+        following = [np.tensordot(move, history[-size], 2) for size, move in self.moves.items()]
+        return np.asarray(self.cost + sum(following))
+
+
+def revealed(p: FiniteChain, q: FiniteChain, length: int | None, cells: int = CELLS) -> float:
+    """The bound on a chain of `length` symbols, or a step along an endless one; +inf where there is none."""
+    if p.n_symbols * p.n_states * q.n_states * max(p.n_states, q.n_states) > (MOST if cells > 1 else QUICK):
+        return inf
+    law, apart = _occupied(p), np.zeros((p.n_states, q.n_states))
+    value, weight = _best(_words(p, q, law, 1, 1), apart, length, SHARP if cells > 1 else SHARP[1:2])
+    if cells <= 1:
+        return value
+    return min(value, _along(_words(p, q, law, cells, min(LONGEST, length or LONGEST)), weight, apart, length))
+
+
+def coupled(p: Model, q: Model, length: int | None) -> float:
+    """The same for any observations: states revealed at every node, the divergences of their emissions added.
+
+    The emissions of what is mixed cost at most the mean of their divergences.
+    """
+    if p.n_states * q.n_states * max(p.n_states, q.n_states) > MOST:
+        return inf
+    tables = [np.concatenate([np.asarray(m.transitions[0]), m.initial[None]])[None] for m in (p, q)]
+    return _best([Words(1, *tables)], emission_pairs(p, q)[0], length)[0]
+
+
+def _along(words: list[Words], weight: Array, apart: Array, length: int | None) -> float:
+    """The bound from blocks with an E, and what every pair of states shown costs besides, `apart` (K, K')."""
+    block, start = (_block(words, weight, apart, rows) for rows in (slice(0, -1), slice(-1, None)))
+    if not (np.isfinite(block.cost).all() and np.isfinite(start.cost).all()):
+        return inf
+    longest = max(block.moves)
+    steps = STEPS + longest
+    history = [np.zeros_like(block.cost)] * (longest + 1)
+    for _ in range(steps if length is None else min(length - 1, steps)):
+        history = [*history[1:], block.then(history)]
+    # The largest increment of the last steps: later ones are means of these.
+    increment = max(float((new - old).max()) for old, new in pairwise(history))
+    value = increment if length is None else float(start.then(history)[0, 0]) + max(length - 1 - steps, 0) * increment
+    return value * (1.0 + ROOM) + ROOM
+
+
+def _occupied(p: FiniteChain) -> Array:
+    """Where p is on its first nodes, on average."""
+    law, total = p.initial, np.zeros(p.n_states)
+    for _ in range(OCCUPIED):
+        total, law = total + law, law @ p.transition
+    return np.asarray(total / total.sum())
+
+
+def _words(p: FiniteChain, q: FiniteChain, law: Array, cells: int, longest: int) -> list[Words]:
+    """A complete set of words, the likely ones longer, as many as the cells allow."""
+    room = max(min(cells // (p.n_states * q.n_states * max(p.n_states, q.n_states)), WORDS), p.n_symbols)
+    threshold = 1.0
+    while threshold > 1e-12 and _leaves(p, law, 0.5 * threshold, longest, room) <= room:
+        threshold *= 0.5
+    steps = p.steps(), q.steps()
+    starts = [np.concatenate([c.transition, c.initial[None]]) for c in (p, q)]
+    tables = [start * c.probabilities.T[:, None, :] for start, c in zip(starts, (p, q), strict=True)]  # (M, K + 1, K)
+    weights = law @ steps[0]  # (M, K)
+    found = []
+    for size in range(1, longest + 1):
+        goes_on = (weights.sum(axis=1) >= threshold) & (size < longest)
+        if not goes_on.all():
+            found.append(Words(size, *(table[~goes_on] for table in tables)))
+        if not goes_on.any():
+            break
+        weights = np.concatenate((weights[goes_on][:, None, None] @ steps[0])[:, :, 0])
+        tables = [np.concatenate(table[goes_on][:, None] @ step) for table, step in zip(tables, steps, strict=True)]
+    return found
+
+
+def _leaves(p: FiniteChain, law: Array, threshold: float, longest: int, room: int) -> int:
+    """How many words end a block where prefixes above the threshold go on; more than the room once that is clear."""
+    steps, weights, count = p.steps(), law[None], 0
+    for _ in range(longest):
+        weights = np.concatenate(weights[None] @ steps)
+        goes_on = weights.sum(axis=1) >= threshold
+        count += int((~goes_on).sum())
+        weights = weights[goes_on]
+        if not len(weights) or count + len(weights) > room:
+            break
+    return count + len(weights)
+
+
+def _block(words: list[Words], weight: Array, apart: Array, rows: slice) -> Block:
+    """Costs and moves from the states `rows` of both models; +inf where q lacks a word, rounding added."""
+    cost, moves = None, {}
+    for length, by_p, by_q in words:
+        by_p, by_q = by_p[:, rows], by_q[:, rows]
+        size = max(1, PORTION // (by_p.shape[1] * by_q.shape[1] * max(weight.shape)))
+        moves[length] = np.zeros((by_p.shape[1], by_q.shape[1], *weight.shape))
+        if cost is None:
+            cost = np.zeros(moves[length].shape[:2])
+        for first in range(0, len(by_p), size):
+            some_p, some_q = by_p[first : first + size], by_q[first : first + size]
+            scale = some_q @ weight.T  # (W, R', K): Z
+            lacking = (scale == 0)[:, None] & (some_p > 0)[:, :, None]  # (W, R, R', K)
+            share = some_p[:, :, None, :] / np.where(scale > 0, scale, 1.0)[:, None]
+            ratio = share @ weight  # (W, R, R', K'): P / q
+            terms = some_q[:, None] * ratio * np.log(np.where(ratio > 0, ratio, 1.0))
+            cost += terms.sum(axis=(0, 3)) + ROOM * np.abs(terms).sum(axis=(0, 3))
+            cost[lacking.any(axis=(0, 3))] = inf
+            by_b = [np.tensordot(share[:, :, b], some_q[:, b], axes=(0, 0)) for b in range(some_q.shape[1])]
+            moves[length] += np.stack(by_b, axis=1)
+        moves[length] *= weight
+        further = np.where(moves[length] > 0, apart, 0.0) * moves[length]
+        cost += further.sum(axis=(2, 3)) * (1.0 + ROOM)
+    assert cost is not None
+    return Block(cost, moves)
+
+
+def _best(
+    words: list[Words], apart: Array, length: int | None, powers: tuple[float, ...] = SHARP
+) -> tuple[float, Array]:
+    """The least bound with blocks of one symbol, and its E."""
+    found = [(_along(words, weight, apart, length), weight) for weight in (_weight(words, apart, c) for c in powers)]
+    return min(found, key=lambda each: each[0])
+
+
+def _weight(words: list[Words], apart: Array, sharp: float) -> Array:
+    """E = e^(-sharp V), V the cost to come by value iteration on blocks of one symbol; any E serves."""
+    value = np.zeros_like(apart)
+    for _ in range(ROUNDS):
+        ahead = _block(words, _decayed(sharp * (apart + value)), apart, slice(0, -1)).then([value])
+        if not np.isfinite(ahead).any():
+            break
+        value = np.minimum(ahead - ahead.min(), FARTHEST)
+    return _decayed(sharp * (apart + value))
+
+
+def _decayed(value: Array) -> Array:
+    """e^-value up to a factor, never so small that it is lost, but 0 for states that may not be paired."""
+    least = float(value.min())
+    return np.where(value < inf, np.maximum(np.exp(min(least, 1e300) - value), SMALLEST), 0.0)
