@@ -75,7 +75,7 @@ class Path:
         """Steps of a batch that neighbours have little to do with: BATCH, or more where either chain forgets slowly."""
         gaps = np.concatenate([np.abs(1.0 - np.linalg.eigvals(m.transitions[0])) for m in (self.p, self.q)])
         slowest = gaps[gaps > ONE].min(initial=1.0)  # those below belong to the long-run laws
-        return int(BATCH * 2 ** np.ceil(np.log2(min(max(2.0 / slowest, BATCH), LONGEST) / BATCH)))
+        return int(BATCH * 2 ** np.ceil(np.log2(min(max(4.0 / slowest, BATCH), LONGEST) / BATCH)))
 
     @property
     def n_batches(self) -> int:
