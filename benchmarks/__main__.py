@@ -17,6 +17,7 @@ TABLES = (
     "trees",
     "memory",
     "observed_mc",
+    "field_models",
     "certify",
     "pairwise",
     "nearest",

@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
 
 import hidiv as hd
+from benchmarks.models import MARKS, chromhmm_models
 
 LENGTH, RELATIVE, FIRST = 50, 1e-2, 128
-MARKS = ["H3K4me1", "H3K4me2", "H3K9ac", "H3K36me3", "H3K79me2"]
 FINE, LONGEST = 6.0, 60.0  # errors of the truth to one of a run; seconds of an estimate that is taken for the truth
 
 
@@ -81,11 +80,10 @@ def kinds(directory: str | None) -> Iterator[tuple[str, hd.Model, hd.Model, hd.T
         for number in range(2):
             yield f"like ChromHMM, number {number}", marked(rng, 10), marked(rng, 10), chain
         return
-    files = [hd.load(path) for path in sorted(Path(directory).glob("*.txt"))]
-    models = [m.select(MARKS) for m in files if set(MARKS) <= set(m.column_names or ())]
+    models = chromhmm_models(directory)
     for i, j in ((0, 1), (2, 9), (5, 14), (20, 3)):
         p, q = models[i % len(models)], models[j % len(models)]
-        yield f"ChromHMM {p.name} and {q.name}", p, q, chain
+        yield f"ChromHMM, files {i} and {j}", p, q, chain
 
 
 def estimate(p: hd.Model, q: hd.Model, tree: hd.Tree | None, rtol: float, seed: int, **options: Any) -> hd.Divergence:

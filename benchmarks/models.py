@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import numpy as np
 
 import hidiv as hd
+
+MARKS = ["H3K4me1", "H3K4me2", "H3K9ac", "H3K36me3", "H3K79me2"]
 
 
 def random_model(rng: np.random.Generator, states: int, symbols: int) -> hd.Model:
@@ -58,3 +63,18 @@ def gaussian_in_hmmlearn(model: hd.Model):  # type: ignore[no-untyped-def]
     peer.startprob_, peer.transmat_ = model.initial, model.transition
     peer.means_, peer.covars_ = model.emission.mean, model.emission.var
     return peer
+
+
+def chromhmm_models(folder: str) -> list[hd.Model]:
+    """The ChromHMM models of a folder that have five marks, reduced to these; index.csv may spell the marks alike."""
+    index, spelled = Path(folder) / "index.csv", {}
+    if index.exists():
+        with index.open(newline="", encoding="utf-8") as file:
+            spelled = {row["file"]: row["marks"].split(";") for row in csv.DictReader(file)}
+    models = []
+    for path in sorted(Path(folder).glob("*.txt")):
+        model = hd.load(path)
+        names = spelled.get(path.name, list(model.column_names or ()))
+        if set(MARKS) <= set(names) and len(names) == len(set(names)):
+            models.append(model.renamed(path.stem, column_names=names).select(MARKS))
+    return models

@@ -154,3 +154,16 @@ def test_what_is_refused():
         with pytest.raises(error) as caught:
             hd.pairwise_kl(*arguments, **options)
         assert str(caught.value).startswith(sentence)
+
+
+def test_the_draws_of_a_pair_do_not_depend_on_the_other_models():
+    """Each q takes as many of p's draws as it needs; the visits of p are counted once for all."""
+    rng = np.random.default_rng(8)
+    one, *others = (model(rng, "categorical", 3, 1) for _ in range(5))
+    options = {"quantity": "observed", "rtol": 0.002, "seed": 5}
+    together = hd.pairwise_kl([one], 60, others, **options)
+    for j, other in enumerate(others):
+        alone = hd.pairwise_kl([one], 60, [other], **options)
+        assert alone[0, 0] == pytest.approx(together[0, j], rel=1e-9)
+        assert alone.std_error[0, 0] == pytest.approx(together.std_error[0, j], rel=1e-6)
+        assert together.std_error[0, j] <= 0.002 * together[0, j]

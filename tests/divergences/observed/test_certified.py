@@ -14,7 +14,7 @@ from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified import refining
 from hidiv.divergences.observed.certified.cheap_bounds import block_below, variational_above
-from hidiv.divergences.observed.certified.joint_bound import joint_above
+from hidiv.divergences.observed.certified.joint_bound import _no_order_fits, joint_above
 from hidiv.divergences.observed.certified.rates import refiners_entropy
 from hidiv.divergences.observed.interval import Interval
 from hidiv.divergences.pair import Pair
@@ -209,3 +209,18 @@ def test_large_alphabets_do_not_list_contexts():
     found = hd.observed_kl_rate(p, q, method="certified", width=0.05, max_seconds=3)
     assert monotonic() - began < 60
     assert 0 < found.lower < found.upper
+
+
+def test_zeros_that_no_order_of_states_fits():
+    """Decided by counting the transitions of rows and columns, and never where an order is finite."""
+    rng, decided = np.random.default_rng(4), 0
+    for _ in range(60):
+        p, q = (
+            hd.Model(np.full(3, 1 / 3), rows / rows.sum(axis=1, keepdims=True), hd.Categorical(np.full((3, 2), 0.5)))
+            for rows in (rng.random((2, 3, 3)) < 0.75) + 0.5 * np.eye(3)
+        )
+        if _no_order_fits(Pair.of(p, q, 4)):
+            decided += 1
+            assert hd.align(p, q, 4).value == np.inf
+    assert decided > 20
+    assert not _no_order_fits(Pair.of(p, p.relabel([2, 0, 1]), 4))

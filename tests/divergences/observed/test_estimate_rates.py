@@ -7,7 +7,7 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.observed.sampled.draws import Drawn
-from hidiv.divergences.observed.sampled.long_paths import classes_of
+from hidiv.divergences.observed.sampled.long_paths import classes_of, paths_of
 from hidiv.divergences.observed.sampled.rate_estimate import _carry, _merged
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
@@ -69,3 +69,21 @@ def test_a_rate_of_numbers():
     p, q = gaussian_pair()
     found = hd.observed_kl_rate(p, q, method="montecarlo", seed=7, max_samples=10_000)
     assert abs(found.value - 0.0842694620932) < 4 * found.std_error
+
+
+def test_batches_are_as_long_as_the_memory():
+    """Batches of 64 steps of a chain that stays for hundreds are alike, and their spread says too little."""
+    stay = np.eye(2)
+    emission = hd.Categorical([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
+    memories = []
+    for moves in (0.5, 0.05, 0.005, 1e-9):
+        p = hd.Model([0.5, 0.5], (1 - moves) * stay + moves * (1 - stay), emission)
+        memories.append(paths_of(p, p, [np.random.default_rng(0)])[0].memory)
+    assert memories == [64, 64, 512, 4096]
+    slow = hd.Model([0.5, 0.5], 0.995 * stay + 0.005 * (1 - stay), emission)
+    other = hd.Model([0.5, 0.5], 0.99 * stay + 0.01 * (1 - stay), hd.Categorical([[0.6, 0.2, 0.2], [0.2, 0.3, 0.5]]))
+    found = hd.observed_kl_rate(slow, other, method="montecarlo", seed=3, rtol=0.5)
+    assert found.n_samples >= 128 * 512
+    assert abs(found.value - hd.observed_kl_rate(slow, other).value) < 4 * found.std_error
+    draws = np.arange(100.0)
+    assert len(_merged(Drawn(draws, draws, draws[:, None], draws[:, None]), 4096).base) == 25  # not fewer than 16

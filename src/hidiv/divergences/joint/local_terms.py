@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.divergences.pair import Pair, families, of_models
 from hidiv.emissions.registry import pair as check_comparable
-from hidiv.errors import HidivError, OutOfRange, refuse
+from hidiv.errors import HidivError, OutOfRange, counted, refuse
 from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.reach import reach
 from hidiv.recursions.terms import row_divergence
@@ -212,11 +212,11 @@ class Forbidden(NamedTuple):
 
     @property
     def words(self) -> str:
-        """For example "3 of the 9 transitions that p takes"."""
-        named = zip(
-            self, ("first states that p has", "transitions that p takes", "emissions that p shows"), strict=True
+        """For example "3 of 9 transitions that p takes"."""
+        named = zip(self, (("first state", "has"), ("transition", "takes"), ("emission", "shows")), strict=True)
+        return " and ".join(
+            f"{some} of {counted(total, what)} that p {does}" for (some, total), (what, does) in named if some
         )
-        return " and ".join(f"{some} of the {total} {what}" for (some, total), what in named if some)
 
 
 def forbidden_by_q(pair: Pair) -> Forbidden:

@@ -22,8 +22,10 @@ from hidiv.recursions.predictive import ObservationPoints, Past, Wanted, steps_a
 from hidiv.types import Array, IntArray
 
 BLOCK = 2048  # steps taken at once, fewer where their points are many
+ONE = 1e-10  # distance of an eigenvalue from 1 that is rounding
 CELLS = 1 << 23  # steps times points times states of a block at most
 BATCH = 64  # steps of the shortest batch
+LONGEST = 4096  # steps of the longest batch that is waited for
 
 
 @dataclass(eq=False)
@@ -67,6 +69,13 @@ class Path:
             assert before is not None
             batch = self._batch(x, one, two, weights_p, weights_q)
             self.batches.append(batch._replace(events=self._events(before, states[0])))
+
+    @cached_property
+    def memory(self) -> int:
+        """Steps of a batch that neighbours have little to do with: BATCH, or more where either chain forgets slowly."""
+        gaps = np.concatenate([np.abs(1.0 - np.linalg.eigvals(m.transitions[0])) for m in (self.p, self.q)])
+        slowest = gaps[gaps > ONE].min(initial=1.0)  # those below belong to the long-run laws
+        return int(BATCH * 2 ** np.ceil(np.log2(min(max(4.0 / slowest, BATCH), LONGEST) / BATCH)))
 
     @property
     def n_batches(self) -> int:

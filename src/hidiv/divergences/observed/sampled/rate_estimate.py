@@ -61,7 +61,7 @@ def _walked(p: Model, q: Model, budget: Budget) -> Divergence:
     parts = classes_of(p)
     streams = Streams(budget.seed)
     paths = paths_of(p, q, [streams(i) for i in range(len(parts))])
-    fewest = FEWEST * BATCH * len(paths)
+    fewest = FEWEST * max(path.memory for path in paths) * len(paths)
     most = max(STEPS * len(paths) if budget.max_samples is None else budget.max_samples, fewest)
     end = monotonic() + (inf if budget.max_seconds is None else budget.max_seconds)
     stopped, steps, check = "the number of steps", 0, fewest
@@ -110,7 +110,9 @@ def _summed_up(p: Model, q: Model, paths: list[Path], steps: int, stopped: str, 
     means = means or [_mean(path) for path in paths]
     value, error = _weighted(paths, means)
     half = max((mean.half_width() / mean.std_error for mean in means if mean.std_error > 0), default=0.0) * error
-    bare, plain = ([plain_mean(getattr(_merged(path.all()), key)) for path in paths] for key in ("base", "plain"))
+    bare, plain = (
+        [plain_mean(getattr(_merged(path.all(), path.memory), key)) for path in paths] for key in ("base", "plain")
+    )
     base = "log p(x_t | past)/q(x_t | past)" if paths[0].space is None else "KL(p(x_t | past) || q(x_t | past))"
     notes = [
         f"{base} along {counted(len(paths), 'path')}, {counted(means[0].controls, 'control')}, "
@@ -136,7 +138,7 @@ def _mean(path: Path) -> Mean:
     spread of short batches says far too much.
     """
     every = path.all()
-    batch = _merged(every)
+    batch = _merged(every, path.memory)
     steps = BATCH * len(every.base) // len(batch.base)
     mean = controlled_mean(batch.base, batch.controls, steps)
     size = max(len(mean.draws) // GROUPS, 1)
@@ -161,9 +163,11 @@ def _carry(draws: Array) -> float:
     return float(off[1:] @ off[:-1]) / square if square > 0 else 0.0
 
 
-def _merged(batch: Drawn) -> Drawn:
-    """At most BATCHES batches, neighbours averaged."""
-    while len(batch.base) > BATCHES:
+def _merged(batch: Drawn, least: int = BATCH) -> Drawn:
+    """At most BATCHES batches, neighbours averaged; of `least` steps, where LEAST of them are left."""
+    length = BATCH
+    while len(batch.base) > (BATCHES if length >= least else 2 * LEAST - 1):
+        length *= 2
         even = len(batch.base) // 2 * 2
         batch = Drawn(*(0.5 * (part[0:even:2] + part[1:even:2]) for part in batch))
     return batch
