@@ -41,6 +41,13 @@ class EvidenceRows:
         """Number of distinct pieces of knowledge."""
         return int(self.x.shape[0])
 
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but values is known, of one group of emissions."""
+        return not self.n_ended and all(
+            each is None for each in (self.lower, self.upper, self.symbols, self.states, self.group)
+        )
+
 
 def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
     """Evidence and its tree, refused where their lengths differ; only a list of nodes may be shorter than the tree."""
