@@ -213,6 +213,7 @@ def normal_table(
     x: NDArray[np.float64],
     p: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
     threads: int = 0,
+    limit: float = 1e300,
 ) -> tuple[NDArray[np.float64], bool]: ...
 def normal_tables(
     x: NDArray[np.float64],
@@ -221,6 +222,7 @@ def normal_tables(
     between: tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]],
     with_q: bool,
     threads: int = 0,
+    limit: float = 1e300,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64], bool]: ...
 def mixture_table(
     tables: Sequence[NDArray[np.float64]], weights: NDArray[np.float64], threads: int = 0

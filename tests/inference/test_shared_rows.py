@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.emissions.evidence import count_tables
 from hidiv.errors import HidivError
 from hidiv.inference import rows as layout
 
@@ -40,3 +41,26 @@ def test_what_is_no_symbol_is_still_named_by_its_node():
         x[900, 2] = value
         with pytest.raises(HidivError, match=r"x\[900\]\[2\]"):
             hd.log_likelihood(model, x)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("apart", [1e-9, 0.1])
+def test_large_counts_are_weighed_once_for_every_number_that_occurs(columns, apart, monkeypatch):
+    size = np.array([[3.0, 5.0], [4.0, 2.0]])[:, :columns].squeeze()
+    chance = np.array([[1e-3, 2e-3], [4e-3, 1e-3]])[:, :columns].squeeze()
+    p, q = (
+        hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.NegativeBinomial(size * (1.0 + by), chance))
+        for by in (0.0, apart)
+    )
+    rng = np.random.default_rng(1)
+    x = rng.choice(rng.integers(0, 9000, 40), (1100, columns)).astype(np.float64)
+    x[7] = np.nan
+    chain = hd.Tree.chain(len(x))
+    # 1,100 pairs of forty numbers hardly repeat, so that two columns are looked up one by one.
+    assert (layout.lay_out(hd.Evidence(x), chain, p).n_rows == 41) == (columns == 1)
+    together = hd.posterior_kl(p, q, x), hd.log_likelihood(p, x)
+    monkeypatch.setattr(layout, "WIDE", 0)
+    monkeypatch.setattr(count_tables, "MANY", 10**9)
+    assert layout.lay_out(hd.Evidence(x), chain, p).n_rows == len(x)
+    assert together[0].value == pytest.approx(hd.posterior_kl(p, q, x).value, rel=1e-12, abs=0)
+    assert together[1] == pytest.approx(hd.log_likelihood(p, x), rel=1e-13)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "certified/certified.hpp"
+#include "emission/emission.hpp"
 #include "moments/moments.hpp"
 #include "sampled/chain_sums.hpp"
 #include "one_model/one_model.hpp"
@@ -274,6 +275,65 @@ void moment_kernels(int round) {
     }
 }
 
+// Log-densities: rows in the lanes, of any number of columns and states, with q and without.
+void emission_kernels(int round) {
+    const int64_t n = whole(0, 70), k = whole(1, 12), features = whole(0, 9) ? whole(1, 6) : whole(30, 45);
+    const int64_t threads = whole(1, 3), components = whole(1, 4);
+    const bool full = whole(0, 1), two = whole(0, 1), with_q = whole(0, 1);
+    const int64_t width = full ? features * features : features;
+    const auto numbers = [](int64_t count, double share) {
+        Doubles out(static_cast<size_t>(count));
+        for (double &each : out) each = wild && uniform() < share ? anything() : 4.0 * uniform() - 2.0;
+        return out;
+    };
+    const Doubles x = numbers(n * features, 0.2), mean = numbers(k * features, 0.05), whiten = numbers(k * width, 0.05),
+                  constant = numbers(k, 0.05), mean_q = numbers(k * features, 0.05),
+                  linear = numbers(k * features, 0.05), square = numbers(k * width, 0.05);
+    std::vector<char> near(static_cast<size_t>(k));
+    for (char &each : near) each = char(whole(0, 1));
+    Doubles log_p(size_t(n * k)), log_q(log_p), ratio(log_p);
+    const NormalLaws p{k, features, full, mean.data(), whiten.data(), constant.data()},
+        q{k, features, full, mean_q.data(), whiten.data(), constant.data()};
+    const NormalRatio between{reinterpret_cast<const bool *>(near.data()), constant.data(), linear.data(),
+                              square.data()};
+    const NormalTask task{p,
+                          two ? &q : nullptr,
+                          two ? &between : nullptr,
+                          x.data(),
+                          log_p.data(),
+                          two && with_q ? log_q.data() : nullptr,
+                          two ? ratio.data() : nullptr};
+    bool odd = false;
+    if (normal_rows(task, n, threads, odd) != Status::done) fail("normal_rows", round);
+    bool none = false;
+    for (const Doubles *table : {&log_p, &ratio})
+        for (double each : *table) none |= !(fabs(each) <= 1e300);
+    if (none && !odd) fail("a number that is none and no word of it", round);
+    if (odd && !wild) fail("log-densities out of range", round);
+    std::vector<Doubles> tables[3];
+    std::vector<const double *> at[3];
+    for (int t = 0; t < 3; ++t)
+        for (int64_t c = 0; c < components; ++c) tables[t].push_back(numbers(n * k, 0.2));
+    for (int t = 0; t < 3; ++t)
+        for (const Doubles &each : tables[t]) at[t].push_back(each.data());
+    Doubles weights = numbers(components * k, 0.05);
+    if (wild && whole(0, 3) == 0) std::fill(weights.begin(), weights.end(), -HUGE_VAL);  // no component has weight
+    const MixtureTask mixture{k,
+                              components,
+                              at[0].data(),
+                              two ? at[1].data() : nullptr,
+                              two && with_q ? at[2].data() : nullptr,
+                              weights.data(),
+                              weights.data(),
+                              weights.data(),
+                              log_p.data(),
+                              two ? log_q.data() : nullptr,
+                              two ? ratio.data() : nullptr};
+    if (mixture_rows(mixture, n, threads, odd) != Status::done) fail("mixture_rows", round);
+    for (double each : log_p) check_number(each, "mixture_rows", round);
+    if (odd && !wild) fail("mixtures out of range", round);
+}
+
 // Symbols of q that p emits and q cannot are met too: infinities are answers, NaN is not.
 void certificate_kernels(int round) {
     const int64_t n = whole(1, 4), k = whole(1, 5), m = whole(1, 4), cells = whole(1, 9);
@@ -474,6 +534,7 @@ int main(int argc, char **argv) {
             estimate_kernels(round);
             product_kernels(round);
             moment_kernels(round);
+            emission_kernels(round);
         }
         printf("fuzz: %d rounds on %s\n", rounds, name.c_str());
     }

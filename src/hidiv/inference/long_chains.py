@@ -28,12 +28,6 @@ class LongChain:
     at_once: int
 
     @property
-    def plain(self) -> bool:
-        """Whether nothing but values is known, of one group of emissions."""
-        r = self.rows
-        return not r.n_ended and all(each is None for each in (r.lower, r.upper, r.symbols, r.states, r.group))
-
-    @property
     def in_cache(self) -> int:
         """How many rows are weighed at once by a kernel, which has no need to save calls of Python."""
         return max(self.at_once // 512 * 64, 1024)
@@ -68,7 +62,7 @@ def log_likelihood_of_long_chain(model: Model, evidence: Evidence, tree: Tree) -
         shifts[first] = 0.0 if shift is None else float(shift.sum(dtype=np.longdouble))
         return weights, None, None
 
-    laws, chunk = model.emissions[0].normal_laws if chain.plain else None, chain.at_once
+    laws, chunk = model.emissions[0].normal_laws if chain.rows.plain else None, chain.at_once
     normal = None
     if laws is not None:
         normal, chunk = (np.ascontiguousarray(chain.rows.x), laws), chain.in_cache

@@ -9,8 +9,11 @@ import numpy as np
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import FAR, check_end, layout_of, log_weights, near
 from hidiv.models.model import Model, check_groups
+from hidiv.models.tree import Tree
 from hidiv.recursions.layout import Layout
+from hidiv.recursions.normal_rows import normal_table
 from hidiv.recursions.tables import Tables
+from hidiv.types import Array
 
 
 def tables_of(
@@ -27,9 +30,19 @@ def tables_of(
     rows = lay_out(known, place, model)
     if model.end is not None:
         rows = with_ends(rows, np.array([place.n_nodes - 1]))
-    weights, shift = near(model, rows, log_weights(model, rows, place), accurate, limit)
+    weights, shift = _weights(model, rows, place, accurate, limit)
     return (
         Tables(model.initial, model.transitions, weights, shift),
         layout_of(len(model.transitions), place, rows),
         rows,
     )
+
+
+def _weights(model: Model, rows: EvidenceRows, place: Tree, accurate: bool, limit: float) -> tuple[Array, Array | None]:
+    """Log-weights (R, K) and what was taken out of each row; those of normal laws by one kernel while near."""
+    laws = model.emissions[0].normal_laws if rows.plain else None
+    if laws is not None:
+        weights, odd = normal_table(np.ascontiguousarray(rows.x), laws, limit=limit)
+        if not odd:
+            return weights, None
+    return near(model, rows, log_weights(model, rows, place), accurate, limit)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.emissions.evidence.count_tables import WIDE, distinct
 from hidiv.errors import InvalidEvidence, counted, refuse
 from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.model import Model
@@ -40,6 +41,13 @@ class EvidenceRows:
     def n_rows(self) -> int:
         """Number of distinct pieces of knowledge."""
         return int(self.x.shape[0])
+
+    @property
+    def plain(self) -> bool:
+        """Whether nothing but values is known, of one group of emissions."""
+        return not self.n_ended and all(
+            each is None for each in (self.lower, self.upper, self.symbols, self.states, self.group)
+        )
 
 
 def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
@@ -122,8 +130,10 @@ def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     low, high = float(seen.min()), float(seen.max())
     count = int(high) + 2
     groups = 1 if group is None else int(group.max()) + 1
-    if low < 0 or count * groups > max(64, len(x) // 8):
+    if low < 0 or (group is not None and count * groups > max(64, len(x) // 8)):
         return None
+    if count > max(64, len(x) // 8):  # large counts, of which perhaps few occur
+        return _shared_numbers(x, int(high))
     unseen = count - 1
     row_of: Any = (
         x
@@ -142,6 +152,18 @@ def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     )  # fmt: skip
 
 
+def _shared_numbers(x: NDArray[Any], high: int) -> EvidenceRows | None:
+    """One row for every number that occurs and one for nothing seen, as `_shared` has it."""
+    if high >= WIDE * len(x):
+        return None
+    unseen = np.isnan(x)
+    numbers, row_of = distinct(np.where(unseen, high + 1, x).astype(np.int64), high + 1)
+    if len(numbers) > len(x) // 8:
+        return None
+    values = np.where(numbers > high, np.nan, numbers.astype(np.float64))
+    return EvidenceRows(values[:, None], None, None, None, None, None, row_of.astype(np.int32))
+
+
 def _shared_columns(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     """One row for every combination of symbols or small counts that occurs; None where that saves nothing."""
     if len(x) < LONG or (x[:LONG] != np.floor(x[:LONG]))[~np.isnan(x[:LONG])].any():
@@ -155,6 +177,8 @@ def _shared_columns(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | N
     code = np.ravel_multi_index(tuple((values.T + 1.0).astype(np.int64)), tuple(map(int, sizes)))
     if group is not None:
         code = code * groups + group
+    if len(np.unique(code[: len(x) // 4])) > len(x) // 8:  # a quarter tells, as a rule
+        return None
     _, first, row_of = np.unique(code, return_index=True, return_inverse=True)
     if len(first) > len(x) // 8:
         return None

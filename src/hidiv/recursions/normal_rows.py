@@ -18,21 +18,30 @@ NormalRatio = tuple[Flags, Array, Array, Array]
 
 
 @kernel
-def normal_table(x: Array, p: NormalLaws, threads: int = 0) -> tuple[Array, bool]:
-    """(n, K) log-densities of x (n, F), and whether some number is none or infinite."""
+def normal_table(x: Array, p: NormalLaws, threads: int = 0, limit: float = 1e300) -> tuple[Array, bool]:
+    """(n, K) log-densities of x (n, F), and whether some number is none or beyond +-limit."""
     mean, whiten, constant = p
     value = np.empty((len(x), len(mean)))
     with np.errstate(all="ignore"):
         for s in range(len(mean)):
             value[:, s] = constant[s] - 0.5 * np.square(_whitened(x, mean[s], whiten[s])).sum(axis=1)
-        return value, not bool((np.abs(value) <= 1e300).all())
+        return value, not bool((np.abs(value) <= limit).all())
 
 
 @kernel
 def normal_tables(
-    x: Array, p: NormalLaws, q: NormalLaws, between: NormalRatio, with_q: bool, threads: int = 0
+    x: Array,
+    p: NormalLaws,
+    q: NormalLaws,
+    between: NormalRatio,
+    with_q: bool,
+    threads: int = 0,
+    limit: float = 1e300,
 ) -> tuple[Array, Array | None, Array, bool]:
-    """(n, K) log-densities of p and q (None unless wanted) and log q/p, and whether some number is none or infinite."""
+    """(n, K) log-densities of p and q (None unless wanted) and log q/p.
+
+    And whether some number is none or infinite, or a log-density beyond +-limit.
+    """
     near, constant, linear, square = between
     log_p, _ = normal_table(x, p)
     log_q, _ = normal_table(x, q)
@@ -43,7 +52,8 @@ def normal_tables(
             inner = z * square[s] if len(square[s]) == 1 else z @ square[s].T
             ratio[:, s] = constant[s] + (z * (inner + linear[s])).sum(axis=1)
             log_q[:, s] = log_p[:, s] + ratio[:, s]
-        odd = not all(bool((np.abs(each) <= 1e300).all()) for each in (log_p, log_q, ratio))
+        ends = (log_p, limit), (log_q, limit), (ratio, 1e300)
+        odd = not all(bool((np.abs(table) <= end).all()) for table, end in ends)
     return log_p, log_q if with_q else None, ratio, odd
 
 
@@ -61,5 +71,5 @@ class NormalPair:
     q: NormalLaws
     between: NormalRatio
 
-    def __call__(self, x: Array, with_q: bool) -> tuple[Array, Array | None, Array, bool]:
-        return normal_tables(np.ascontiguousarray(x), self.p, self.q, self.between, with_q)
+    def __call__(self, x: Array, with_q: bool, limit: float = 1e300) -> tuple[Array, Array | None, Array, bool]:
+        return normal_tables(np.ascontiguousarray(x), self.p, self.q, self.between, with_q, limit=limit)

@@ -10,9 +10,10 @@ from hidiv.divergences.pair import families
 from hidiv.emissions.evidence.log_ratios import PairWeights, residual, weight_ratio
 from hidiv.errors import InvalidEvidence
 from hidiv.inference.rows import EvidenceRows
-from hidiv.inference.weights import far_rows, log_weights, moved, relative, settled, symbol_sets
+from hidiv.inference.weights import FAR, far_rows, log_weights, moved, relative, settled, symbol_sets
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.normal_rows import NormalPair
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
 
@@ -39,7 +40,12 @@ def pair_rows(
     p: Model, q: Model, rows: EvidenceRows, place: Tree, unobserved: bool = False, weigh: Any = None
 ) -> PairRows:
     """The rows under both models, with what stays hidden of an observation where `unobserved`."""
-    weights_p, weights_q, ratio = _weights(p, q, rows, place, weigh or weigher(p, q))
+    weigh = weigh or weigher(p, q)
+    if rows.plain and not unobserved and weigh is not None and isinstance(weigh.fast, NormalPair):
+        near_p, near_q, between, odd = weigh.fast(rows.x, True, FAR)
+        if near_q is not None and not odd:
+            return PairRows(near_p, near_q, between, None, None, None)
+    weights_p, weights_q, ratio = _weights(p, q, rows, place, weigh)
     residuals = _by_rows(p, q, rows, residual) if unobserved else None
     if p.end is not None and q.end is not None:
         ratio[rows.n_rows - rows.n_ended :] += log_ratio(p.end, q.end)

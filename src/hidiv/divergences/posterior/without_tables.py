@@ -29,7 +29,7 @@ def posterior_of_long_chain(p: Model, q: Model, evidence: Evidence, tree: Tree, 
     weigh = weigher(p, q)
     normal, chunk = None, chain.at_once
     fast = None if weigh is None else weigh.fast
-    if isinstance(fast, NormalPair) and chain.plain and not unobserved:
+    if isinstance(fast, NormalPair) and chain.rows.plain and not unobserved:
         normal, chunk = (np.ascontiguousarray(chain.rows.x), fast.p, fast.q, fast.between), chain.in_cache
     shifts: dict[int, tuple[float, float]] = {}
 

@@ -48,6 +48,9 @@ class PairWeights:
     def __call__(self, x: Array, lower: Bound = None, upper: Bound = None) -> tuple[Array, Array, Array]:
         p, q = self.p, self.q
         if self.fast is None:
+            counts = self._by_count(x) if lower is None else None
+            if counts is not None:
+                return counts
             return p.log_weight(x, lower, upper), q.log_weight(x, lower, upper), weight_ratio(p, q, x, lower, upper)
         log_p, log_q, ratio, odd = self.fast(x, True)
         assert log_q is not None
@@ -58,6 +61,24 @@ class PairWeights:
             log_p[rows], log_q[rows] = p.log_weight(x[rows], low, high), q.log_weight(x[rows], low, high)
             ratio[rows] = weight_ratio(p, q, x[rows], low, high)
         return log_p, log_q, ratio
+
+    def _by_count(self, x: Array) -> tuple[Array, Array, Array] | None:
+        """Counts of independent columns looked up once for all three; None where that is not the way."""
+        p, q = self.p, self.q
+        how = pair(p, q)
+        if not (p.space.is_counts and q.space.is_counts) or how.weight_ratio is not None:
+            return None
+
+        def of_column(f: int, counts: Array) -> Array:
+            here, there = p.select([f]), q.select([f])
+            return np.hstack([here.log_weight(counts), there.log_weight(counts), how.log_ratio(here, there, counts)])
+
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            together = by_count(x, of_column)
+        if together is None:
+            return None
+        first, second, ratio = (np.ascontiguousarray(part) for part in np.hsplit(together, 3))
+        return first, second, ratio
 
 
 @guarded("divergence")

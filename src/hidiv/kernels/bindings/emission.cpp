@@ -18,12 +18,13 @@ namespace nb = nanobind;
 namespace hidiv {
 namespace {
 
-nb::object normal_table(const Rows &x, const NormalArrays &p, int64_t threads) {
+nb::object normal_table(const Rows &x, const NormalArrays &p, int64_t threads, double limit) {
     NormalPair laws(p);
     NormalTask &task = laws.task;
     require(int64_t(x.shape(1)) == task.p.features, "x must have shape (n, F)");
     Out<double> log_p({x.shape(0), size_t(task.p.states)});
     task.x = x.data();
+    task.limit = limit;
     task.log_p = log_p.data();
     bool odd = false;
     run([&] { return normal_rows(task, int64_t(x.shape(0)), threads, odd); });
@@ -31,13 +32,14 @@ nb::object normal_table(const Rows &x, const NormalArrays &p, int64_t threads) {
 }
 
 nb::object normal_tables(const Rows &x, const NormalArrays &p, const NormalArrays &q, const NormalRatioArrays &between,
-                         bool with_q, int64_t threads) {
+                         bool with_q, int64_t threads, double limit) {
     NormalPair laws(p, q, between);
     NormalTask &task = laws.task;
     require(int64_t(x.shape(1)) == task.p.features, "x must have shape (n, F)");
     const size_t rows = x.shape(0), states = size_t(task.p.states);
     Out<double> log_p({rows, states}), log_q({rows, states}, with_q ? unset : nullptr), log_ratio({rows, states});
     task.x = x.data();
+    task.limit = limit;
     task.log_p = log_p.data();
     task.log_q = log_q.data();
     task.log_ratio = log_ratio.data();
@@ -106,9 +108,9 @@ nb::object mixture_tables(const TableList &tables_p, const TableList &tables_q, 
 }  // namespace
 
 void bind_emission(nb::module_ &m) {
-    m.def("normal_table", &normal_table, as_is("x"), as_is("p"), nb::arg("threads") = 0);
+    m.def("normal_table", &normal_table, as_is("x"), as_is("p"), nb::arg("threads") = 0, nb::arg("limit") = 1e300);
     m.def("normal_tables", &normal_tables, as_is("x"), as_is("p"), as_is("q"), as_is("between"), nb::arg("with_q"),
-          nb::arg("threads") = 0);
+          nb::arg("threads") = 0, nb::arg("limit") = 1e300);
     m.def("mixture_table", &mixture_table, as_is("tables"), as_is("weights"), nb::arg("threads") = 0);
     m.def("mixture_tables", &mixture_tables, as_is("tables_p"), as_is("tables_q"), as_is("ratios"), as_is("weights_p"),
           as_is("weights_q"), as_is("weights_ratio"), nb::arg("threads") = 0);
