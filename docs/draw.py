@@ -63,10 +63,12 @@ def draw_all(folder: Path) -> None:
     """The pictures of the pages."""
     folder.mkdir(exist_ok=True)
     saved(three_divergences(), folder / "three_divergences.svg")
-    for name, section in (("speed_posterior", "Posterior divergence, likelihood"), ("speed_fit", "Fitting, the paper")):
-        rows = [row for row in timings() if row.section == section and re.search("score|hmmlearn", row.against)]
-        labels = [f"{row.work}\nagainst {row.against}" for row in rows]
-        saved(times_as_fast(labels, [row.ratio for row in rows]), folder / f"{name}.svg")
+    saved(speed_over_states(), folder / "speed_posterior.svg")
+    rows = [
+        row for row in timings() if row.section == "Fitting, the paper" and re.search("score|hmmlearn", row.against)
+    ]
+    labels = [f"{row.work}\nagainst {row.against}" for row in rows]
+    saved(times_as_fast(labels, [row.ratio for row in rows]), folder / "speed_fit.svg")
     saved(speed(), folder / "speed.svg")
     saved(two_models(), folder / "landing.svg")
 
@@ -78,6 +80,34 @@ def speed() -> Axes:
         work, _, against = key.partition("|")
         chosen.append(next(row for row in timings() if row.work == work and row.against.startswith(against)))
     return times_as_fast(list(SPEED.values()), [row.ratio for row in chosen])
+
+
+def speed_over_states() -> Axes:
+    """How many times as fast as hmmlearn over the number of states, one line for each piece of work."""
+    lines = {
+        r"log_likelihood, 1e5 symbols, K=(\d+)": ("log_likelihood against a score", "#0b5394", "o"),
+        r"posterior_kl, 1e5 symbols, K=(\d+), far": ("posterior_kl, far models, against two scores", "#d55e00", "s"),
+        r"posterior_kl, 1e5 symbols, K=(\d+), close": (
+            "posterior_kl, close models, the same",
+            "#44aa99",
+            "D",
+        ),
+        r"the same, K=(\d+), far": ("posterior_kl, far models, against two scores by logarithms", "#777777", "^"),
+    }
+    axes = Figure(figsize=(8, 3.6), layout="constrained").subplots()
+    for pattern, (label, colour, marker) in lines.items():
+        found = [(int(m[1]), 1 / row.ratio) for row in timings() if (m := re.fullmatch(pattern, row.work))]
+        axes.plot(*zip(*found, strict=True), color=colour, marker=marker, label=label)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_yticks([1, 3, 10, 30, 100], ["1", "3", "10", "30", "100"])
+    axes.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
+    axes.minorticks_off()
+    axes.set_xlabel("hidden states; 100,000 symbols")
+    axes.set_ylabel("times as fast as hmmlearn")
+    axes.legend(fontsize=8, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
 
 
 def times_as_fast(labels: list[str], ratios: list[float]) -> Axes:
@@ -92,7 +122,7 @@ def times_as_fast(labels: list[str], ratios: list[float]) -> Axes:
     axes.set_yticks(range(len(order)), [labels[i] for i in order], fontsize=9 if "\n" not in labels[0] else 7)
     axes.set_xscale("log")
     axes.set_xlim(1, max(1 / r for r in ratios) * (60 if max(1 / r for r in ratios) > 100 else 2))
-    axes.invert_yaxis()
+    axes.set_ylim(len(order) - 0.4, -0.6)
     axes.set_xlabel("times as fast as hmmlearn or a script with it (logarithmic)", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     return axes

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import hidiv
@@ -87,6 +89,20 @@ def test_every_page_is_in_the_contents() -> None:
     contents = (DOCS / "index.md").read_text().splitlines()
     pages = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md")} - {"index"}
     assert {page for page in pages if page not in contents and not page.startswith("_build")} == set()
+
+
+def test_tutorials_are_notebooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
+    from run_examples import notebook  # type: ignore[import-not-found]
+
+    for page in sorted((DOCS / "tutorials").glob("*.md")):
+        made = nbformat.from_dict(notebook(page.read_text()))
+        nbformat.validate(made)
+        code = [cell.source for cell in made.cells if cell.cell_type == "code"]
+        assert len(code) > 2
+        assert not any(">>>" in cell.source for cell in made.cells), "examples are code cells"
+        for source in code:
+            compile(source, page.name, "exec")
 
 
 def test_a_tagged_equation_has_one_line() -> None:

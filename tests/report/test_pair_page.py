@@ -39,7 +39,7 @@ def test_the_answer_comes_first(browser: Browser, page_file: Path) -> None:
         words = page.locator(".words p").all_inner_texts()
         assert words[0].startswith("The data favour ")
         assert "posterior divergence, exact" in words[0]
-        assert words[1].startswith("On average, observations of theta_1 on a chain of 100 nodes give 46.66")
+        assert words[1].startswith("On average, 100 observations from theta_1 carry 46.66")
         cards = page.locator(".card")
         assert [cards.nth(i).locator("h3").inner_text() for i in range(3)] == ["observed", "joint", "posterior"]
         assert numbers(page, ".card .value .n") == [46.657, 56.791, 9.2846]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import isinf, log
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hidiv.divergences.joint.local_terms import Local, local_terms
 from hidiv.divergences.pair import Pair, tree_in_words
 from hidiv.divergences.quantities import MEANINGS, in_words
 from hidiv.divergences.result import Divergence, Parts, plain
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.inference.influence import influence
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
@@ -80,6 +80,7 @@ def pair_page(
             "title": f"{names[0]} against {names[1]}",
             "names": names,
             "about": "" if where is None else tree_in_words(where),
+            "seen": counted(where.n_nodes, "observation") if _is_chain(where) else "observations",
             "comparison": comparison,
             "ways": ways,
             "pairing": pairing(p, q, comparison),
@@ -224,6 +225,11 @@ def _certificate(result: Divergence) -> list[str]:
 
     walk(result.certificate)
     return [f"certified by {', '.join(dict.fromkeys(methods))}"] if methods else []
+
+
+def _is_chain(where: Tree | UntilEnd | None) -> TypeGuard[Tree]:
+    """Whether what is seen is a sequence of known length."""
+    return isinstance(where, Tree) and where.is_chain and where.n_nodes > 1
 
 
 def _tree(tree: Any, evidence: Any) -> Tree | UntilEnd | None:

@@ -111,6 +111,12 @@ def test_steps_aside():
         by_quadrature(p, stuck)
     with pytest.raises(NotApplicable, match="probability zero"):
         by_quadrature(p, stuck, hd.Tree([-1, 0, 0]))
+    still = [
+        hd.Model([0.5, 0.5], [[1 - 1e-9, 1e-9], [1e-8, 1 - 1e-8]], hd.Gaussian([0.0, m], std=[1.0, 1.0]))
+        for m in (2.0, 3.0)
+    ]
+    with pytest.raises(NotApplicable, match="still changes it"):  # by 5e-5, and is off by 4e-3
+        by_quadrature(*still, hd.Tree.regular(3, 4))
     with pytest.raises(NotApplicable, match="at most 5000 nodes"):
         by_quadrature(p, q, hd.Tree.regular(2, 13))
     with pytest.raises(NotApplicable, match="still changes it"):  # nothing here is as good as that

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LARGEST = 5000  # nodes
 KINDS = 40  # different subtrees
+SETTLED = 1e-6  # relative error that is sure to mean convergence; of sticky trees a change may be small by chance
 SAME = 1e-11  # change, relative to the cross-entropy, from which on nothing is refined
 
 
@@ -51,7 +52,7 @@ def run(pair: Pair, budget: Budget) -> Divergence:
         return cross - own, cross, most
 
     refined = refine(at, SAME, (QUICK, FINE))
-    if not refined.error <= budget.rtol * abs(refined.value):
+    if not refined.error <= min(budget.rtol, SETTLED) * abs(refined.value):
         raise NotApplicable(f"refining the quadrature still changes it by {refined.error:.1g}")
     return approximated(refined, pair)
 
