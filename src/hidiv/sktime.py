@@ -57,7 +57,8 @@ class HMMPairwise(BasePairwiseTransformerPanel):  # type: ignore[misc]
         "capability:missing_values": False,
         "symmetric": True,
         "pwtrafo_type": "distance",
-        "python_dependencies": "hidiv",
+        "capability:random_state": True,
+        "property:randomness": "derandomized",
     }
 
     def __init__(
