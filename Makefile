@@ -23,7 +23,7 @@ help:
 	@echo "make test-lowest   the tests on the oldest numpy, scipy and click that pyproject.toml allows"
 	@echo "make wheel         the source archive and a wheel in dist, each tried in an empty environment"
 	@echo "make test-peers    smoothing against dynamax, which brings jax: an environment of its own"
-	@echo "make test-adapters models of pomegranate, Pyro (torch), dynamax and TFP (jax), each in an environment of its own"
+	@echo "make test-adapters models of pomegranate, Pyro (torch), dynamax, TFP (jax) and sktime, each in an environment of its own"
 	@echo "make test-sanitize the kernels on random inputs, under AddressSanitizer and UBSan; ROUNDS=100 for a short look"
 	@echo "make fuzz          the laws and 100,000 changed files, new ones every time: minutes to hours; FUZZ=200 is shorter"
 	@echo "make clean         remove everything make made"
@@ -70,7 +70,7 @@ test-lowest: install .venv-lowest/.installed
 test-peers: install .venv-peers/.installed
 	@.venv-peers/bin/python -m tests.peers.dynamax_smoother
 
-test-adapters: test-adapters-torch test-adapters-jax
+test-adapters: test-adapters-torch test-adapters-jax test-adapters-sktime
 
 # Files that only these targets collect. A library that is missing fails them; what a library warns about is its own.
 test-adapters-%: install .venv-with-%/.installed
@@ -94,7 +94,7 @@ test-sanitize: install
 	  $(bin)/python tests/sanitize/fuzz.py --kernels build/asan --rounds $(or $(ROUNDS),500)
 
 clean:
-	rm -rf .venv .venv-lowest .venv-peers .venv-with-torch .venv-with-jax build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures docs/made docs/api
+	rm -rf .venv .venv-lowest .venv-peers .venv-with-torch .venv-with-jax .venv-with-sktime build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis docs/_build docs/pictures docs/made docs/api
 
 .venv/.created:
 	@PYTHON="$(PYTHON)" sh tools/venv
@@ -104,7 +104,7 @@ clean:
 	@sh tools/install package
 	@touch $@
 
-# .venv-peers, .venv-with-torch, .venv-with-jax: environments of their own for what is heavy.
+# .venv-peers, .venv-with-torch, .venv-with-jax, .venv-with-sktime: environments of their own for what is heavy.
 .venv-%/.installed: .venv/.installed
 	@sh tools/install beside $*
 	@touch $@

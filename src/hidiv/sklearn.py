@@ -102,7 +102,7 @@ class HMMDistances(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         HMMDistances
             Itself.
         """
-        self.models_ = self._fitted(self._sequences(X, reset=True))
+        self.models_ = self.models_of(self._sequences(X, reset=True))
         self._n_features_out = len(self.models_)
         return self
 
@@ -120,7 +120,7 @@ class HMMDistances(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             The distances, at least 0.
         """
         check_is_fitted(self)
-        return self._distances(self._fitted(self._sequences(X, reset=False)), self.models_)
+        return self.distances_of(self.models_of(self._sequences(X, reset=False)), self.models_)
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Fit a model to each sequence and compute the distances among them.
@@ -137,9 +137,9 @@ class HMMDistances(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         ndarray of shape (n_sequences, n_sequences)
             The distances: symmetric, 0 on the diagonal.
         """
-        return self._distances(self.fit(X).models_, None)
+        return self.distances_of(self.fit(X).models_, None)
 
-    def _distances(self, models: list[Model], others: list[Model] | None) -> Array:
+    def distances_of(self, models: list[Model], others: list[Model] | None) -> Array:
         """(M, M'): Jeffreys' divergences, at least 0."""
         matrix = pairwise_kl(
             models, self.length, others, symmetric=True,
@@ -156,7 +156,7 @@ class HMMDistances(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         checked = validate_data(self, X, reset=reset, dtype=np.float64)
         return list(checked)
 
-    def _fitted(self, sequences: list[Any]) -> list[Model]:
+    def models_of(self, sequences: list[Any]) -> list[Model]:
         """One model for each sequence; each depends on its own sequence and the seed alone."""
         models = []
         for i, sequence in enumerate(sequences):

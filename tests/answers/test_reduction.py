@@ -7,6 +7,7 @@ import pytest
 
 import hidiv as hd
 from hidiv.answers.merging import blended, merge_path, merged_model
+from hidiv.answers.refitting import drawn_evenly
 from hidiv.errors import HidivError
 
 NEAR = hd.Model(
@@ -118,3 +119,23 @@ BAD = [
 def test_what_is_refused(call, said):
     with pytest.raises(HidivError, match=said):
         call()
+
+
+def test_an_even_draw_has_what_is_rare_as_often_as_it_should():
+    transition = np.array([[0.995, 0.004, 0.001], [0.1, 0.9, 0.0], [0.3, 0.0, 0.7]])
+    p = hd.Model([1 / 3] * 3, transition, hd.Categorical([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
+    p = hd.Model(p.stationary(), transition, p.emission)
+    states, x = drawn_evenly(p, 1000, 20, np.random.default_rng(0))
+    assert states.shape == (20, 1000)
+    assert x.shape == (20, 1000, 1)
+    steps = np.zeros((3, 3))
+    np.add.at(steps, (states[:, :-1], states[:, 1:]), 1)
+    # At most one off in what is used of the last deck, and what the ends of the chains leave open.
+    expected = steps.sum(axis=1, keepdims=True) * transition
+    assert (np.abs(steps - expected) <= 1.0 + np.sqrt(expected) / 4 + 20 * transition).all()
+    assert (steps[transition == 0.0] == 0).all()
+    for state in range(3):
+        mine = x[states == state]
+        shown = np.bincount(mine[:, 0].astype(int), minlength=2)
+        assert np.abs(shown - len(mine) * p.emission.probs[state]).max() <= 1.0
+    np.testing.assert_allclose(np.bincount(states.ravel()) / states.size, p.stationary(), rtol=0.25)

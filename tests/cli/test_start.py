@@ -39,6 +39,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     done = hidiv(command, "--help")
     assert done.returncode == 0
     assert f"Example:\n    hidiv {command}" in done.stdout
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
 
 
 def test_version_names_the_kernels() -> None:

@@ -67,6 +67,26 @@ def test_every_quantity_travels(cluster):
             assert (here == there).all()
 
 
+def test_drawn_measures_tests_and_fits_travel(cluster):
+    from distributed import Client
+
+    rng = np.random.default_rng(2)
+    sets = {name: [rng.poisson(rate, 12) for _ in range(8)] for name, rate in (("few", 1.0), ("many", 4.0))}
+    ms = [model(rng, "gaussian", 2) for _ in range(3)]
+    asked = {"n_states": 1, "emission": "poisson", "n_init": 1, "seed": 1}
+    with Client(cluster) as client:
+        for where in ("serial", client):
+            matrix = hd.pairwise(ms, 4, measure="hellinger", rtol=0.2, memory=64, executor=where)
+            found = hd.differ(sets, permutations=99, executor=where, **asked)
+            fits = hd.fit_many(sets, executor=where, **asked)
+            if where == "serial":
+                here = matrix, found, fits
+    assert (np.asarray(matrix) == np.asarray(here[0])).all()
+    assert (np.asarray(matrix.std_error) == np.asarray(here[0].std_error)).all()
+    assert found == here[1]
+    assert list(fits) == list(here[2])
+
+
 def test_a_store_is_filled_once_and_taken_up_again(serial, tmp_path):
     store = tmp_path / "matrix.zarr"
     calls = []

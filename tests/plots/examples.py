@@ -75,5 +75,12 @@ def gallery() -> dict[str, Axes]:
         "reduction": plots.reduction(hd.reduce(p, nodes=200, seed=1)),
         "agreement": plots.agreement(hd.agreement([p, q, p.relabel([1, 0])], nodes=400, seed=1)),
         "matching": plots.matching(hd.match([drawn(3, 1), drawn(3, 2), drawn(2, 3)])),
+        "standard errors": plots.standard_errors(
+            hd.standard_errors(hd.fit(X[:60], None, 2, "categorical", n_init=1, max_iter=9, seed=0))
+        ),
+        "emission errors": plots.standard_errors(
+            hd.standard_errors(hd.fit(X[:60], None, 1, "categorical", n_init=1, max_iter=9, seed=0)), part="emission"
+        ),
+        "score": plots.score(hd.score(p, X)),
         "choice": plots.choice(hd.choose(X[:60], None, (1, 2), "categorical", n_init=1, max_iter=9, seed=0)),
     }

@@ -74,7 +74,7 @@ def compare(
     Example:
       hidiv compare rain.json snow.json --tree chain:100
       hidiv compare rain.json snow.json --tree chain:100 --measure bayes_error
-      hidiv compare rain.json snow.json --tree chain:100,chain:250,regular:2x4   (independent trees)
+      hidiv compare rain.json snow.json --tree chain:100,regular:2x4  (both trees)
     """
     from hidiv.divergences.compare import compare as compare_models
 

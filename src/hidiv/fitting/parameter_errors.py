@@ -84,7 +84,7 @@ class StandardErrors(Value):
     def rows(self) -> list[tuple[str, float, float, float, float]]:
         """(name, estimate, standard error, lower, upper) of every entry that was fitted."""
         errors = {part: getattr(self, part) for part in ("initial", "transition", "end", "emission")}
-        flat = [_flat(part) for part in (self.estimates, errors, self.lower, self.upper)]
+        flat = [by_place(part) for part in (self.estimates, errors, self.lower, self.upper)]
         return [
             (name, value, flat[1][name], flat[2][name], flat[3][name])
             for name, value in flat[0].items()
@@ -123,7 +123,7 @@ def _arrays(part: Any, key: str = "") -> Any:
     return None if part is None else frozen(np.array(part, dtype=np.float64))
 
 
-def _flat(part: Any, name: str = "") -> dict[str, float]:
+def by_place(part: Any, name: str = "") -> dict[str, float]:
     """Every entry by its place, as messages name it."""
     if part is None:
         return {}
@@ -135,7 +135,7 @@ def _flat(part: Any, name: str = "") -> dict[str, float]:
         joined = key if not name or (name == "emission" and not key.startswith("[")) else (
             f"{name}{key}" if key.startswith("[") else f"{name}.{key}"
         )  # fmt: skip
-        flat |= _flat(value, joined)
+        flat |= by_place(value, joined)
     return flat
 
 
