@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
-from hidiv.divergences.measures.bhattacharyya import half_products
+from hidiv.divergences.measures.bhattacharyya_bounds import half_products
 from hidiv.divergences.measures.product_kernel import log_radius, log_radius_above
 from hidiv.divergences.observed.alphabets import finite_chain
 from hidiv.divergences.observed.certified.revealed import coupled, revealed
