@@ -64,7 +64,7 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool 
     missing = [(basis[:, off], offset[off], size[off]), orthonormal(controls[:, apart][:, : 4 * most], most)]
     folds = Folds(draws, basis[:, kept], offset[kept])
     count = int(kept.sum())
-    full = count * SPARE <= different
+    full = count * SPARE <= different and basis.shape[1] < most
     # Half of them where they are many for these draws; trying more numbers would choose one by chance.
     for tried in dict.fromkeys((count, count if full else count // 2)):
         fitted = folds.fitted(tried) if tried else None

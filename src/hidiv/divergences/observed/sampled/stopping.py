@@ -34,6 +34,7 @@ RARE = "an event expected {:.1g} times in a draw was never drawn; the standard e
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
+DOUBT = 4.0  # by how much an error is taken to be larger where a few draws decide it
 GROWTH = 1.25  # least growth between two looks
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
 FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
@@ -128,6 +129,12 @@ class _Drawing:
         batch = self.portions_drawn[0]
         if self.best is None:
             self.best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN)
+            if not self.best.settled:
+                # Enough all the same where an error several times as large is what was asked for.
+                wide = controlled_mean(batch.base, batch.controls, settle=False)
+                wide = wide._replace(std_error=DOUBT * wide.std_error)
+                if wide.std_error <= max(self.limits.atol, self.limits.rtol * abs(wide.value)):
+                    self.best = wide
             widened, self.chance, self.lacking = allowed(self.draws, batch, self.best)
             self.error = widened.std_error
         return batch, self.best
