@@ -372,17 +372,9 @@ def error_in_words(error: Measure, tree: Any) -> str:
     low, high = (100.0 * (error.value if side is None else side) for side in (error.lower, error.upper))
     if high < LEAST:
         return f"{shown} less than {LEAST:.6f} % of the time"
-    if low < LEAST:
-        return f"{shown} at most {_percent(high)} of the time"
     if f"{low:.3g}" == f"{high:.3g}":
-        return f"{shown} {_percent(low)} of the time"
-    return f"{shown} between {_percent(low)} and {_percent(high)} of the time"
-
-
-def _percent(share: float) -> str:
-    """'2.3 %', small ones without exponent: '0.0000023 %'."""
-    text = f"{share:.3g}"
-    return f"{share:.7f} %" if "e" in text else f"{text} %"
+        return f"{shown} {low:.3g} % of the time"
+    return f"{shown} between {low if low >= LEAST else 0.0:.3g} % and {high:.3g} % of the time"
 
 
 @reported
