@@ -39,8 +39,8 @@ SMALLEST, FARTHEST = 1e-250, 500.0  # of E, and of V
 ROOM = 1e-12  # relative rounding of sums of terms of one sign
 
 
-class Words(NamedTuple):
-    """Words of one length that end a block: p(w, a' | a) (W, K + 1, K), q(w, b' | b) (W, K' + 1, K').
+class BlockWords(NamedTuple):
+    """BlockWords of one length that end a block: p(w, a' | a) (W, K + 1, K), q(w, b' | b) (W, K' + 1, K').
 
     The last rows are from the initial laws.
     """
@@ -50,7 +50,7 @@ class Words(NamedTuple):
     q: Array
 
 
-class Block(NamedTuple):
+class RevealedBlock(NamedTuple):
     """What a block costs from every pair of states (R, R'), and by its length where it leads, (R, R', K, K')."""
 
     cost: Array
@@ -81,10 +81,10 @@ def coupled(p: Model, q: Model, length: int | None) -> float:
     if p.n_states * q.n_states * max(p.n_states, q.n_states) > MOST:
         return inf
     tables = [np.concatenate([np.asarray(m.transitions[0]), m.initial[None]])[None] for m in (p, q)]
-    return _best([Words(1, *tables)], emission_pairs(p, q)[0], length)[0]
+    return _best([BlockWords(1, *tables)], emission_pairs(p, q)[0], length)[0]
 
 
-def _along(words: list[Words], weight: Array, apart: Array, length: int | None) -> float:
+def _along(words: list[BlockWords], weight: Array, apart: Array, length: int | None) -> float:
     """The bound from blocks with an E, and what every pair of states shown costs besides, `apart` (K, K')."""
     block, start = (_block(words, weight, apart, rows) for rows in (slice(0, -1), slice(-1, None)))
     if not (np.isfinite(block.cost).all() and np.isfinite(start.cost).all()):
@@ -108,7 +108,7 @@ def _occupied(p: FiniteChain) -> Array:
     return np.asarray(total / total.sum())
 
 
-def _words(p: FiniteChain, q: FiniteChain, law: Array, cells: int, longest: int) -> list[Words]:
+def _words(p: FiniteChain, q: FiniteChain, law: Array, cells: int, longest: int) -> list[BlockWords]:
     """A complete set of words, the likely ones longer, as many as the cells allow."""
     room = max(min(cells // (p.n_states * q.n_states * max(p.n_states, q.n_states)), WORDS), p.n_symbols)
     threshold = 1.0
@@ -122,7 +122,7 @@ def _words(p: FiniteChain, q: FiniteChain, law: Array, cells: int, longest: int)
     for size in range(1, longest + 1):
         goes_on = (weights.sum(axis=1) >= threshold) & (size < longest)
         if not goes_on.all():
-            found.append(Words(size, *(table[~goes_on] for table in tables)))
+            found.append(BlockWords(size, *(table[~goes_on] for table in tables)))
         if not goes_on.any():
             break
         weights = np.concatenate((weights[goes_on][:, None, None] @ steps[0])[:, :, 0])
@@ -143,7 +143,7 @@ def _leaves(p: FiniteChain, law: Array, threshold: float, longest: int, room: in
     return count + len(weights)
 
 
-def _block(words: list[Words], weight: Array, apart: Array, rows: slice) -> Block:
+def _block(words: list[BlockWords], weight: Array, apart: Array, rows: slice) -> RevealedBlock:
     """Costs and moves from the states `rows` of both models; +inf where q lacks a word, rounding added."""
     cost, moves = None, {}
     for length, by_p, by_q in words:
@@ -167,18 +167,18 @@ def _block(words: list[Words], weight: Array, apart: Array, rows: slice) -> Bloc
         further = np.where(moves[length] > 0, apart, 0.0) * moves[length]
         cost += further.sum(axis=(2, 3)) * (1.0 + ROOM)
     assert cost is not None
-    return Block(cost, moves)
+    return RevealedBlock(cost, moves)
 
 
 def _best(
-    words: list[Words], apart: Array, length: int | None, powers: tuple[float, ...] = SHARP
+    words: list[BlockWords], apart: Array, length: int | None, powers: tuple[float, ...] = SHARP
 ) -> tuple[float, Array]:
     """The least bound with blocks of one symbol, and its E."""
     found = [(_along(words, weight, apart, length), weight) for weight in (_weight(words, apart, c) for c in powers)]
     return min(found, key=lambda each: each[0])
 
 
-def _weight(words: list[Words], apart: Array, sharp: float) -> Array:
+def _weight(words: list[BlockWords], apart: Array, sharp: float) -> Array:
     """E = e^(-sharp V), V the cost to come by value iteration on blocks of one symbol; any E serves."""
     value = np.zeros_like(apart)
     for _ in range(ROUNDS):
