@@ -192,15 +192,14 @@ def test_binary_symmetric_chain_by_contexts_and_by_a_grid():
         assert found.width < 2e-3
 
 
-def test_probabilities_too_small_for_doubles_leave_the_joint_bound():
+def test_probabilities_too_small_for_doubles_leave_a_bracket():
     p = drawn(3, 5)
     tiny = np.array([[1 - 1e-200, 1e-200, 0.0], [0.2, 0.3, 0.5], [0.3, 0.3, 0.4]])
     q = hd.Model("stationary", tiny + np.array([[0, 0, 1e-100], [0, 0, 0], [0, 0, 0]]), p.emissions[0])
     found = hd.observed_kl_rate(p, q, method="certified", max_seconds=2)
-    assert found.upper == pytest.approx(
-        hd.joint_kl_rate(p, q.relabel(hd.align(p, q, 1000).permutation)).value, rel=1e-9
-    )
-    assert found.lower == 0.0
+    assert found.lower <= found.upper < 1e-2 * hd.joint_kl_rate(p, q.relabel(hd.align(p, q, 1000).permutation)).value
+    estimate = hd.observed_kl_rate(p, q, method="montecarlo", seed=1, max_samples=100_000)
+    assert found.lower - 4 * estimate.std_error <= estimate.value <= found.upper + 4 * estimate.std_error
 
 
 def test_large_alphabets_do_not_list_contexts():

@@ -55,7 +55,8 @@ def observed_kl(
         does, which leaves the initial laws out.
     method : {"auto", "exact", "certified", "montecarlo", "variational"}, default "auto"
         exact: every word is listed, for finite alphabets and few nodes. certified: an interval that holds, narrow for
-        chains with finite alphabets and trees with two states, wide for others. montecarlo: an estimate with its
+        chains with finite alphabets, chains of normal numbers or counts with two states, and trees of symbols with two
+        states, wide for others. montecarlo: an estimate with its
         standard error. variational: a deterministic approximation that is no bound. auto: exact where that is quick,
         certified where that soon is as narrow as asked, by quadrature for two-state chains and small trees of one
         number a node, and montecarlo else; `.notes` say what was passed over.

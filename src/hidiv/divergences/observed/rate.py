@@ -40,7 +40,8 @@ def observed_kl_rate(
     p, q : Model
         Models of the same observations with one group, or fitted models of a supported library.
     method : {"auto", "certified", "montecarlo"}, default "auto"
-        certified: an interval that holds, for finite alphabets. montecarlo: an estimate with its standard error. auto:
+        certified: an interval that holds, narrow for finite alphabets and for two states that show normal numbers or
+        counts. montecarlo: an estimate with its standard error. auto:
         certified where that soon is as narrow as `rtol` and `atol` ask, by quadrature for two-state chains of one
         number a node, and montecarlo else, with what is certain in `.notes`.
     width : float, default 1e-10

@@ -207,17 +207,19 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
 
 def _tightened(interval: Interval, pair: Pair, budget: Budget) -> Interval:
     """An interval that is wider than asked for, within the bounds that hold for many states."""
+    assert pair.tree is None or isinstance(pair.tree, Tree)
     below, above = {"overlap of the two laws": 0.0}, inf
-    formulas = by_formula(pair.p, pair.q) and closed(pair.p, pair.q)
-    if formulas:
+    formulas, symbols = by_formula(pair.p, pair.q) and closed(pair.p, pair.q), no_alphabet(pair) is None
+    soon = budget.operations < inf
+    chain = pair.tree is None or (pair.tree.is_chain and pair.p.n_groups == pair.q.n_groups == 1)
+    if formulas and not (soon and (symbols or not chain)):
         below["overlap of the two laws"] = -2.0 * log_upper(pair)
-    chain = isinstance(pair.tree, Tree) and pair.tree.is_chain and pair.p.n_groups == pair.q.n_groups == 1
-    if chain or pair.tree is None:
-        length = int(pair.tree.n_nodes) if isinstance(pair.tree, Tree) else None
-        if no_alphabet(pair) is None:
+    if chain:
+        length = None if pair.tree is None else int(pair.tree.n_nodes)
+        if symbols:
             chains = pair.once(finite_chains)
             below["counts of symbols"] = tilted(*chains, length)
-            above = revealed(*chains, length, 1 if budget.operations < inf else CELLS)
+            above = revealed(*chains, length, 1 if soon else CELLS)
         elif formulas:
             above = coupled(pair.p, pair.q, length)
     lower, upper, how = interval.lower, interval.upper, dict(interval.how)

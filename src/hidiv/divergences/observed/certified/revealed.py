@@ -50,7 +50,7 @@ class BlockWords(NamedTuple):
     q: Array
 
 
-class CostedBlock(NamedTuple):
+class RevealedBlock(NamedTuple):
     """What a block costs from every pair of states (R, R'), and by its length where it leads, (R, R', K, K')."""
 
     cost: Array
@@ -143,7 +143,7 @@ def _leaves(p: FiniteChain, law: Array, threshold: float, longest: int, room: in
     return count + len(weights)
 
 
-def _block(words: list[BlockWords], weight: Array, apart: Array, rows: slice) -> CostedBlock:
+def _block(words: list[BlockWords], weight: Array, apart: Array, rows: slice) -> RevealedBlock:
     """Costs and moves from the states `rows` of both models; +inf where q lacks a word, rounding added."""
     cost, moves = None, {}
     for length, by_p, by_q in words:
@@ -167,7 +167,7 @@ def _block(words: list[BlockWords], weight: Array, apart: Array, rows: slice) ->
         further = np.where(moves[length] > 0, apart, 0.0) * moves[length]
         cost += further.sum(axis=(2, 3)) * (1.0 + ROOM)
     assert cost is not None
-    return CostedBlock(cost, moves)
+    return RevealedBlock(cost, moves)
 
 
 def _best(

@@ -34,13 +34,10 @@ def tilted(p: FiniteChain, q: FiniteChain, length: int | None) -> float:
         gain, size = float(law @ shown), float(law @ np.abs(shown))
         lost = log(radius_above(lambda v: q.transition @ (weight * v), np.ones(q.n_states, dtype=np.bool_)))
     else:
-        gain, size = (float(p.initial @ _counted(p, costs, length)) for costs in (shown, np.abs(shown)))
+        move = stochastic(p.transition)
+        gain, size = (float(p.initial @ summed_powers(move, each, length)) for each in (shown, np.abs(shown)))
         lost = _log_mean(q.initial * weight, q.transition * weight, length - 1)
     return max(gain - lost - 16.0 * ROOM * (size + abs(lost)), 0.0)
-
-
-def _counted(p: FiniteChain, costs: Array, length: int) -> Array:
-    return np.asarray(summed_powers(stochastic(p.transition), costs, length))
 
 
 def _long_run(p: FiniteChain) -> Array:
