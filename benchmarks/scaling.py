@@ -151,7 +151,7 @@ def draw(lines: dict[str, list[Line]], threads: list[tuple[str, float]], path: P
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.hashsalt": "hidiv", "svg.fonttype": "path", "font.size": 8}):
+    with mpl.rc_context({"svg.hashsalt": "hidiv", "svg.fonttype": "none", "font.size": 8}):
         figure = Figure(figsize=(9, 6.4), layout="constrained")
         axes = figure.subplots(2, 2).ravel()
         words = {"N": "observations N", "K": "states K", "D": "columns D"}
