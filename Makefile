@@ -110,6 +110,6 @@ clean:
 	@touch $@
 
 # .venv/.with-test, .with-lint, .with-bench: the extra of that name.
-.venv/.with-%: pyproject.toml | .venv/.created
+.venv/.with-%: pyproject.toml | .venv/.installed
 	@sh tools/install extra $*
 	@touch $@
