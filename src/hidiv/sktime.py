@@ -45,8 +45,9 @@ class HMMPairwise(BasePairwiseTransformerPanel):  # type: ignore[misc]
 
     Examples
     --------
-    >>> import numpy as np  # doctest: +SKIP
-    >>> HMMPairwise(n_states=1).transform(np.random.default_rng(0).normal(size=(4, 1, 60))).shape  # doctest: +SKIP
+    >>> import numpy as np
+    >>> panel = np.random.default_rng(0).normal(size=(4, 1, 60))
+    >>> HMMPairwise(n_states=1).transform(panel).shape
     (4, 4)
     """
 

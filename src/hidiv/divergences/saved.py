@@ -77,7 +77,10 @@ def check_saved_comparison(described: Any) -> None:
         refuse(InvalidFile, "unit", "must be nats or bits", repr(described["unit"]))
     for key, inside in (("rates", RATES), ("undefined", None), ("alignment", ALIGNMENT)):
         _check_object(key, described[key], inside, optional=key == "alignment")
-    for i, note in enumerate(described.get("notes", ())):
+    notes = described.get("notes", [])
+    if not isinstance(notes, list):
+        refuse(InvalidFile, "notes", "must be a list of texts", notes)
+    for i, note in enumerate(notes):
         _check_text(f"notes[{i}]", note)
     for key, reason in described["undefined"].items():
         _check_text(f"undefined.{key}", reason)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numpy as np
 import pandas as pd
 import pytest
 from sktime.classification.distance_based import KNeighborsTimeSeriesClassifier
 from sktime.utils.estimator_checks import check_estimator
 
+import hidiv.sktime
 from hidiv.sklearn import HMMDistances
 from hidiv.sktime import HMMPairwise
 
@@ -20,6 +23,11 @@ def test_the_checks_of_sktime():
     found = check_estimator(HMMPairwise, raise_exceptions=False)
     assert found
     assert {name: result for name, result in found.items() if result != "PASSED"} == {}
+
+
+def test_the_examples():
+    failed, found = doctest.testmod(hidiv.sktime)
+    assert (failed, found) == (0, 3)
 
 
 @pytest.mark.parametrize("n_states", [1, 2])
