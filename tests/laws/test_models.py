@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hidiv as hd
@@ -99,10 +99,49 @@ def test_montecarlo(both):
         assert np.isfinite(found.value)
 
 
+def two_states(transition, emission):
+    return hd.Model([0.5, 0.5], transition, emission)
+
+
+EVEN, THIRDS = [[0.5, 0.5], [0.5, 0.5]], [1 / 3, 1 / 3, 1 / 3]
+UNLIKE = [  # deviations whose ratio or its square no double holds, and tiny rates
+    [two_states(EVEN, hd.Gaussian([0.0, 0.0], std=std)) for std in ([0.25, 1e100], [0.25, 0.5])],
+    [two_states(EVEN, hd.Gaussian([0.0, 0.0], std=std)) for std in ([0.25, 1e-300], [0.25, 0.25])],
+    [two_states(EVEN, hd.Gaussian([0.0, 0.0], std=std)) for std in ([0.25, 0.5], [1e-300, 1e300])],
+    [two_states(EVEN, hd.Poisson(rate)) for rate in ([0.25, 0.5], [1e-300, 0.5])],
+]
+FAINT = [  # transitions and symbols of q whose inverses overflow
+    [
+        two_states([[1 / 6, 5 / 6], [0.5, 0.5]], hd.Categorical([[1 / 7, 1 / 7, 5 / 7], [0.5, 0.0, 0.5]])),
+        two_states([[1e-300, 1.0], [0.5, 0.5]], hd.Categorical([THIRDS, [0.5, 0.0, 0.5]])),
+    ],
+    [
+        two_states(EVEN, hd.Categorical([THIRDS, THIRDS])),
+        two_states([[5e-324, 1.0], [0.5, 0.5]], hd.Categorical([THIRDS, [0.5, 0.5, 0.0]])),
+    ],
+    [
+        two_states(EVEN, hd.Categorical([THIRDS, THIRDS])),
+        two_states([[0.0, 1.0], [0.5, 0.5]], hd.Categorical([THIRDS, [0.5, 0.5, 5e-301]])),
+    ],
+]
+
+
+def on_each(pairs):
+    """The pairs as examples of a test: each of them failed once."""
+
+    def with_examples(test):
+        for both in pairs:
+            test = example(both)(test)
+        return test
+
+    return with_examples
+
+
 SMALL = {"seed": 0, "max_samples": 256, "max_seconds": 1.0}
 
 
 @law(8, share=0.1)
+@on_each(UNLIKE)
 @given(model_pairs())
 def test_observed(both):
     """Between 0 and the joint divergence; an estimate within its own error of that."""
@@ -112,6 +151,7 @@ def test_observed(both):
 
 
 @law(8, share=0.1)
+@on_each(UNLIKE + FAINT)
 @given(model_pairs())
 def test_observed_rate(both):
     p, q = both

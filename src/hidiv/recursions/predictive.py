@@ -16,6 +16,7 @@ from hidiv.types import Array
 
 NEAR = 0.05  # relative differences below this are summed to second order, without cancellation
 FEW = 6  # the number of free filter probabilities for which products of three are worth their cost
+FAINT = 1e-300  # probabilities whose inverses are no doubles are looked at one by one
 DELICATE = 1e-7  # divergences of one step below this are summed from second-order terms
 CELLS = 1 << 13  # numbers handled at once: a few arrays of it stay in the cache
 
@@ -99,7 +100,7 @@ def step_ahead(points: ObservationPoints, past: Past, wanted: Wanted) -> Step:
     over_p, over_q = 1.0 / at_p, 1.0 / at_q
     ratio = at_p * over_q  # times exp(-scale)
     divergence = (weight * at_p * (np.log(ratio) - points.scale[:, None])).sum(axis=1)
-    if not (at_p.min() > 0 and at_q.min() > 0 and divergence.min() > DELICATE):
+    if not (at_p.min() > FAINT and at_q.min() > FAINT and divergence.min() > DELICATE):
         over_p, over_q = _zero_if_infinite(over_p), _zero_if_infinite(over_q)
         ratio = at_p * over_q
         divergence = (weight * _terms(points, past, at_p, at_q, None)).sum(axis=1)

@@ -89,6 +89,15 @@ def test_the_radius_is_bounded_from_above():
         assert radius <= bound <= radius + 1e-6
 
 
+def test_the_radius_of_what_is_reached():
+    """States of q that it never takes are next to p: beside them those it does take are as good as nothing."""
+    p = hd.Model([1.0], [[1.0]], hd.Gaussian([0.0], std=[1.0]))
+    q = hd.Model([0.0, 1.0], [[1.0, 0.0], [0.0, 1.0]], hd.Gaussian([0.5, 100.0], std=[1.0, 1.0]))
+    bound = log_radius_above(p, q, half_products(Pair.of(p, q, None))[0])
+    np.testing.assert_allclose([bound, log_radius(p, q, 0.5)], -(100.0**2) / 8, rtol=1e-12)
+    assert hd.observed_kl_rate(p, q, method="certified").lower <= 5000.0
+
+
 def test_many_states_have_a_bracket():
     """What was between 0 and a large number before."""
     rng = np.random.default_rng(4)

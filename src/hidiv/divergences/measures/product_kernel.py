@@ -25,6 +25,7 @@ from hidiv.types import Array, Flags
 
 LOST, ENOUGH = 2e-15, 1e-13  # rounding of a logarithm relative to its size, and the relative error wanted
 ROUNDS = 100  # of a power iteration
+LEAST = 1e-200  # of a bound of a spectral radius: smaller ones would be lost on the way
 NEAR = 0.7  # -log of a normalised kernel below which one less it is computed from differences
 
 
@@ -199,37 +200,40 @@ def _rate(pair: Pair, beta: float, normalized: bool, name: str) -> Measure:
 def log_radius(p: Model, q: Model, beta: float) -> float:
     """log of the spectral radius of the map of pairs of states, on what the initial laws reach."""
     log_phi = log_products(p.emissions[0], q.emissions[0], beta)
-    top = float(log_phi.max())
-    if isinf(top):
+    reached = _reached(p, q, log_phi)
+    if not reached.any():
         return -inf
-    phi = np.exp(log_phi - top).ravel()
+    top = float(log_phi[reached].max())
+    phi = np.exp(np.where(reached, log_phi, -inf) - top).ravel()
     step = np.kron(p.transitions[0] ** beta, q.transitions[0] ** beta) * phi
-    reached = (np.kron(p.initial, q.initial) * phi) > 0
-    while True:
-        further = reached | (step[reached] > 0).any(axis=0)
-        if (further == reached).all():
-            break
-        reached = further
-    inside = step[np.ix_(reached, reached)]
+    inside = step[np.ix_(reached.ravel(), reached.ravel())]
     radius = float(np.abs(np.linalg.eigvals(inside)).max(initial=0.0))
     return top + float(np.log(radius)) if radius > 0 else -inf
 
 
 def log_radius_above(p: Model, q: Model, log_phi: Array) -> float:
     """An upper bound on `log_radius` of power 1/2."""
-    top = float(log_phi.max())
-    if isinf(top):
+    reached = _reached(p, q, log_phi)
+    if not reached.any():
         return -inf
-    phi, left, right = np.exp(log_phi - top), np.sqrt(p.transitions[0]), np.sqrt(q.transitions[0])
-    reached = (phi > 0) & np.outer(p.initial > 0, q.initial > 0)
-    while True:
-        further = reached | ((phi > 0) & (left.T @ reached.astype(np.float64) @ right > 0))
-        if (further == reached).all():
-            break
-        reached = further
-    best = radius_above(lambda v: left @ (phi * v) @ right.T, reached)
+    top = float(log_phi[reached].max())
+    phi = np.where(reached, np.exp(np.clip(log_phi - top, np.log(LEAST), 0.0)), 0.0)  # raised where it would be lost
+    left, right = np.sqrt(p.transitions[0]), np.sqrt(q.transitions[0])
+    best = max(radius_above(lambda v: left @ (phi * v) @ right.T, reached), LEAST)
     off = 64.0 * UNIT * (p.n_states + q.n_states + 8.0)
-    return top + float(np.log(best)) + off * (1.0 + abs(top)) if best > 0 else -inf
+    return top + float(np.log(best)) + off * (1.0 + abs(top))
+
+
+def _reached(p: Model, q: Model, log_phi: Array) -> Flags:
+    """(K, L): pairs of states with a product above zero that the initial laws lead to, in booleans."""
+    possible = log_phi > -inf
+    reached = possible & np.outer(p.initial > 0, q.initial > 0)
+    left, right = (np.asarray(m.transitions[0]) > 0 for m in (p, q))
+    while True:
+        further = reached | (possible & (left.T @ reached @ right))
+        if (further == reached).all():
+            return np.asarray(reached)
+        reached = further
 
 
 def radius_above(step: Callable[[Array], Array], reached: Flags) -> float:

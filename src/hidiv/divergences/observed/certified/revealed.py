@@ -36,6 +36,8 @@ ROUNDS = 40  # of value iteration
 SHARP = (1.0, 2.0, 4.0, 16.0)  # powers of e^-V that are tried for E: the first for one path, higher for mixed ones
 STEPS = 512  # nodes after which the rest of a chain is bounded by the last increments
 SMALLEST, FARTHEST = 1e-250, 500.0  # of E, and of V
+FAINT = 1e-300  # probabilities of q below count as zero, which only raises the bound
+SMALL = 1e-50  # words of q less likely than this are weighed in their own unit
 ROOM = 1e-12  # relative rounding of sums of terms of one sign
 
 
@@ -154,11 +156,16 @@ def _block(words: list[BlockWords], weight: Array, apart: Array, rows: slice) ->
             cost = np.zeros(moves[length].shape[:2])
         for first in range(0, len(by_p), size):
             some_p, some_q = by_p[first : first + size], by_q[first : first + size]
+            some_q = np.where(some_q < FAINT, 0.0, some_q)
+            unit = some_q.max(axis=2, keepdims=True)  # (W, R', 1)
+            unit = np.where((unit > 0) & (unit < SMALL), unit, 1.0)  # in which no share overflows
+            some_q = some_q / unit
             scale = some_q @ weight.T  # (W, R', K): Z
             lacking = (scale == 0)[:, None] & (some_p > 0)[:, :, None]  # (W, R, R', K)
             share = some_p[:, :, None, :] / np.where(scale > 0, scale, 1.0)[:, None]
             ratio = share @ weight  # (W, R, R', K'): P / q
-            terms = some_q[:, None] * ratio * np.log(np.where(ratio > 0, ratio, 1.0))
+            logs = np.log(np.where(ratio > 0, ratio, 1.0)) - np.log(unit)[:, None]
+            terms = some_q[:, None] * ratio * logs
             cost += terms.sum(axis=(0, 3)) + ROOM * np.abs(terms).sum(axis=(0, 3))
             cost[lacking.any(axis=(0, 3))] = inf
             by_b = [np.tensordot(share[:, :, b], some_q[:, b], axes=(0, 0)) for b in range(some_q.shape[1])]

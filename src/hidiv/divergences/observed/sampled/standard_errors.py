@@ -81,7 +81,7 @@ def unseen(controls: Array) -> float:
     if not controls.size:
         return 0.0
     first = controls[0]
-    missing = np.where((controls == first).all(axis=0), np.abs(first), 0.0)
+    missing = np.where((controls == first).all(axis=0) & np.isfinite(first), np.abs(first), 0.0)
     return float(missing.max())
 
 

@@ -11,6 +11,10 @@ q's two states and u their predicted log-odds. Both are functions of t = u + ell
   Beyond `REACH` standard deviations |G| <= |ell| has closed moments.
 - counts: one by one, and beyond the last by the ratio of successive probabilities.
 
+The proof holds in doubles where no square and no ratio of two deviations overflows or is lost: at most `FARTHEST`
+deviations of q between the numbers of p and q's means, rates and sizes between `LEAST` and `FARTHEST`. Elsewhere other
+methods are asked.
+
 Every allowance is linear in |coefficients| of the series that is integrated.
 """
 
@@ -41,6 +45,7 @@ MOST = 4096  # points of one state
 PANEL = 1e-15  # error of a panel at which it is not halved
 STEEPEST = 0.9 * pi  # angles of a panel
 SERIES = 400  # coefficients that allowances are known for
+FARTHEST, LEAST = 1e9, 1e-100  # of standardised distances, rates and sizes; of rates, sizes and ratios of deviations
 LOGS = 64.0  # units of the logarithm of a probability and of its count that a family may be off by
 Count = Poisson | NegativeBinomial | Geometric
 Quadratic = Callable[[Array], tuple[Array, Array, Array]]  # a log-ratio, its slope, and its rounding
@@ -137,12 +142,17 @@ def _normal(p: Gaussian, s: int, q: Gaussian, nearest: int, turn: Turn, half: fl
     other = 1 - nearest
     means, stds = ([float(table[r, 0]) for r in (nearest, other)] for table in (wide(q.mean), q.deviation))
     shift, scale = [(mean - m) / d for m, d in zip(means, stds, strict=True)], [std / d for d in stds]
+    far = max(abs(a) + REACH * b for a, b in zip(shift, scale, strict=True))
+    if not (far <= FARTHEST and LEAST <= stds[0] / stds[1] <= 1.0 / LEAST):
+        raise NotApplicable("the means or deviations of p and q are too unlike for a proven quadrature in doubles")
     constant = log(stds[0] / stds[1])
 
     def ell(z: Array) -> tuple[Array, Array, Array]:
         one, two = (a + b * z for a, b in zip(shift, scale, strict=True))
         ratio = 0.5 * (one * one - two * two) + constant
-        return ratio, scale[0] * one - scale[1] * two, 8.0 * UNIT * (one * one + two * two + abs(constant) + 1.0)
+        # Rounding of a + b z is that of its terms, which may cancel.
+        terms = sum(np.abs(y) * (abs(a) + b * np.abs(z)) for y, a, b in zip((one, two), shift, scale, strict=True))
+        return ratio, scale[0] * one - scale[1] * two, 8.0 * UNIT * (terms + abs(constant) + 1.0)
 
     quadratic = 0.5 * (scale[0] ** 2 - scale[1] ** 2)
     left, size, (cost, spread) = _panels(ell, quadratic, turn, half)
@@ -241,6 +251,8 @@ def _counts(p: Count, s: int, q: Count, nearest: int, turn: Turn) -> Rule:
     for family in (p, q):
         if family.shift.any() or not all(_step(family, r, inf) > 0 for r in range(family.n_states)):
             raise NotApplicable("counts that start at a shift, or are sure, have no proven tail")
+        if not all(LEAST <= number <= FARTHEST for number in _numbers(family)):
+            raise NotApplicable("rates or sizes are too extreme for a proven sum in doubles")
     one = p.take([s])
     last = np.ceil(tail_points(one)[1].max())
     while True:
@@ -263,6 +275,14 @@ def _counts(p: Count, s: int, q: Count, nearest: int, turn: Turn) -> Rule:
     size = 1.01 * float(weight @ np.abs(ratio)) + beyond
     off = LOGS * UNIT * (1.0 + np.abs(logs) + x), LOGS * UNIT * (1.0 + np.abs(both[:-1]).sum(axis=1) + x)
     return _finished(weight, ratio, turn, off, (beyond, np.full(SERIES, rest)), size)
+
+
+def _numbers(family: Count) -> list[float]:
+    """Rates or sizes, and the chances of going on."""
+    if isinstance(family, Poisson):
+        return [float(rate) for rate in np.ravel(family.rate)]
+    sizes = [] if isinstance(family, Geometric) else [float(size) for size in np.ravel(family.size)]
+    return sizes + [float(prob) for prob in np.ravel(family.prob)]
 
 
 def _step(family: Count, s: int, x: float) -> float:
