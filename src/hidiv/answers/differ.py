@@ -138,7 +138,7 @@ def differ(
     >>> groups = {name: list(hd.sample(model, 50, size=12, seed=1)[1]) for name, model in (("old", p), ("new", q))}
     >>> found = hd.differ(groups, n_states=2, emission="poisson", n_init=2, seed=1)
     >>> print(found.sentence())
-    groups old and new differ (p = 0.0001); 0.066 nats a step [0.025, 0.13]; about 110 observations tell them apart
+    groups old and new differ (p = 0.0001); 0.066 nats a step [0.026, 0.13]; about 110 observations tell them apart
     """
     permutations = whole("permutations", permutations, 1)
     data = grouped_data(groups, tree, strata, block)

@@ -17,7 +17,9 @@ from hidiv.types import Array
 ENOUGH = 10  # trees for each coordinate, from which on outer products of their scores are used
 STEP = 1e-4  # of the size of a parameter: differences of scores
 EDGE = 1e-6  # a probability below is at its boundary, where estimates are not normal
-LITTLE = 1e-3  # observations that a parameter rests on: below, it is that of a state that holds next to none of the data
+LITTLE = (
+    1e-3  # observations that a parameter rests on: below, it is that of a state that holds next to none of the data
+)
 SINGULAR = 1e-6  # share of the largest eigenvalue of the scaled information: below it a direction has none
 BENT = 1e-3  # share of the largest eigenvalue that a negative one may have by rounding
 
