@@ -146,7 +146,7 @@ class Reduction(Value):
 
 
 def _at_most(lost: Divergence) -> float:
-    """A loss by which models are compared: that of bounds is their upper end, as the middle of wide ones says nothing."""
+    """A loss by which models are compared: of bounds the upper end, as the middle of wide ones says nothing."""
     return lost.upper if lost.status == "certified" and lost.upper is not None else lost.value
 
 
