@@ -154,13 +154,31 @@ def test_the_signature():
     assert signature(hd.differ).parameters["permutations"].default == 9999
 
 
-def test_fits_at_the_edge_of_the_parameters_keep_their_divergence():
-    """Two states are fitted, one for each group: half of each group's model is empty."""
-    one = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
-    two = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
-    groups = {"a": drawn(one, 8, 200), "b": drawn(two, 8, 200, seed=2)}
+ONE = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
+TWO = hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]]))
+
+
+def test_groups_far_apart_keep_their_divergence():
+    """The pooled model has one state for each group, never left; each group's own model has both of its states."""
+    groups = {"a": drawn(ONE, 8, 200), "b": drawn(TWO, 8, 200, seed=2)}
     found = hd.differ(groups, n_states=2, emission="categorical", n_init=2, seed=0, permutations=99)
+    assert found.pooled.transition == pytest.approx(np.eye(2), abs=1e-6)
+    assert all(model.transition.min() > 0.01 for model in found.models.values())
     (interval,) = found.divergences.values()
-    assert interval.lower < float(hd.observed_kl_rate(one, two)) < interval.upper
-    assert interval.upper < 1
-    assert any("edge of their range" in note for note in interval.notes)
+    assert interval.lower < float(hd.observed_kl_rate(ONE, TWO)) < interval.upper
+    assert 0.05 < interval.upper - interval.lower < 0.3
+
+
+@pytest.mark.parametrize("far", [1e-19, 1e-99])
+def test_fits_with_an_empty_state_keep_the_error_of_the_others(far):
+    """What an empty state leaves open does not hide what the data leave open of the other one."""
+    models = [
+        hd.Model([1 - far, far], [[1 - far, far], [0.19, 0.81]], hd.Categorical([seen, [0.55, 0.21, 0.24]]))
+        for seen in ([0.133, 0.234, 0.633], [0.429, 0.371, 0.2])
+    ]
+    data = [drawn(model, 8, 200, seed) for seed, model in enumerate((ONE, TWO))]
+    found = hd.divergence_interval(*models, *data, on=100, method="delta", seed=1)
+    assert found.fitted / 100 == pytest.approx(0.466, rel=0.03)
+    # Two multinomial laws of 1600 draws each: the standard deviation of their divergence is 0.036.
+    assert found.std_error / 100 == pytest.approx(0.036, rel=0.15)
+    assert any("next to nothing about" in note for note in found.notes)

@@ -39,8 +39,25 @@ def test_states_that_are_nearly_alike():
     # Fitted, a model is no worse than with states merged alone.
     merged = merged_model(NEAR, ((0,), (1, 2)), NEAR.stationary(), np.random.default_rng(0))
     bound = hd.observed_kl_rate(NEAR, merged, seed=1)
-    assert found.divergences[2].value <= bound.value
+    lost = hd.observed_kl_rate(NEAR, found.model, seed=1)
+    assert lost.value <= bound.upper
+    assert found.divergences[2].value == pytest.approx(lost.value, rel=0.1)
     assert found == type(found).from_dict(found.to_dict())
+
+
+def test_wide_bounds_do_not_hide_that_merging_loses_less(monkeypatch):
+    """Bounds that are found in a second can be wide: their middle is no reason to prefer a model."""
+    from hidiv.answers import reduction
+
+    merged = merged_model(NEAR, ((0,), (1, 2)), NEAR.stationary(), np.random.default_rng(0))
+
+    def bounded(p, q, **_):
+        same = q.emission.probs == pytest.approx(merged.emission.probs, abs=1e-9)
+        value, upper = (1.2e-7, 1.3e-7) if same else (1e-8, 1.8e-6)
+        return hd.Divergence(value, "observed", "certified", lower=0.0, upper=upper, per="step")
+
+    monkeypatch.setattr(reduction, "observed_kl_rate", bounded)
+    assert hd.reduce(NEAR, 2, nodes=2000, seed=1).divergences[2].upper == 1.3e-7
 
 
 def test_the_same_seed_gives_the_same_models():

@@ -23,7 +23,7 @@ from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.fit import fit, read_options, refit
 from hidiv.fitting.fit_result import count_parameters
 from hidiv.fitting.forest_scores import forest_scores
-from hidiv.fitting.information import covariance_of
+from hidiv.fitting.information import EDGE, covariance_of
 from hidiv.fitting.selection import choose
 from hidiv.fitting.shapes import PARTS, check_start, shape_of
 from hidiv.fitting.simulation import redrawn
@@ -38,6 +38,7 @@ STATES = (1, 2, 3, 4)  # tried by BIC
 LONGEST = 100  # steps of the chain that a divergence a step is taken on
 DRAWN, DRAWN_NODES = 400, 200_000  # sequences drawn for the information, and their nodes, at most
 CLIMB = read_options(1e-6, 500, 0.0, ())  # from the pooled model to that of a group or a pair
+LOOSE = 0.2  # share of even steps in a start away from the edge
 UNEVEN = 1.5  # ratio of the longest sequence to the shortest that deserves a note
 
 
@@ -253,9 +254,33 @@ def _group_models(data: GroupedData, pooled: Model) -> tuple[list[Model], list[s
     models, notes = [], []
     for g, name in enumerate(data.names):
         result = refit(pooled.renamed(name), data.of(g), CLIMB)
+        if _stuck(pooled) or _stuck(result.model):
+            other = refit(_loosened(pooled.renamed(name)), data.of(g), CLIMB)
+            result = max(result, other, key=lambda each: each.log_likelihood)
         models.append(result.model)
         notes += [f"fit of {name}: {note}" for note in result.notes]
     return models, notes
+
+
+def _stuck(model: Model) -> bool:
+    """Whether a state is next to never left for another: of groups far apart each may have its own states."""
+    return any(bool(((rows > 0) & (rows < EDGE)).any()) for rows in model.transitions)
+
+
+def _loosened(model: Model) -> Model:
+    """The model with all steps that are possible made likely enough to be found again."""
+
+    def mixed(rows: Array) -> Array:
+        possible = rows > 0
+        even = possible * (rows.sum(axis=-1) / np.maximum(possible.sum(axis=-1), 1))[..., None]
+        return (1.0 - LOOSE) * rows + LOOSE * even
+
+    return Model(
+        mixed(model.initial),
+        [mixed(rows) if there else None for rows, there in zip(model.transitions, model.has_transition, strict=True)],
+        list(model.emissions), name=model.name, state_names=model.state_names, end=model.end,
+        symbol_names=model.symbol_names, column_names=model.column_names,
+    )  # fmt: skip
 
 
 def _typical(forest: EvidenceForest) -> Tree:
@@ -277,7 +302,8 @@ def _effect(
     """The observed divergence of two groups' models a step."""
     try:
         cov_p, cov_q = covariance_of(p, known_p), covariance_of(q, known_q)
-        found = interval_of(observed_slopes(p, q, tree, cov_p, cov_q, rng), cov_p, cov_q, 0.95)
+        notes = tuple(dict.fromkeys([*cov_p.notes, *cov_q.notes]))
+        found = interval_of(observed_slopes(p, q, tree, cov_p, cov_q, rng), cov_p, cov_q, 0.95, notes)
     except ImpossibleEvidence as error:
         raise HidivError(f"differ: {error}") from error
     return found.per(tree.n_nodes)

@@ -31,7 +31,7 @@ SHORTER, SEARCHED = 4, 100_000  # models are looked for on a part so many times 
 RARE = 1e-6  # share of merged laws in a fitted one, so that nothing rare becomes impossible
 NOISE = 0.5  # of the logarithm of a cost, in the other paths of merges
 OTHERS = 4  # other paths
-RTOL, ATOL = 2e-2, 1e-6  # of a divergence on the curve
+RTOL, ATOL = 2e-2, 1e-9  # of a divergence on the curve
 SECONDS = 1.0  # for one of them
 Z95 = 2.04  # two-sided 95 % of Student's law with CHAINS - 1 degrees of freedom
 
@@ -143,6 +143,11 @@ class Reduction(Value):
                     f"({lost.status}{_interval(lost)})"
                 )
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
+def _at_most(lost: Divergence) -> float:
+    """A loss by which models are compared: of bounds the upper end, as the middle of wide ones says nothing."""
+    return lost.upper if lost.status == "certified" and lost.upper is not None else lost.value
 
 
 def _interval(lost: Divergence) -> str:
@@ -319,7 +324,7 @@ class _Search:
             lost = self._lost(model)
         # A fit follows the noise of its draw: where merging loses less than that, it is the better model.
         plain = self._lost(starts[0])
-        if plain.value < lost.value:
+        if _at_most(plain) < _at_most(lost):
             model, lost = starts[0], plain
         sharing = search.shared(model)
         self.models[k], self.divergences[k] = model, lost

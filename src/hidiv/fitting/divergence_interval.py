@@ -30,7 +30,7 @@ from hidiv.types import Array
 from hidiv.values import Value
 
 FEWEST, MOST = 400, 4000  # trees drawn for the slopes of an observed divergence
-FAR = 1e3  # times the middle direction: left open by an edge, not by noise
+FAR = 100.0  # times what an ordinary direction leaves open: by an edge, not by noise
 ROUNDING = 1e-10  # of the largest eigenvalue
 NODES = 40_000  # in all of them together, about
 NEAR = 3.0  # standard errors from 0, below which the delta method does not hold
@@ -242,6 +242,7 @@ class Slopes:
     by_q: Array
     bend_p: Array
     bend_q: Array
+    nodes: float = inf  # of one draw, where the curvatures are the information of draws
 
 
 def interval_of(
@@ -252,9 +253,12 @@ def interval_of(
         return DivergenceInterval(
             inf, 0.0, inf, inf, inf, 0.0, "delta", level, (*notes, "an infinite value has no interval")
         )
-    (v_p, lost_p), (v_q, lost_q) = _known(slopes.bend_p, cov_p.matrix), _known(slopes.bend_q, cov_q.matrix)
-    if lost_p or lost_q:
-        notes = (*notes, "parameters at the edge of their range have no standard error and are taken as known")
+    (v_p, edges_p), (v_q, edges_q) = (
+        _bounded(bend, cov.matrix, slopes.nodes / cov.nodes)
+        for bend, cov in ((slopes.bend_p, cov_p), (slopes.bend_q, cov_q))
+    )
+    if edges_p or edges_q:
+        notes = (*notes, "parameters at the edge of their range are given the error of ordinary ones")
     first_order = float(slopes.by_p @ v_p @ slopes.by_p + slopes.by_q @ v_q @ slopes.by_q)
     each = [slopes.bend_p @ v_p, slopes.bend_q @ v_q]
     together = [each[0] + each[1]] if v_p.shape == v_q.shape else each  # errors along the same directions add up
@@ -266,26 +270,29 @@ def interval_of(
     )
 
 
-def _known(bend: Array, covariance: Array) -> tuple[Array, int]:
-    """The covariance without directions at the edge of the parameters, and how many there are.
+def _bounded(bend: Array, covariance: Array, ordinary: float) -> tuple[Array, int]:
+    """The covariance with that of directions at the edge of the parameters bounded, and how many there are.
 
-    Along an ordinary direction what the fit leaves open is about as much of what a draw tells as along the others. A
-    probability near 0, or the law of a state that holds no node, leaves open many times more, and means nothing here.
+    Along an ordinary direction what the fit leaves open is as much of what a draw tells as a draw is of the data. Next
+    to an edge (a law of a state that holds next to no node) it can be many times more, and a tangent there means
+    nothing: the direction is given what an ordinary one has.
     """
-    size = np.sqrt(np.abs(np.diag(bend)))  # a curvature taken by differences can be below 0
+    free = np.flatnonzero(np.diag(covariance) > 0)
+    among = np.ix_(free, free)
+    size = np.sqrt(np.abs(np.diag(bend)[free]))  # a curvature taken by differences can be below 0
     size = np.where(size > 0, size, 1.0)
-    values, vectors = np.linalg.eigh(bend / np.outer(size, size))
+    values, vectors = np.linalg.eigh(bend[among] / np.outer(size, size))
     kept = values > ROUNDING * values.max(initial=0.0)
     root, vectors = np.sqrt(values[kept]), vectors[:, kept]
-    inner = vectors.T @ (covariance * np.outer(size, size)) @ vectors
+    inner = vectors.T @ (covariance[among] * np.outer(size, size)) @ vectors
     open_, turned = np.linalg.eigh(inner * np.outer(root, root))
-    if not len(open_):
-        return covariance, 0
-    far = open_ > FAR * max(float(open_[(len(open_) - 1) // 2]), np.finfo(np.float64).tiny)
+    far = open_ > FAR * ordinary
     if not far.any():
         return covariance, 0
-    back = (vectors / root) @ turned[:, ~far] / size[:, None]
-    return np.asarray((back * open_[~far]) @ back.T), int(far.sum())
+    back = (vectors / root) @ turned / size[:, None]
+    bounded = np.zeros(covariance.shape)
+    bounded[among] = (back * np.where(far, ordinary, open_)) @ back.T
+    return bounded, int(far.sum())
 
 
 def observed_slopes(
@@ -316,7 +323,7 @@ def observed_slopes(
     centred = s_q - fitted[0, 1:]
     return Slopes(
         max(0.0, float(fitted[0, 0])), error, s_p.T @ (ratio - ratio.mean()) / len(ratio), -fitted[0, 1:],
-        bend_p, centred.T @ centred / len(s_q),
+        bend_p, centred.T @ centred / len(s_q), drawn.n_nodes / count,
     )  # fmt: skip
 
 

@@ -17,6 +17,9 @@ from hidiv.types import Array
 ENOUGH = 10  # trees for each coordinate, from which on outer products of their scores are used
 STEP = 1e-4  # of the size of a parameter: differences of scores
 EDGE = 1e-6  # a probability below is at its boundary, where estimates are not normal
+LITTLE = (
+    1e-3  # observations that a parameter rests on: below, it is that of a state that holds next to none of the data
+)
 SINGULAR = 1e-6  # share of the largest eigenvalue of the scaled information: below it a direction has none
 BENT = 1e-3  # share of the largest eigenvalue that a negative one may have by rounding
 
@@ -32,6 +35,7 @@ class Covariance:
     matrix: Array
     method: str
     notes: tuple[str, ...]
+    nodes: int  # of the data
 
 
 def covariance_of(
@@ -51,16 +55,20 @@ def covariance_of(
         information = centred.T @ centred
     else:
         information = _observed(model, forest, blocks, size, away)
-    matrix, found, bent = _inverse(information, size, away)
+    told = np.diagonal(information) * size**2 >= LITTLE
+    matrix, found, bent = _inverse(information, size, away & told)
     if bent:
         notes.append("the log-likelihood is not at a maximum: fit with a smaller tol, or from more starts")
     edges = sum(int(((block.value < EDGE) & block.free).sum()) for block in blocks if block.kind in ("rows", "unit"))
     if edges:
         verb = "probability is" if edges == 1 else "probabilities are"
         notes.append(f"{edges} {verb} next to 0 and held there: errors are those of the other parameters")
-    elif found < rank:
+    silent = int((away & ~told).sum())
+    if silent:
+        notes.append(f"the data say next to nothing about {counted(silent, 'parameter')}: held as they are")
+    if found < rank and not edges and not silent:
         notes.append(f"the data say nothing about {counted(rank - found, 'direction')} of the parameters")
-    return Covariance(blocks, matrix, method, tuple(notes))
+    return Covariance(blocks, matrix, method, tuple(notes), forest.n_nodes)
 
 
 def _rows(block: ParameterBlock) -> int:

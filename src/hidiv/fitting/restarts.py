@@ -60,7 +60,7 @@ def best_of(
         board = Board(count, options.max_iter, progress)
         tries = [partial(_attempt, shape, problem, rng, each, i, board) for i, rng in enumerate(seeds)]
         first = [run for run in _all(tries, at_once, board) if run is not None]
-        first.sort(key=lambda run: -run.objective[-1])
+        first.sort(key=lambda run: -_reached(run))
         taken = _taken(first, count)
         climbs = [partial(_climb, run, problem, each, board) for run in taken]
         runs = taken if board.stopped.is_set() else _all(climbs, at_once, board)
@@ -73,7 +73,7 @@ def best_of(
             refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
         restarts = tuple(run.model.finished(shape) for run in runs)
         runs = _hopped(runs, seeds, problem, each, at_once, board)
-        best = max(runs, key=lambda run: (not is_degenerate(run, problem), run.objective[-1]))
+        best = max(runs, key=lambda run: (not is_degenerate(run, problem), _reached(run)))
         starts = tuple(run.log_likelihood for run in runs)
         if not board.stopped.is_set():
             climb(best, problem, options, board.show_last, polish)
@@ -102,6 +102,14 @@ def _hopped(
     return runs
 
 
+def _reached(run: Run) -> float:
+    """What a climb has reached, to nine digits.
+
+    Of climbs to the same maximum the first is taken on every machine; they differ in the order of their states.
+    """
+    return float(f"{run.objective[-1]:.9g}")
+
+
 def _agree(runs: list[Run], problem: Problem) -> bool:
     """Whether AGREED climbs have reached the best maximum."""
     sound = [run.objective[-1] for run in runs if not is_degenerate(run, problem)]
@@ -111,7 +119,7 @@ def _agree(runs: list[Run], problem: Problem) -> bool:
 def _best_maxima(runs: list[Run], problem: Problem) -> list[Run]:
     """The best runs, one for each maximum, MAXIMA of them at most."""
     different: list[Run] = []
-    for run in sorted(runs, key=lambda run: (is_degenerate(run, problem), -run.objective[-1])):
+    for run in sorted(runs, key=lambda run: (is_degenerate(run, problem), -_reached(run))):
         if all(abs(run.objective[-1] - other.objective[-1]) > SAME for other in different):
             different.append(run)
     return different[:MAXIMA]
