@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from inspect import signature
 
 import numpy as np
@@ -54,6 +55,9 @@ def test_three_groups_and_their_pairs():
     assert [pair.adjusted <= 0.05 for pair in told.pairs] == [True, False, True]
     assert all(pair.adjusted >= pair.p_value for pair in told.pairs)
     assert "of 3 pairs 2 differ: old and new" in told.sentence()
+    apart, *others = told.pairs
+    one = replace(told, pairs=(apart, *(replace(pair, adjusted=1.0) for pair in others)))
+    assert "of 3 pairs 1 differs: old and new" in one.sentence()
     assert any("by BIC, of 1, 2" in note for note in told.notes)
 
 

@@ -11,7 +11,7 @@ import hidiv as hd
 from benchmarks.bootstrap_size import interval, rejected
 from hidiv.errors import HidivError
 from hidiv.fitting.bootstrap_measures import drawn_observed, many
-from hidiv.fitting.bootstrap_result import standard_error, summary
+from hidiv.fitting.bootstrap_result import NO_INTERVAL, NO_TEST, standard_error, summary
 from hidiv.fitting.evidence_forest import forest_of
 from hidiv.fitting.simulation import redrawn
 
@@ -43,6 +43,19 @@ def test_no_difference_is_told():
     assert found.p_value > 0.05
     assert "no more than chance" in repr(found)
     assert hd.bootstrap_divergence(p, q, *xs, tree, tree, replicates=2, seed=0, null=False, max_iter=2).p_value is None
+
+
+def test_an_interval_and_a_p_value_that_disagree_are_explained():
+    spread, even = np.linspace(0.0, 6.0, 99), np.linspace(1.9, 2.4, 99)
+    wide, narrow = summary(2.0, spread, even - 1.0, 2.0), summary(2.0, even, spread, 2.0)
+    assert wide.p_value < 0.05
+    assert wide.lower == 0.0
+    assert repr(wide).endswith(NO_INTERVAL)
+    assert narrow.p_value > 0.05
+    assert narrow.lower > 0.0
+    assert repr(narrow).endswith(NO_TEST)
+    agreed = summary(2.0, even, even - 1.0, 2.0), summary(2.0, spread, spread, 2.0), summary(2.0, spread, even[:9], 2.0)
+    assert [found.notes for found in agreed] == [(), (), ()]
 
 
 def test_executors_give_the_same_numbers():

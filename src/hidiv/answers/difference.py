@@ -144,7 +144,8 @@ class Difference(Value):
         apart = [pair for pair in self.pairs if pair.adjusted <= LEVEL]
         which = ", ".join(f"{pair.first} and {pair.second} (p = {shown_p(pair.adjusted)})" for pair in apart)
         total = counted(len(self.pairs), "pair")
-        return f"{found} (p = {shown_p(self.p_value)}); of {total} {len(apart)} differ{': ' + which if apart else ''}"
+        verb = "differs" if len(apart) == 1 else "differ"
+        return f"{found} (p = {shown_p(self.p_value)}); of {total} {len(apart)} {verb}{': ' + which if apart else ''}"
 
     def summary(self) -> str:
         """The finding, every pair and the notes, as lines of text."""

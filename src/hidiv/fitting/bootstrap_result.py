@@ -15,6 +15,15 @@ from hidiv.values import Value
 LEVEL = 0.95
 ROUNDING = 1e-12  # 1 / 20 is not above 1 - .95
 ELSEWHERE = 0.25  # relative difference of value and statistic that deserves a note
+# An interval and a p-value that do not say the same: their draws are different ones.
+NO_INTERVAL = (
+    "the interval begins at 0 though chance seldom gives as much: data drawn from the two fits, as for the interval, "
+    "spread more than those of one model of all of the data"
+)
+NO_TEST = (
+    "chance often gives as much though the interval lies above 0: data drawn from one model of all of the data, as for "
+    "the p-value, spread more than those of the two fits"
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,12 +101,21 @@ def _verdict(p_value: float, replicates: int) -> str:
     """What a p-value means; with the smallest possible one where that matters."""
     smallest = 1.0 / (1 + replicates)
     least = f"the smallest that {counted(replicates, 'replicate')} allow{'s' if replicates == 1 else ''}"
-    if smallest > 1.0 - LEVEL + ROUNDING:
+    if not _tells(replicates):
         few = f"{least} is {smallest:.2g}" if p_value > smallest else least
         return f"{few}, too few to tell"
-    if p_value > 1.0 - LEVEL + ROUNDING:
+    if not _is_small(p_value):
         return "no more than chance gives"
     return "more than chance gives" + (f", {least}" if p_value == smallest else "")
+
+
+def _is_small(p_value: float) -> bool:
+    return p_value <= 1.0 - LEVEL + ROUNDING
+
+
+def _tells(replicates: int) -> bool:
+    """Whether so many replicates can give a small p-value."""
+    return _is_small(1.0 / (1 + replicates))
 
 
 def summary(value: float, drawn: Array, chance: Array | None, statistic: float | None) -> BootstrapResult:
@@ -111,6 +129,11 @@ def summary(value: float, drawn: Array, chance: Array | None, statistic: float |
     if chance is not None and statistic is not None:
         share = float((1 + (chance >= statistic).sum()) / (1 + len(chance)))
     notes = _notes(value, drawn, statistic)
+    if share is not None and chance is not None and np.isfinite(error) and _tells(len(chance)):
+        if _is_small(share) and lower == 0.0:
+            notes = (*notes, NO_INTERVAL)
+        elif lower > 0.0 and not _is_small(share):
+            notes = (*notes, NO_TEST)
     return BootstrapResult(value, error, lower, upper, drawn, chance, share, statistic, notes)
 
 
