@@ -68,7 +68,9 @@ def log_likelihood_of_long_chain(model: Model, evidence: Evidence, tree: Tree) -
         normal, chunk = (np.ascontiguousarray(chain.rows.x), laws), chain.in_cache
     group = tree.group if len(model.transitions) > 1 else None
     try:
-        value = likelihood_stream(tree.n_nodes, group, model.initial, model.transitions, make, chunk, normal)
+        counts = model.emissions[0].count_tables(chain.rows.x) if chain.rows.plain and normal is None else None
+        chunk = chunk if counts is None else chain.in_cache
+        value = likelihood_stream(tree.n_nodes, group, model.initial, model.transitions, make, chunk, normal, counts)
     except HidivError:  # whose message is to name the node
         return None
     return None if value is None else value + sum(shifts.values())

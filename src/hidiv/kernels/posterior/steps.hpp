@@ -57,15 +57,20 @@ struct WeightRows {
     double *weight, *ratio;  // (count, padded)
     int64_t *exponent;       // (count)
     double *ratio_out;       // (count)
-    double *weight_q;        // (count, padded): weight times e^ratio, or null
+    // For the semiring, else null: (count, padded) weight times e^ratio, over 2^exponent_q. Rows out of range have a
+    // scale of their own there, and are good for a sum of both models' weights, state by state: below e^-700 of the
+    // heaviest one a weight stands in as that. reach (count): their largest |log-ratio|, at least 1; 0 for other rows.
+    double *weight_q;
+    int64_t *exponent_q;
+    double *reach;
 };
 // Row index[i] of the tables goes to place i; ratio may be null.
 using weigh_rows_kernel = int(const double *log_weight, const double *ratio, const int64_t *index, int64_t count,
                               const WeightRows &);
 
-// The same step with one node, or one sequence, in each lane; 2 to 8 states. Tables by rows and not padded: (G, K, K),
-// (R, K).
-constexpr int most_lanes = 8, most_lane_states = 8;
+// The same step with one sequence in each lane, 2 to 16 states, or one node, 2 to 8 states. Tables by rows and not
+// padded: (G, K, K), (R, K).
+constexpr int most_lanes = 8, most_lane_states = 16, most_tree_states = 8;
 
 // Rows by their number in the tables. Few: made ready once, weight null otherwise and the logarithms are read.
 struct LaneRows {
