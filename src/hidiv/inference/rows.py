@@ -63,15 +63,18 @@ def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
     return known, place
 
 
-def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
-    """The rows for a model: one for each symbol or small count where nothing else is known, else one for each node."""
+def lay_out(evidence: Evidence, tree: Tree, model: Model, large: bool = True) -> EvidenceRows:
+    """The rows for a model: one for each symbol or small count where nothing else is known, else one for each node.
+
+    large: whether nodes with the same large count share a row too.
+    """
     group = tree.group if len(model.emissions) > 1 else None
     x = _columns(evidence, tree, model)
     plain = (
         evidence.allowed is None and evidence.symbols is None and not evidence.symbol_sets and not evidence.state_sets
     )
     if plain and evidence.lower is None and x.shape[1]:
-        shared = _shared(x[:, 0], group) if x.shape[1] == 1 else _shared_columns(x, group)
+        shared = _shared(x[:, 0], group, large) if x.shape[1] == 1 else _shared_columns(x, group)
         if shared is not None:
             return shared
     lower, upper = (
@@ -118,7 +121,7 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
     return wide
 
 
-def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
+def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRows | None:
     """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
     if not whole:
@@ -136,7 +139,7 @@ def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     if low < 0 or (group is not None and count * groups > max(64, len(x) // 8)):
         return None
     if count > max(64, len(x) // 8):  # large counts, of which perhaps few occur
-        return _shared_numbers(x, int(high))
+        return _shared_numbers(x, int(high)) if large else None
     unseen = count - 1
     row_of: Any = (
         x

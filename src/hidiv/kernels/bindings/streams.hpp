@@ -122,7 +122,7 @@ public:
     bool make(int64_t first, int64_t end, LawPair &pair) override {
         task_.x = std::get<0>(given_).data() + first * task_.places.columns;
         bool odd = false;
-        if (count_rows(task_, end - first, 0, odd) != Status::done || odd) return other_.make(first, end, pair);
+        if (count_rows(task_, end - first, 1, odd) != Status::done || odd) return other_.make(first, end, pair);
         pair.p.log_weight = value_.data();
         pair.weight_ratio = task_.ratio;
         pair.residual = nullptr;

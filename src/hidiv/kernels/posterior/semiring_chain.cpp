@@ -32,7 +32,7 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
     const StepTables tables = padded_tables.view();
     const int64_t states = pair.states;
     if (places.n < 4 * trial || (!stream && !may_be_far(pair, tables))) return Status::done;
-    PreparedRows rows(pair, places, tables.padded, steps_at_once, true, stream);
+    PreparedRows rows(pair, places, tables.padded, steps_at_once, WithQ::every, stream);
     if (rows.zero()) return Status::done;
     std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b),
         expected(static_cast<size_t>(tables.padded), 0.0);

@@ -98,7 +98,8 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
     for (; i < count * padded; ++i) out.weight[i] = exp_of<2>(V<2>{out.weight[i], out.weight[i]})[0];
     for (int64_t row = 0; padded > states && row < count; ++row)
         for (int64_t s = states; s < padded; ++s) out.weight[row * padded + s] = 0.0;
-    for (int64_t row = 0; out.weight_q && row < count; ++row) {
+    const bool both = out.weight_q && (out.every_q || outcome == weights_out_of_range);
+    for (int64_t row = 0; both && row < count; ++row) {
         const bool own_scale = out.reach[row] > 0.0;
         const double *log = (own_scale ? out.weight_q : out.ratio) + row * padded, *weight = out.weight + row * padded;
         double *weight_q = out.weight_q + row * padded;
