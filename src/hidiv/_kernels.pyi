@@ -236,6 +236,15 @@ def mixture_tables(
     weights_ratio: NDArray[np.float64],
     threads: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], bool]: ...
+def count_table(
+    x: NDArray[np.float64],
+    places: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]],
+    values: NDArray[np.float64],
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], bool]: ...
+def distinct_counts(
+    x: NDArray[np.float64], widest: int
+) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]], NDArray[np.int64]] | None: ...
 def likelihood_stream(
     n_nodes: int,
     transition_of: NDArray[np.int64] | None,
@@ -244,6 +253,7 @@ def likelihood_stream(
     make: Callable[[int, int], tuple[NDArray[np.float64], None, None]],
     chunk: int,
     normal: tuple[Any, ...] | None = None,
+    counts: tuple[Any, ...] | None = None,
 ) -> float | None: ...
 def posterior_stream(
     n_nodes: int,
@@ -254,4 +264,5 @@ def posterior_stream(
     make: Callable[[int, int], tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]],
     chunk: int,
     normal: tuple[Any, ...] | None = None,
+    counts: tuple[Any, ...] | None = None,
 ) -> tuple[float, float, float] | None: ...

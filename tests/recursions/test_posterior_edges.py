@@ -125,3 +125,50 @@ def test_many_groups(kernels):
     chain = of(kernels, made)
     made.parent = np.arange(300) - 1
     assert abs(of(kernels, made)[0] / chain[0] - 1) < 1e-12
+
+
+@pytest.mark.parametrize("share", [0.02, 1.0])
+@pytest.mark.parametrize("states", [2, 3, 10, 17])
+def test_rows_where_one_model_rules_out_what_the_other_takes(kernels, states, share):
+    # Weights of thousands of nats: a state that p prefers is hopeless under q, and the other way round.
+    rng = np.random.default_rng(states)
+    n = 300 if kernels.is_compiled else 30
+    p, q = (
+        (rng.dirichlet(np.ones(states)), 0.9 * rng.dirichlet(np.ones(states), (1, states)) + 0.1 / states)
+        for _ in range(2)
+    )
+    weights = rng.normal(size=(n, states)) - 1000.0 * rng.random((n, states)) * (rng.random((n, 1)) < share)
+    apart = rng.normal(size=(n, states)) + 5000.0 * rng.normal(size=(n, states)) * (rng.random((n, 1)) < share)
+    ratio = [np.log(b / a) for a, b in zip(p, q, strict=True)]
+    tables = (*p, weights), (*q, weights + apart), (*ratio, apart)
+    found = kernels.posterior_value(n, (None, None, None), *tables, None, False)
+    exact = truth_of_chain(*tables)
+    assert abs(found[0] - exact[0]) <= 1e-12 * exact[0]
+    np.testing.assert_allclose([float(each) for each in found[1:3]], [float(each) for each in exact[1:]], rtol=1e-12)
+
+
+def truth_of_chain(p, q, ratio):
+    """Value and log-likelihoods of a chain in fifty digits, all sums as they stand."""
+    mp = truth.mp
+    with mp.workdps(50):
+        n, k = p[2].shape
+        weights = [[[mp.mpf(float(p[2][u, s])) for s in range(k)] for u in range(n)]]
+        weights.append([[weights[0][u][s] + mp.mpf(float(ratio[2][u, s])) for s in range(k)] for u in range(n)])
+        initial = [[mp.mpf(float(x)) for x in law[0]] for law in (p, q)]
+        rows = [[[mp.mpf(float(x)) for x in row] for row in law[1][0]] for law in (p, q)]
+        below = [[mp.mpf(1)] * k, [mp.mpf(1)] * k]
+        value = [mp.mpf(0)] * k
+        for u in range(n - 1, -1, -1):
+            mass = [[mp.exp(weights[m][u][s]) * below[m][s] for s in range(k)] for m in range(2)]
+            parents = range(1 if u == 0 else k)
+            laws = [[initial[m]] if u == 0 else rows[m] for m in range(2)]
+            sums = [[mp.fsum(laws[m][r][s] * mass[m][s] for s in range(k)) for r in parents] for m in range(2)]
+            new = []
+            for r in parents:
+                total = mp.mpf(0)
+                for s in range(k):
+                    first, second = (laws[m][r][s] * mass[m][s] / sums[m][r] for m in range(2))
+                    total += first * (mp.log(first / second) + value[s])
+                new.append(total)
+            value, below = new, sums
+        return value[0], mp.log(below[0][0]), mp.log(below[1][0])

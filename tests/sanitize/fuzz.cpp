@@ -332,6 +332,35 @@ void emission_kernels(int round) {
     if (mixture_rows(mixture, n, threads, odd) != Status::done) fail("mixture_rows", round);
     for (double each : log_p) check_number(each, "mixture_rows", round);
     if (odd && !wild) fail("mixtures out of range", round);
+    // Counts, some not seen; wild ones are anything at all, and a number of another row is met too.
+    Doubles counts(static_cast<size_t>(n * features)), least(static_cast<size_t>(features)), most(least);
+    for (double &each : counts)
+        each = wild && uniform() < 0.1 ? anything() : uniform() < 0.1 ? NAN : double(whole(0, 30));
+    if (!count_range(counts.data(), n, features, least.data(), most.data())) {
+        if (!wild) fail("counts that are none", round);
+        return;
+    }
+    std::vector<int64_t> low(static_cast<size_t>(features)), start(1, 0), first(static_cast<size_t>(features + 1));
+    for (size_t f = 0; f < low.size(); ++f) {
+        if (most[f] - least[f] > 1e6) return;
+        low[f] = int64_t(least[f]);
+        start.push_back(start.back() + int64_t(most[f] - least[f]) + 1);
+    }
+    std::vector<int32_t> place(static_cast<size_t>(start.back()), -1);
+    number_counts(counts.data(), n, features, low.data(), start.data(), place.data(), first.data());
+    const int64_t listed = first.back() + 1;
+    const Doubles values = numbers(listed * k, 0.05), ratios = numbers(listed * k, 0.05);
+    CountTask look{{features, listed, low.data(), start.data(), place.data()},
+                   k,
+                   counts.data(),
+                   values.data(),
+                   two ? ratios.data() : nullptr,
+                   log_p.data(),
+                   two ? ratio.data() : nullptr};
+    if (count_rows(look, n, threads, odd) != Status::done) fail("count_rows", round);
+    if (odd && !wild) fail("a count that is not in its table", round);
+    if (n > 0) counts[size_t(whole(0, n * features - 1))] = whole(0, 1) ? anything() : 1e9;
+    if (count_rows(look, n, threads, odd) != Status::done) fail("count_rows", round);
 }
 
 // Symbols of q that p emits and q cannot are met too: infinities are answers, NaN is not.

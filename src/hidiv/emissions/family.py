@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.emissions.evidence.count_tables import by_count
+from hidiv.emissions.evidence.count_tables import by_count, occurring
 from hidiv.emissions.gradients import Gradients, Items, by_column
 from hidiv.emissions.guarded import GUARDS, refuse_range
 from hidiv.emissions.registry import pair
@@ -17,6 +17,7 @@ from hidiv.emissions.sample_space import Kind, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidEvidence, InvalidModel, refuse
+from hidiv.recursions.count_rows import CountTables
 from hidiv.recursions.normal_rows import NormalLaws
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import hashable, restore, same
@@ -114,6 +115,14 @@ class Family(Protocol):
     def normal_laws(self) -> NormalLaws | None:
         """The laws as a kernel reads them that weighs rows on its own; None for families that are not normal."""
         return None
+
+    def count_tables(self, x: Array) -> CountTables | None:
+        """The log-weights of the counts that occur in x (n, F), for a kernel that looks them up; None for others."""
+        counts = occurring(x) if self.space.is_counts and self.density_adds_up else None
+        if counts is None:
+            return None
+        table = counts.table(lambda f, numbers: self.select([f]).log_weight(numbers))
+        return None if table is None else (np.ascontiguousarray(x), counts.places, table, None)
 
     def members(self) -> tuple[Family, ...]:
         """The families this one is made of; none unless it is a product or a mixture."""

@@ -41,7 +41,7 @@ def long_chain(model: Model, evidence: Evidence, tree: Tree) -> LongChain | None
     """The chain, where it is long, its nodes share no rows and kernels are compiled; else None."""
     if tree.n_nodes < LONG or not tree.is_chain or not are_compiled():
         return None
-    rows = lay_out(evidence, tree, model)
+    rows = lay_out(evidence, tree, model, large=not model.emissions[0].space.is_counts)  # those are looked up
     if model.end is not None:
         rows = with_ends(rows, np.array([tree.n_nodes - 1]))
     if rows.row_of is not None or isinstance(rows.symbols, dict) or isinstance(rows.states, dict):
@@ -68,7 +68,9 @@ def log_likelihood_of_long_chain(model: Model, evidence: Evidence, tree: Tree) -
         normal, chunk = (np.ascontiguousarray(chain.rows.x), laws), chain.in_cache
     group = tree.group if len(model.transitions) > 1 else None
     try:
-        value = likelihood_stream(tree.n_nodes, group, model.initial, model.transitions, make, chunk, normal)
+        counts = model.emissions[0].count_tables(chain.rows.x) if chain.rows.plain and normal is None else None
+        chunk = chunk if counts is None else chain.in_cache
+        value = likelihood_stream(tree.n_nodes, group, model.initial, model.transitions, make, chunk, normal, counts)
     except HidivError:  # whose message is to name the node
         return None
     return None if value is None else value + sum(shifts.values())

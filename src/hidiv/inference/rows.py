@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.emissions.evidence.count_tables import WIDE, distinct
+from hidiv.emissions.evidence.count_tables import WIDE, WIDEST, Counts
 from hidiv.errors import InvalidEvidence, counted, refuse
 from hidiv.models.evidence import Evidence, as_evidence
 from hidiv.models.model import Model
 from hidiv.models.symbol_names import translated
 from hidiv.models.tree import Tree, as_tree
+from hidiv.recursions.count_rows import distinct_counts, rows_of
 from hidiv.types import Array, Flags, Indices, IntArray
 
 LONG = 512  # nodes from which on it pays to look for equal rows of several columns
 MOST_CODES = 2.0**62  # combinations of columns that have numbers
+COUNTED = 4  # combinations for each row, up to which those that occur are marked in a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +63,18 @@ def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
     return known, place
 
 
-def lay_out(evidence: Evidence, tree: Tree, model: Model) -> EvidenceRows:
-    """The rows for a model: one for each symbol or small count where nothing else is known, else one for each node."""
+def lay_out(evidence: Evidence, tree: Tree, model: Model, large: bool = True) -> EvidenceRows:
+    """The rows for a model: one for each symbol or small count where nothing else is known, else one for each node.
+
+    large: whether nodes with the same large count share a row too.
+    """
     group = tree.group if len(model.emissions) > 1 else None
     x = _columns(evidence, tree, model)
     plain = (
         evidence.allowed is None and evidence.symbols is None and not evidence.symbol_sets and not evidence.state_sets
     )
     if plain and evidence.lower is None and x.shape[1]:
-        shared = _shared(x[:, 0], group) if x.shape[1] == 1 else _shared_columns(x, group)
+        shared = _shared(x[:, 0], group, large) if x.shape[1] == 1 else _shared_columns(x, group)
         if shared is not None:
             return shared
     lower, upper = (
@@ -115,7 +121,7 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
     return wide
 
 
-def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
+def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRows | None:
     """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
     if not whole:
@@ -133,7 +139,7 @@ def _shared(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
     if low < 0 or (group is not None and count * groups > max(64, len(x) // 8)):
         return None
     if count > max(64, len(x) // 8):  # large counts, of which perhaps few occur
-        return _shared_numbers(x, int(high))
+        return _shared_numbers(x, int(high)) if large else None
     unseen = count - 1
     row_of: Any = (
         x
@@ -156,11 +162,12 @@ def _shared_numbers(x: NDArray[Any], high: int) -> EvidenceRows | None:
     """One row for every number that occurs and one for nothing seen, as `_shared` has it."""
     if high >= WIDE * len(x):
         return None
-    unseen = np.isnan(x)
-    numbers, row_of = distinct(np.where(unseen, high + 1, x).astype(np.int64), high + 1)
-    if len(numbers) > len(x) // 8:
+    column = np.ascontiguousarray(x, dtype=np.float64)[:, None]
+    found = distinct_counts(column, min(WIDE * len(x), WIDEST))
+    if found is None or found[1][1] > len(x) // 8:
         return None
-    values = np.where(numbers > high, np.nan, numbers.astype(np.float64))
+    values = np.append(Counts(*found).numbers(0), np.nan)
+    row_of = rows_of(column, found[0], 0, len(values) - 1)[0]
     return EvidenceRows(values[:, None], None, None, None, None, None, row_of.astype(np.int32))
 
 
@@ -168,24 +175,52 @@ def _shared_columns(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | N
     """One row for every combination of symbols or small counts that occurs; None where that saves nothing."""
     if len(x) < LONG or (x[:LONG] != np.floor(x[:LONG]))[~np.isnan(x[:LONG])].any():
         return None
-    values = np.where(np.isnan(x), -1.0, x)
-    high = values.max(axis=0)
-    groups = 1 if group is None else int(group.max()) + 1
-    sizes = (high + 2.0).tolist()
-    if (values < 0.0)[~np.isnan(x)].any() or not np.prod(sizes) * groups < MOST_CODES or (values % 1.0).any():
+    table = np.ascontiguousarray(x, dtype=np.float64)
+    found = distinct_counts(table, min(WIDE * len(x), WIDEST))
+    if found is None:
         return None
-    code = np.ravel_multi_index(tuple((values.T + 1.0).astype(np.int64)), tuple(map(int, sizes)))
-    if group is not None:
-        code = code * groups + group
-    if len(np.unique(code[: len(x) // 4])) > len(x) // 8:  # a quarter tells, as a rule
+    places, first = found
+    sizes = (np.diff(first) + 1).tolist()  # with one for what is not seen
+    cells = math.prod(sizes) * (1 if group is None else int(group.max()) + 1)
+    if not cells < MOST_CODES:
         return None
-    _, first, row_of = np.unique(code, return_index=True, return_inverse=True)
-    if len(first) > len(x) // 8:
+
+    def codes(count: int) -> IntArray:
+        """(count,): a number for what the first nodes see, and their group."""
+        code = np.zeros(count, dtype=np.int64) if group is None else group[:count].astype(np.int64)
+        for f, size in enumerate(sizes):
+            code = code * size + (rows_of(table[:count], places, f, int(first[f + 1]))[0] - first[f])
+        return code
+
+    if cells > COUNTED * len(x) and len(np.unique(codes(len(x) // 4))) > len(x) // 8:  # a quarter tells, as a rule
         return None
-    shared = np.asarray(x[first], dtype=np.float64)
+    which, row_of = _distinct(codes(len(x)), cells, len(x) // 8)
+    if len(which) > len(x) // 8:
+        return None
     return EvidenceRows(
-        shared, None, None, None, None, None if group is None else group[first], row_of.astype(np.int32).ravel()
+        table[which], None, None, None, None, None if group is None else group[which], row_of.astype(np.int32)
     )
+
+
+def _distinct(codes: IntArray, cells: int, most: int) -> tuple[IntArray, IntArray]:
+    """A place where each of the codes 0..cells-1 occurs, and the number of each of (n,) among those that occur.
+
+    Without sorting where cells are few; with more than `most` codes the second is not to be read.
+    """
+    if cells > COUNTED * len(codes):
+        _, which, number = np.unique(codes, return_index=True, return_inverse=True)
+        return which, number.ravel()
+    present = np.zeros(cells, dtype=np.bool_)
+    present[codes] = True
+    occurring = np.flatnonzero(present)
+    if len(occurring) > most:
+        return occurring, codes
+    place = np.zeros(cells, dtype=np.int64)
+    place[occurring] = np.arange(len(occurring))
+    number = place[codes]
+    which = np.zeros(len(occurring), dtype=np.int64)
+    which[number] = np.arange(len(codes))
+    return which, number
 
 
 def with_ends(rows: EvidenceRows, lasts: IntArray) -> EvidenceRows:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.boolean_messages import first_gap, posterior_support, upward_support
+from hidiv.recursions.count_rows import CountTables
 from hidiv.recursions.kernels import kernel, ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.local_divergence import exact_sum, local_divergence, log_sum
@@ -133,11 +134,13 @@ def posterior_stream(
     make: MakeRows,
     chunk: int,
     normal: tuple[Array, NormalLaws, NormalLaws, NormalRatio] | None = None,
+    counts: CountTables | None = None,
 ) -> tuple[float, float, float] | None:
     """Value and log-likelihoods of a chain whose rows come from make(first, end), `chunk` nodes at a time.
 
     p, q, ratio: initial (K,) and transition (G, K, K). normal: x (n, F), and laws and their log-ratio of which a kernel
-    makes the rows itself, but for parts with numbers that are none or far out.
+    makes the rows itself, but for parts with numbers that are none or far out; counts: the same for x and tables in
+    which they are looked up.
     None where the chain has zeros or numbers out of range: tables are the way then.
     """
     weights, weight_ratio, residual = make(0, n_nodes)

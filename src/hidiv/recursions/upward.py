@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hidiv.recursions.boolean_messages import posterior_support, upward_support
+from hidiv.recursions.count_rows import CountTables
 from hidiv.recursions.kernels import kernel, ranged_kernel
 from hidiv.recursions.layout import Layout, Places, add_to_parents
 from hidiv.recursions.local_divergence import exact_sum, log_sum
@@ -58,11 +59,13 @@ def likelihood_stream(
     make: MakeRows,
     chunk: int,
     normal: tuple[Array, NormalLaws] | None = None,
+    counts: CountTables | None = None,
 ) -> float | None:
     """log P(E) of a chain whose log-weights come from make(first, end)[0], (end - first, K), `chunk` nodes at a time.
 
     normal: x (n, F) and laws of which a kernel makes the rows itself, but for parts with numbers that are none or far
-    out. None where the chain has zeros or numbers out of range: tables are the way then.
+    out; counts: the same for x and tables in which they are looked up. None where the chain has zeros or numbers out
+    of range: tables are the way then.
     """
     value, failed = likelihood_value(n_nodes, (None, transition_of, None), (initial, transition, make(0, n_nodes)[0]))
     return None if failed >= 0 else value

@@ -6,7 +6,7 @@ import numpy as np
 
 from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.posterior.pair_rows import pair_rows, weigher
-from hidiv.errors import HidivError
+from hidiv.errors import HidivError, InvalidEvidence
 from hidiv.inference.long_chains import long_chain
 from hidiv.inference.weights import check_end
 from hidiv.models.evidence import Evidence
@@ -27,10 +27,17 @@ def posterior_of_long_chain(p: Model, q: Model, evidence: Evidence, tree: Tree, 
         check_groups(model, tree, who)
         check_end(model, tree)
     weigh = weigher(p, q)
-    normal, chunk = None, chain.at_once
+    normal, counts, chunk = None, None, chain.at_once
     fast = None if weigh is None else weigh.fast
     if isinstance(fast, NormalPair) and chain.rows.plain and not unobserved:
         normal, chunk = (np.ascontiguousarray(chain.rows.x), fast.p, fast.q, fast.between), chain.in_cache
+    elif fast is None and weigh is not None and chain.rows.plain and not unobserved:
+        try:
+            found = weigh.count_tables(chain.rows.x)
+        except InvalidEvidence:  # whose message is to name the node
+            return None
+        if found is not None:
+            counts, chunk = found[0], chain.in_cache
     shifts: dict[int, tuple[float, float]] = {}
 
     def make(first: int, end: int) -> tuple[Array, Array, Array | None]:
@@ -43,7 +50,7 @@ def posterior_of_long_chain(p: Model, q: Model, evidence: Evidence, tree: Tree, 
     try:
         result = posterior_stream(
             tree.n_nodes, tree.group if groups > 1 else None, (p.initial, first), (q.initial, second),
-            (log_ratio(p.initial, q.initial), log_ratio(first, second)), make, chunk, normal,
+            (log_ratio(p.initial, q.initial), log_ratio(first, second)), make, chunk, normal, counts,
         )  # fmt: skip
     except HidivError:  # whose message is to name the node
         return None

@@ -5,6 +5,6 @@ intervals.py             both for an interval, as means over weighted points
 interval_points.py       a law given an interval as weighted points; ranges of counts, few one by one, many by rules
 coordinates.py           coordinates in which continuous laws are smooth between the ends of an interval
 symbol_sets.py           sets of symbols
-count_tables.py          many small counts, looked up in a table a column
+count_tables.py          many small counts, looked up in a table of the numbers that occur
 partly_seen_gaussian.py  normal laws with full covariances
 """

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.emissions.evidence.count_tables import by_count
+from hidiv.emissions.evidence.count_tables import by_count, occurring
 from hidiv.emissions.evidence.symbol_sets import by_distinct_row, set_divergence, set_ratio
 from hidiv.emissions.guarded import guarded
 from hidiv.emissions.registry import pair
 from hidiv.emissions.sample_space import Kind
+from hidiv.recursions.count_rows import CountTables, count_table
 from hidiv.types import Array, Flags, IntArray
 
 Bound = Array | None
@@ -48,9 +49,12 @@ class PairWeights:
     def __call__(self, x: Array, lower: Bound = None, upper: Bound = None) -> tuple[Array, Array, Array]:
         p, q = self.p, self.q
         if self.fast is None:
-            counts = self._by_count(x) if lower is None else None
+            counts = self.count_tables(x) if lower is None else None
             if counts is not None:
-                return counts
+                tables, log_q = counts
+                at, places, log_p, ratio_ = tables
+                first, second, ratio = (count_table(at, places, each)[0] for each in (log_p, log_q, ratio_))
+                return first, second, ratio
             return p.log_weight(x, lower, upper), q.log_weight(x, lower, upper), weight_ratio(p, q, x, lower, upper)
         log_p, log_q, ratio, odd = self.fast(x, True)
         assert log_q is not None
@@ -62,23 +66,25 @@ class PairWeights:
             ratio[rows] = weight_ratio(p, q, x[rows], low, high)
         return log_p, log_q, ratio
 
-    def _by_count(self, x: Array) -> tuple[Array, Array, Array] | None:
-        """Counts of independent columns looked up once for all three; None where that is not the way."""
+    def count_tables(self, x: Array) -> tuple[CountTables, Array] | None:
+        """Tables of log w_p and log-ratios in which counts of independent columns are looked up, and one of log w_q.
+
+        None where that is not the way.
+        """
         p, q = self.p, self.q
         how = pair(p, q)
         if not (p.space.is_counts and q.space.is_counts) or how.weight_ratio is not None:
             return None
-
-        def of_column(f: int, counts: Array) -> Array:
-            here, there = p.select([f]), q.select([f])
-            return np.hstack([here.log_weight(counts), there.log_weight(counts), how.log_ratio(here, there, counts)])
-
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            together = by_count(x, of_column)
-        if together is None:
+        counts = occurring(x)
+        if counts is None:
             return None
-        first, second, ratio = (np.ascontiguousarray(part) for part in np.hsplit(together, 3))
-        return first, second, ratio
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            log_p = counts.table(lambda f, numbers: p.select([f]).log_weight(numbers))
+            log_q = None if log_p is None else counts.table(lambda f, numbers: q.select([f]).log_weight(numbers))
+            if log_p is None or log_q is None:
+                return None
+            ratio = counts.table(lambda f, numbers: how.log_ratio(p.select([f]), q.select([f]), numbers))
+        return None if ratio is None else ((np.ascontiguousarray(x), counts.places, log_p, ratio), log_q)
 
 
 @guarded("divergence")

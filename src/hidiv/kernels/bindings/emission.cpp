@@ -5,11 +5,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/count_places.hpp"
 #include "bindings/normal_laws.hpp"
 #include "emission/emission.hpp"
 
@@ -105,6 +107,50 @@ nb::object mixture_tables(const TableList &tables_p, const TableList &tables_q, 
     return nb::make_tuple(log_p.array(), log_q.array(), log_ratio.array(), odd);
 }
 
+nb::object count_table(const Rows &x, const CountArrays &places, const Rows &values, int64_t threads) {
+    CountTask task{};
+    task.places = check_counts(places, values.shape(0));
+    require(int64_t(x.shape(1)) == task.places.columns && values.shape(1) > 0,
+            "x must have shape (n, F), tables (R, K)");
+    task.states = int64_t(values.shape(1));
+    Out<double> sum({x.shape(0), values.shape(1)});
+    task.x = x.data();
+    task.table = values.data();
+    task.value = sum.data();
+    bool odd = false;
+    run([&] { return count_rows(task, int64_t(x.shape(0)), threads, odd); });
+    return nb::make_tuple(sum.array(), odd);
+}
+
+nb::object distinct_counts(const Rows &x, int64_t widest) {
+    const size_t columns = x.shape(1);
+    const int64_t rows = int64_t(x.shape(0));
+    require(columns > 0 && widest <= INT32_MAX, "x must have a column, widest must be below 2^31");
+    std::vector<double> least(columns), most(columns);
+    bool good = false;
+    run([&] {
+        good = count_range(x.data(), rows, int64_t(columns), least.data(), most.data());
+        return Status::done;
+    });
+    Out<int64_t> low({columns}), start({columns + 1}), first({columns + 1});
+    start.data()[0] = 0;
+    for (size_t f = 0; good && f < columns; ++f) {
+        good = most[f] - least[f] < double(widest) && start.data()[f] < widest;
+        if (!good) break;
+        low.data()[f] = int64_t(least[f]);
+        start.data()[f + 1] = start.data()[f] + int64_t(most[f] - least[f]) + 1;
+    }
+    good = good && start.data()[columns] <= widest;
+    if (!good) return nb::none();
+    Out<int32_t> place({size_t(start.data()[columns])});
+    std::fill_n(place.data(), start.data()[columns], -1);
+    run([&] {
+        number_counts(x.data(), rows, int64_t(columns), low.data(), start.data(), place.data(), first.data());
+        return Status::done;
+    });
+    return nb::make_tuple(nb::make_tuple(low.array(), start.array(), place.array()), first.array());
+}
+
 }  // namespace
 
 void bind_emission(nb::module_ &m) {
@@ -114,6 +160,8 @@ void bind_emission(nb::module_ &m) {
     m.def("mixture_table", &mixture_table, as_is("tables"), as_is("weights"), nb::arg("threads") = 0);
     m.def("mixture_tables", &mixture_tables, as_is("tables_p"), as_is("tables_q"), as_is("ratios"), as_is("weights_p"),
           as_is("weights_q"), as_is("weights_ratio"), nb::arg("threads") = 0);
+    m.def("count_table", &count_table, as_is("x"), as_is("places"), as_is("values"), nb::arg("threads") = 0);
+    m.def("distinct_counts", &distinct_counts, as_is("x"), nb::arg("widest"));
 }
 
 }  // namespace hidiv

@@ -29,7 +29,8 @@ nb::object likelihood_value(int64_t n, const PlaceArrays &nodes, const LawArrays
 
 nb::object likelihood_stream(int64_t n, const MaybeIndices &transition_of, const Vector &initial,
                              const Cube &transition, nb::object make, int64_t chunk,
-                             const std::optional<NormalRows::One> &normal) {
+                             const std::optional<NormalRows::One> &normal,
+                             const std::optional<CountRows::Given> &counts) {
     const size_t states = initial.shape(0), groups = transition.shape(0);
     require(states > 0 && chunk > 0, "there must be a state, and a node in a chunk");
     require(shaped(transition, groups, states, states), "transition must have shape (G, K, K)");
@@ -38,7 +39,11 @@ nb::object likelihood_stream(int64_t n, const MaybeIndices &transition_of, const
     PythonRows rows(make, model.states);
     std::optional<NormalRows> densities;
     if (normal) densities.emplace(*normal, rows, n, model.states, chunk);
-    RowSource *source = normal ? static_cast<RowSource *>(&*densities) : &rows;
+    std::optional<CountRows> looked_up;
+    if (counts) looked_up.emplace(*counts, rows, n, model.states, chunk, false);
+    RowSource *source = &rows;
+    if (normal) source = &*densities;
+    if (counts) source = &*looked_up;
     double value = 0.0;
     bool declined = true;
     const Status status = run([&] { return likelihood_chain(model, value, declined, source, chunk); });
@@ -123,7 +128,8 @@ nb::object drawn_states(int64_t n, const PlaceArrays &nodes, const LawArrays &la
 void bind_one_model(nb::module_ &m) {
     m.def("likelihood_value", &likelihood_value, nb::arg("n_nodes"), as_is("places"), as_is("law"));
     m.def("likelihood_stream", &likelihood_stream, nb::arg("n_nodes"), as_is("transition_of").none(), as_is("initial"),
-          as_is("transition"), nb::arg("make"), nb::arg("chunk"), as_is("normal") = nb::none());
+          as_is("transition"), nb::arg("make"), nb::arg("chunk"), as_is("normal") = nb::none(),
+          as_is("counts") = nb::none());
     m.def("smoothed", &smoothed, nb::arg("n_nodes"), as_is("places"), as_is("law"), nb::arg("with_pairs"));
     m.def("expected_counts", &expected, as_is("start"), as_is("places"), as_is("law"), nb::arg("threads") = 0);
     m.def("entropies", &entropies, nb::arg("n_nodes"), as_is("places"), as_is("law"));

@@ -55,7 +55,8 @@ using ChainArrays = std::tuple<Vector, Cube>;
 
 nb::object posterior_stream(int64_t n, const MaybeIndices &transition_of, const ChainArrays &p, const ChainArrays &q,
                             const ChainArrays &ratio, nb::object make, int64_t chunk,
-                            const std::optional<NormalRows::Two> &normal) {
+                            const std::optional<NormalRows::Two> &normal,
+                            const std::optional<CountRows::Given> &counts) {
     const size_t states = std::get<0>(p).shape(0), groups = std::get<1>(p).shape(0);
     require(states > 0 && chunk > 0, "there must be a state, and a node in a chunk");
     for (const ChainArrays &each : {p, q, ratio})
@@ -73,7 +74,11 @@ nb::object posterior_stream(int64_t n, const MaybeIndices &transition_of, const 
     PythonRows rows(make, pair.states);
     std::optional<NormalRows> densities;
     if (normal) densities.emplace(*normal, rows, n, pair.states, chunk);
-    RowSource *source = normal ? static_cast<RowSource *>(&*densities) : &rows;
+    std::optional<CountRows> looked_up;
+    if (counts) looked_up.emplace(*counts, rows, n, pair.states, chunk, true);
+    RowSource *source = &rows;
+    if (normal) source = &*densities;
+    if (counts) source = &*looked_up;
     Divergence result;
     bool declined = true;
     const Status status = run([&] { return posterior_chain(pair, places, result, declined, source, chunk); });
@@ -118,7 +123,8 @@ nb::object elementary(int which, const Vector &x) {
 
 void bind_posterior(nb::module_ &m) {
     m.def("posterior_stream", &posterior_stream, nb::arg("n_nodes"), as_is("transition_of").none(), as_is("p"),
-          as_is("q"), as_is("ratio"), nb::arg("make"), nb::arg("chunk"), as_is("normal") = nb::none());
+          as_is("q"), as_is("ratio"), nb::arg("make"), nb::arg("chunk"), as_is("normal") = nb::none(),
+          as_is("counts") = nb::none());
     m.def("posterior_value", &posterior, nb::arg("n_nodes"), as_is("places"), as_is("p"), as_is("q"), as_is("ratio"),
           as_is("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
     m.def("posterior_sequences", &posterior_sequences, as_is("start"), as_is("places"), as_is("p"), as_is("q"),

@@ -1,4 +1,4 @@
-// Rows of weights that are made when a kernel comes to them: by Python, or by the kernel of normal laws.
+// Rows of weights that are made when a kernel comes to them: by Python, or by a kernel from observations.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/count_places.hpp"
 #include "bindings/laws.hpp"
 #include "bindings/normal_laws.hpp"
 #include "one_model/model_tables.hpp"
@@ -93,6 +94,46 @@ private:
     NormalPair laws_;
     RowSource &other_;
     std::vector<double> log_p_, ratio_;
+};
+
+// Counts x (n, F) looked up in a table of log-weights, and for a pair in one of log-ratios, (R, K) each; where a number
+// is not in the tables or weights are far out, Python makes the rows.
+class CountRows : public RowSource {
+public:
+    using Given = std::tuple<Rows, CountArrays, Rows, std::optional<Rows>>;
+    CountRows(const Given &given, RowSource &other, int64_t n, int64_t states, int64_t chunk, bool two)
+        : given_(given), other_(other) {
+        const auto &[x, places, values, ratio] = given_;
+        task_.places = check_counts(places, values.shape(0));
+        require(shaped(x, n, task_.places.columns) && int64_t(values.shape(1)) == states,
+                "x must have shape (n, F), the tables K columns");
+        require(ratio.has_value() == two && (!two || shaped(*ratio, values.shape(0), values.shape(1))),
+                "a pair needs log-ratios, (R, K)");
+        value_.resize(size_t(chunk * states));
+        ratio_.resize(two ? value_.size() : 0);
+        task_.states = states;
+        task_.table = values.data();
+        task_.value = value_.data();
+        task_.ratio_table = two ? ratio->data() : nullptr;
+        task_.ratio = two ? ratio_.data() : nullptr;
+        task_.limit = most_log_density;
+    }
+
+    bool make(int64_t first, int64_t end, LawPair &pair) override {
+        task_.x = std::get<0>(given_).data() + first * task_.places.columns;
+        bool odd = false;
+        if (count_rows(task_, end - first, 1, odd) != Status::done || odd) return other_.make(first, end, pair);
+        pair.p.log_weight = value_.data();
+        pair.weight_ratio = task_.ratio;
+        pair.residual = nullptr;
+        return true;
+    }
+
+private:
+    Given given_;
+    CountTask task_{};
+    RowSource &other_;
+    std::vector<double> value_, ratio_;
 };
 
 }  // namespace hidiv

@@ -1,12 +1,15 @@
-// Log-densities of real observations in every state, and log-ratios of two models' (recursions/normal_rows.py).
+// Log-densities of observations in every state, and log-ratios of two models' (recursions/normal_rows.py,
+// mixture_rows.py and count_rows.py).
 //
 // Which route a problem takes, in pieces over threads (rows.cpp):
 //   normal laws     normal_steps.cpp   rows of observations in the lanes, four vectors of them at once
 //   mixtures        mixture_steps.cpp  log-sum-exp over components, a row and state in every lane
+//   counts          count_steps.cpp    columns looked up in a table of the numbers that occur (counts.cpp), and added
 // Rows with a number that is none or infinite are flagged, and answered by the family in numpy. *_steps.cpp are
 // compiled for each instruction set.
 #pragma once
 
+#include <math.h>
 #include <stdint.h>
 
 namespace hidiv {
@@ -58,7 +61,38 @@ struct MixtureTask {
 // Rows first..end-1.
 using mixture_steps_kernel = Status(const MixtureTask &, int64_t first, int64_t end, bool &odd);
 
-#define HIDIV_EMISSION_KERNELS(X) X(normal_steps) X(mixture_steps)
+// The numbers low[f]..low[f] + size - 1 of column f, size = start[f+1] - start[f], have the rows place[start[f]..] of a
+// table, -1 for a number that is not in it. What is not seen has the last row.
+struct CountPlaces {
+    int64_t columns, rows;       // of x, of the table
+    const int64_t *low, *start;  // (F), (F + 1)
+    const int32_t *place;
+};
+
+// value (n, K): the sum over columns of rows of the table (R, K); ratio the same of a second table, or both null. odd:
+// whether a number is not in the table, or the largest value of a row, or of value + ratio, is beyond the limit.
+struct CountTask {
+    CountPlaces places;
+    int64_t states;
+    const double *x;  // (n, F)
+    const double *table, *ratio_table;
+    double *value, *ratio;
+    double limit = HUGE_VAL;
+};
+
+// Rows first..end-1.
+using count_steps_kernel = Status(const CountTask &, int64_t first, int64_t end, bool &odd);
+
+#define HIDIV_EMISSION_KERNELS(X) X(normal_steps) X(mixture_steps) X(count_steps)
+
+Status count_rows(const CountTask &, int64_t rows, int64_t threads, bool &odd);
+
+// The least and largest whole number of every column of x (n, F), 0 and -1 where nothing is seen; false where a number
+// is negative, not whole or above 2^53.
+bool count_range(const double *x, int64_t rows, int64_t columns, double *low, double *high);
+// place as in CountPlaces, all -1 before, for x within low and start; column f's rows begin with first[f], (F + 1).
+void number_counts(const double *x, int64_t rows, int64_t columns, const int64_t *low, const int64_t *start,
+                   int32_t *place, int64_t *first);
 
 Status mixture_rows(const MixtureTask &, int64_t rows, int64_t threads, bool &odd);
 

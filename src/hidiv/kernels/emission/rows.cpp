@@ -40,4 +40,9 @@ Status mixture_rows(const MixtureTask &task, int64_t rows, int64_t threads, bool
     });
 }
 
+Status count_rows(const CountTask &task, int64_t rows, int64_t threads, bool &odd) {
+    return pieces(rows, 4 * task.states * task.places.columns, threads, odd,
+                  [&](int64_t first, int64_t end, bool &mine) { return table().count_steps(task, first, end, mine); });
+}
+
 }  // namespace hidiv

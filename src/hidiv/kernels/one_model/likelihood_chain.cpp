@@ -31,7 +31,7 @@ Status likelihood_chain(const OneModel &given, double &value, bool &declined, Ro
         pair.p = m.law;
         Stream whole{pair, m.places, source, chunk};
         Stream *stream = source ? &whole : nullptr;
-        PreparedRows rows(pair, m.places, padded, steps_at_once, false, stream);
+        PreparedRows rows(pair, m.places, padded, steps_at_once, WithQ::none, stream);
         if (rows.zero()) return Status::done;
         std::vector<double> b(static_cast<size_t>(padded), 1.0);
         Gathered gathered;

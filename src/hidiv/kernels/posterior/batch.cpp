@@ -18,6 +18,7 @@ namespace hidiv {
 namespace {
 
 constexpr int64_t piece_size = 64;  // sequences one thread does at a time
+constexpr int64_t few = 8;          // states
 constexpr int most_hopes = 2;       // sequences in a row that semiring_chain may decline before it is asked no more
 
 // Sequence by sequence in the lanes of a vector; a lane that is done takes the next one.
@@ -175,8 +176,8 @@ Status posterior_batch(const LawPair &pair, const Places &places, const int64_t 
         const bool chains = padding > 0 && padded.positive;
         return parallel((sequences + piece_size - 1) / piece_size, usable_threads(threads), [&](int64_t piece) {
             std::vector<int64_t> todo, left;
-            // Rows of their own are weighed as quickly in the lanes: a first attempt there does not pay.
-            int hopes = lanes && pair.rows > 4096 ? 0 : most_hopes;
+            // Rows of their own are weighed as quickly in the lanes: with few states a first attempt does not pay.
+            int hopes = lanes && pair.rows > 4096 && pair.states <= few ? 0 : most_hopes;
             for (int64_t i = piece * piece_size; i < std::min(sequences, (piece + 1) * piece_size); ++i) {
                 bool declined = true;
                 if (chains && hopes > 0) {

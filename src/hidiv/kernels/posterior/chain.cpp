@@ -29,18 +29,22 @@ public:
         Gathered taken;
         const int weights = rows_.block(first, count, row, taken);
         if (weights == weights_zero) return false;
-        if (weights == weights_done && narrow()) {
+        if (narrow()) {
             if (places_.transition_of)
                 for (int64_t i = 0; i < count; ++i) which[i] = int32_t(places_.transition_of[first - i]);
             StepState state{b_.data(), ratio_.data(), inward_.data(), 0, 0.0};
             // Now and then a shorter polynomial is tried again.
             if (tier_ > 0 && ++since_ % 32 == 0) --tier_;
+            const auto by = [&](int tier) {
+                return table().posterior_steps(tier, tables_, rows_.view(), row,
+                                               places_.transition_of ? which : nullptr, count, state);
+            };
             int outcome = steps_too_far;
-            for (; tier_ < 4; ++tier_) {
-                outcome = table().posterior_steps(tier_, tables_, rows_.view(), row,
-                                                  places_.transition_of ? which : nullptr, count, state);
-                if (outcome != steps_too_far) break;
-            }
+            if (weights == weights_out_of_range)
+                outcome = by(4);
+            else
+                for (; tier_ < 4; ++tier_)
+                    if ((outcome = by(tier_)) != steps_too_far) break;
             tier_ = std::min(tier_, 3);
             if (outcome == steps_done) {
                 gathered.exponent += state.exponent + taken.exponent;
@@ -113,7 +117,7 @@ private:
 Status scaled_chain(const LawPair &pair, const Places &places, const PaddedTables &tables, Divergence &result,
                     bool &declined, Stream *stream) {
     declined = true;
-    PreparedRows rows(pair, places, tables.view().padded, steps_at_once, false, stream);
+    PreparedRows rows(pair, places, tables.view().padded, steps_at_once, WithQ::out_of_range, stream);
     if (rows.zero()) return Status::done;
     ChainSweep sweep(pair, places, rows, tables.view());
     const int64_t look = std::max<int64_t>(1, (1 << 16) / (pair.states * pair.states));

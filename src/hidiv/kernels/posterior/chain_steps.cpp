@@ -11,7 +11,9 @@ namespace hidiv::HIDIV_TARGET {
 namespace {
 
 constexpr double smallest = 0x1p-300, largest = 0x1p300;
-constexpr double bound[4] = {0x1p-6, 0x1p-3, 1.0, 600.0};
+constexpr double bound[5] = {0x1p-6, 0x1p-3, 1.0, 600.0, 600.0};
+constexpr double log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
+constexpr double most_exponent = 600.0, least_exponent = -700.0;  // of a factor e^d
 constexpr int64_t most_states = 512;
 
 template <int W, int TIER>
@@ -27,6 +29,16 @@ HIDIV_INLINE V<W> log1p_by_tier(V<W> x) {
     if constexpr (TIER == 0) return log1p_0<W>(x);
     if constexpr (TIER == 1) return log1p_1<W>(x);
     return log1p_of<W>(x);
+}
+
+// log(1 + spread), where that is e^d times a mass: e^d itself may be too large for a double.
+template <int W>
+HIDIV_INLINE V<W> log_of_scaled(V<W> spread, V<W> mass, V<W> d) {
+    return d > most_exponent ? log_of<W>(mass) + d : log1p_of<W>(spread);
+}
+template <int W>
+HIDIV_INLINE V<W> exp_within(V<W> d) {
+    return exp_of<W>(smaller<W>(larger<W>(d, all<W>(least_exponent)), all<W>(most_exponent)));
 }
 
 // What a block must not pass, gathered lane by lane.
@@ -63,7 +75,7 @@ StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t
         const Vec z = load<W>(rows.weight + at) * b;
         const Vec g = load<W>(rows.ratio + at) + lam;
         if (rows.residual) inward += load<W>(rows.residual + at);
-        Extremes<W>::see(seen, b, g);
+        Extremes<W>::see(seen, b, TIER == 4 ? lam : g);
         Vec p[K], n{}, mean{};
         for (int s = 0; s < K; ++s) {
             const Vec zs = lane<W>(z, s);
@@ -79,10 +91,31 @@ StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t
             below += p[s] * lane<W>(inward, s);
             mean += p[s] * lane<W>(g, s);
         }
-        Vec spread{};
+        Vec spread{}, local{};
         if constexpr (TIER < 3) {
             for (int s = 0; s < K; ++s)
                 spread = phi_sum<W, TIER>(p[s], (load<W>(L + s * W) + lane<W>(g, s)) - mean, spread);
+        } else if constexpr (TIER == 4) {
+            const double *Q = tables.transition_q + g0;
+            const double k = double(rows.exponent_q[row[i]]);
+            const Vec zq = load<W>(rows.weight_q + at) * b * exp_of<W>(lam);
+            Vec mass{};
+            for (int s = 0; s < K; ++s) mass += load<W>(Q + s * W) * lane<W>(zq, s);
+            mass *= inverse;
+            const Vec d = (k * log2_high - mean) + k * log2_low, ed = exp_within<W>(d);
+            spread = mass * ed - 1.0;
+            const Vec enough = 0x1p-4 + size<W>(mean) * 0x1p-8;
+            if (any<W>(~(spread > enough))) {
+                Vec careful{};
+                for (int s = 0; s < K; ++s) {
+                    const Vec t = (load<W>(L + s * W) + lane<W>(g, s)) - mean, t2 = t * t;
+                    const Vec near = p[s] * (t2 * phi_over_square_2<W>(t, t2));
+                    const Vec far = load<W>(Q + s * W) * lane<W>(zq, s) * inverse * ed - p[s] * (1.0 + t);
+                    careful += t2 <= 1.0 ? near : far;
+                }
+                spread = spread > enough ? spread : careful;
+            }
+            local = log_of_scaled<W>(spread, mass, d);
         } else {
             const Vec eg = exp_of<W>(g), em = exp_of<W>(-mean);
             const double *Q = tables.transition_q + g0, *E = tables.quotient + g0;
@@ -103,7 +136,7 @@ StepOutcome narrow(const StepTables &tables, const StepRows &rows, const int32_t
                 spread = spread > enough ? spread : careful;
             }
         }
-        const Vec local = log1p_by_tier<W, TIER>(spread);
+        if constexpr (TIER < 4) local = log1p_by_tier<W, TIER>(spread);
         const Vec first = lane<W>(mean, 0);
         out += first;
         lam = (mean - first) + local;
@@ -129,7 +162,7 @@ struct Work {
 
 // M vectors of rows at once.
 template <int W, int M, int TIER>
-HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x) {
+HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, double exponent_q, Work &x) {
     using Vec = V<W>;
     const int64_t states = tables.states, padded = tables.padded;
     const double *T = tables.transition + g0 + r, *L = tables.ratio + g0 + r, *TL = tables.weighted + g0 + r;
@@ -143,7 +176,7 @@ HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x
             n[k] += t * z;
             mean[k] += t * zg + load<W>(TL + s * padded + k * W) * z;
             below[k] += t * zi;
-            if constexpr (TIER == 3) mass[k] += load<W>(Q + s * padded + k * W) * all<W>(x.ze[s]);
+            if constexpr (TIER >= 3) mass[k] += load<W>(Q + s * padded + k * W) * all<W>(x.ze[s]);
         }
     }
     for (int k = 0; k < M; ++k) {
@@ -158,6 +191,25 @@ HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x
                                              (load<W>(L + s * padded + k * W) + g) - mean[k], spread[k]);
         }
         for (int k = 0; k < M; ++k) spread[k] *= inverse[k];
+    } else if constexpr (TIER == 4) {
+        for (int k = 0; k < M; ++k) {
+            mass[k] *= inverse[k];
+            const Vec d = (exponent_q * log2_high - mean[k]) + exponent_q * log2_low, ed = exp_within<W>(d);
+            spread[k] = mass[k] * ed - 1.0;
+            const Vec enough = 0x1p-4 + size<W>(mean[k]) * 0x1p-8;
+            if (any<W>(~(spread[k] > enough))) {
+                Vec careful{};
+                for (int64_t s = 0; s < states; ++s) {
+                    const Vec t = (load<W>(L + s * padded + k * W) + x.g[s]) - mean[k], t2 = t * t;
+                    const Vec p = load<W>(T + s * padded + k * W) * x.z[s];
+                    const Vec near = p * (t2 * phi_over_square_2<W>(t, t2));
+                    const Vec far = load<W>(Q + s * padded + k * W) * x.ze[s] * ed - p * (1.0 + t);
+                    careful += t2 <= 1.0 ? near : far;
+                }
+                spread[k] = spread[k] > enough ? spread[k] : careful * inverse[k];
+            }
+            spread[k] = log_of_scaled<W>(spread[k], mass[k], d);
+        }
     } else {
         for (int k = 0; k < M; ++k) {
             const Vec em = exp_of<W>(-mean[k]);
@@ -176,7 +228,8 @@ HIDIV_INLINE void block(const StepTables &tables, int64_t g0, int64_t r, Work &x
         }
     }
     for (int k = 0; k < M; ++k) {
-        const Vec local = log1p_by_tier<W, TIER>(spread[k]);
+        Vec local = spread[k];
+        if constexpr (TIER < 4) local = log1p_by_tier<W, TIER>(local);
         store<W>(x.b + r + k * W, n[k]);
         store<W>(x.lam + r + k * W, mean[k] + local);
         store<W>(x.inward + r + k * W, below[k] * inverse[k] + local);
@@ -201,10 +254,10 @@ StepOutcome broad(const StepTables &tables, const StepRows &rows, const int32_t 
         for (int64_t r = 0; r < padded; r += W) {
             const Vec b = load<W>(x.b + r) * scale;
             const Vec z = load<W>(rows.weight + at + r) * b;
-            const Vec g = load<W>(rows.ratio + at + r) + (load<W>(x.lam + r) - shift);
+            const Vec lam = load<W>(x.lam + r) - shift, g = load<W>(rows.ratio + at + r) + lam;
             Vec inward = load<W>(x.inward + r);
             if (rows.residual) inward += load<W>(rows.residual + at + r);
-            Extremes<W>::see(seen, b, g);
+            Extremes<W>::see(seen, b, TIER == 4 ? lam : g);
             store<W>(x.z + r, z);
             store<W>(x.g + r, g);
             store<W>(x.zg + r, z * g);
@@ -214,11 +267,13 @@ StepOutcome broad(const StepTables &tables, const StepRows &rows, const int32_t 
                 store<W>(x.eg + r, eg);
                 store<W>(x.ze + r, z * eg);
             }
+            if constexpr (TIER == 4) store<W>(x.ze + r, load<W>(rows.weight_q + at + r) * b * exp_of<W>(lam));
         }
+        const double k = TIER == 4 ? double(rows.exponent_q[row[i]]) : 0.0;
         int64_t r = 0;
-        for (; r + 4 * W <= padded; r += 4 * W) block<W, 4, TIER>(tables, g0, r, x);
-        for (; r + 2 * W <= padded; r += 2 * W) block<W, 2, TIER>(tables, g0, r, x);
-        for (; r < padded; r += W) block<W, 1, TIER>(tables, g0, r, x);
+        for (; r + 4 * W <= padded; r += 4 * W) block<W, 4, TIER>(tables, g0, r, k, x);
+        for (; r + 2 * W <= padded; r += 2 * W) block<W, 2, TIER>(tables, g0, r, k, x);
+        for (; r < padded; r += W) block<W, 1, TIER>(tables, g0, r, k, x);
         shift = x.lam[0];
         out += shift;
         I<W> e;
@@ -250,8 +305,10 @@ StepOutcome narrow_tiers(int tier, const StepTables &t, const StepRows &r, const
             return narrow<W, K, 1>(t, r, row, which, n, s);
         case 2:
             return narrow<W, K, 2>(t, r, row, which, n, s);
-        default:
+        case 3:
             return narrow<W, K, 3>(t, r, row, which, n, s);
+        default:
+            return narrow<W, K, 4>(t, r, row, which, n, s);
     }
 }
 
@@ -265,8 +322,10 @@ StepOutcome broad_tiers(int tier, const StepTables &t, const StepRows &r, const 
             return broad<W, 1>(t, r, row, which, n, s);
         case 2:
             return broad<W, 2>(t, r, row, which, n, s);
-        default:
+        case 3:
             return broad<W, 3>(t, r, row, which, n, s);
+        default:
+            return broad<W, 4>(t, r, row, which, n, s);
     }
 }
 

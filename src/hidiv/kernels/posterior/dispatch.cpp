@@ -8,7 +8,7 @@ namespace hidiv {
 
 Status posterior_divergence(const LawPair &pair, const Places &places, int64_t threads, Divergence &result,
                             double *profile) {
-    const bool lanes = pair.states >= 2 && pair.states <= most_lane_states;
+    const bool lanes = pair.states >= 2 && pair.states <= most_tree_states;
     bool declined = true;
     Status status = Status::done;
     if (profile) {  // only the slow route keeps what belongs to a node

@@ -54,9 +54,9 @@ HIDIV_INLINE void four_columns(const double *from, const int64_t *at, int64_t st
         for (int l = 0; l < W; ++l) out[s][l] = from[at[l] * stride + s];
 }
 
-// K columns of rows that may be read up to the next multiple of four when `padded`.
+// The first columns of rows that may be read up to the next multiple of four when `padded`; K is room for them.
 template <int W, int K, bool PADDED>
-HIDIV_INLINE void columns(const double *from, const int64_t *at, int64_t stride, V<W> *out) {
+HIDIV_INLINE void columns(const double *from, const int64_t *at, int64_t stride, int states, V<W> *out) {
 #if defined(__AVX512F__)
     if constexpr (W == 8 && K == 2) {
         if (at[7] - at[0] == 7) {  // neighbours: lanes are only ever filled in order
@@ -67,12 +67,14 @@ HIDIV_INLINE void columns(const double *from, const int64_t *at, int64_t stride,
         }
     }
 #endif
-    if constexpr (K % 4 == 0 || PADDED) {
+    if constexpr (PADDED) {
         V<W> all_columns[(K + 3) / 4 * 4];
-        for (int s = 0; s < K; s += 4) four_columns<W>(from + s, at, stride, all_columns + s);
-        for (int s = 0; s < K; ++s) out[s] = all_columns[s];
+        for (int s = 0; s < states; s += 4) four_columns<W>(from + s, at, stride, all_columns + s);
+        for (int s = 0; s < states; ++s) out[s] = all_columns[s];
     } else {
-        for (int s = 0; s < K; ++s)
+        int s = 0;
+        for (; s + 4 <= states; s += 4) four_columns<W>(from + s, at, stride, out + s);
+        for (; s < states; ++s)
             for (int l = 0; l < W; ++l) out[s][l] = from[at[l] * stride + s];
     }
 }
@@ -81,25 +83,25 @@ constexpr double lowest_log = -277.0, farthest_ratio = 250.0;  // 2^-400
 
 // Weights w, log-ratios g and residuals of the rows; false when plain doubles do not suffice or a zero was met.
 template <int W, int K>
-HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, V<W> *w, V<W> *g, V<W> *residual, V<W> &power,
-                          V<W> &ratio_out) {
+HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, int states, V<W> *w, V<W> *g, V<W> *residual,
+                          V<W> &power, V<W> &ratio_out) {
     using Vec = V<W>;
     if (rows.weight) {
         constexpr bool padded = K != 2;
-        columns<W, K, padded>(rows.weight, at, rows.stride, w);
-        columns<W, K, padded>(rows.ratio, at, rows.stride, g);
+        columns<W, K, padded>(rows.weight, at, rows.stride, states, w);
+        columns<W, K, padded>(rows.ratio, at, rows.stride, states, g);
         for (int l = 0; l < W; ++l) {
             power[l] = rows.power[at[l]];
             ratio_out[l] = rows.ratio_out[at[l]];
         }
-        if (rows.residual) columns<W, K, padded>(rows.residual, at, rows.stride, residual);
+        if (rows.residual) columns<W, K, padded>(rows.residual, at, rows.stride, states, residual);
         return true;
     }
     Vec x[K];
-    columns<W, K, false>(rows.log_weight, at, K, x);
-    columns<W, K, false>(rows.log_ratio, at, K, g);
+    columns<W, K, false>(rows.log_weight, at, states, states, x);
+    columns<W, K, false>(rows.log_ratio, at, states, states, g);
     Vec top = x[0], bottom = x[0], heaviest = g[0];
-    for (int s = 1; s < K; ++s) {
+    for (int s = 1; s < states; ++s) {
         heaviest = x[s] > top ? g[s] : heaviest;
         top = larger<W>(top, x[s]);
         bottom = smaller<W>(bottom, x[s]);
@@ -108,7 +110,7 @@ HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, V<W> *w, V<W>
     power = (top * 0x1.71547652b82fep0 + shift) - shift;
     ratio_out = heaviest;
     Vec apart{}, sum{};
-    for (int s = 0; s < K; ++s) {
+    for (int s = 0; s < states; ++s) {
         sum += x[s] - g[s];
         g[s] -= heaviest;
         apart = larger<W>(apart, size<W>(g[s]));
@@ -116,8 +118,8 @@ HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, V<W> *w, V<W>
     if (any<W>(~(bottom - top > lowest_log)) || any<W>(~(apart < farthest_ratio)) || any<W>(~(size<W>(sum) < 1e12))) {
         if (any<W>(~(size<W>(sum) < 1e12)) || any<W>(~(bottom > -1e12))) return false;
         Vec top_q = x[0] + g[0];
-        for (int s = 1; s < K; ++s) top_q = larger<W>(top_q, x[s] + g[s]);
-        for (int s = 0; s < K; ++s) {
+        for (int s = 1; s < states; ++s) top_q = larger<W>(top_q, x[s] + g[s]);
+        for (int s = 0; s < states; ++s) {
             // Negligible for both models whatever the row: stands in as 2^-400.
             const I<W> light = (x[s] - top < lowest_log), nothing = light & (x[s] + g[s] - top_q < lowest_log);
             if (any<W>(light & ~nothing) || any<W>((size<W>(g[s]) > farthest_ratio) & ~nothing)) return false;
@@ -125,8 +127,9 @@ HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, V<W> *w, V<W>
             g[s] = nothing ? Vec{} : g[s];
         }
     }
-    for (int s = 0; s < K; ++s) w[s] = exp_of<W>((x[s] - power * 0x1.62e42fee00000p-1) - power * 0x1.a39ef35793c76p-33);
-    if (rows.residual) columns<W, K, false>(rows.residual, at, K, residual);
+    for (int s = 0; s < states; ++s)
+        w[s] = exp_of<W>((x[s] - power * 0x1.62e42fee00000p-1) - power * 0x1.a39ef35793c76p-33);
+    if (rows.residual) columns<W, K, false>(rows.residual, at, states, states, residual);
     return true;
 }
 

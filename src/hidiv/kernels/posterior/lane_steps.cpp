@@ -34,43 +34,44 @@ HIDIV_INLINE Vec log1p_by_tier(Vec x) {
     return log1p_of<W>(x);
 }
 
-// z = w b, g = log-ratio of z, inward = K + residual, all by own state; the message by parent state.
+// z = w b, g = log-ratio of z, inward = K + residual, all by own state; the message by parent state. K is room for the
+// states; up to eight it is their number.
 template <int K, int TIER>
 HIDIV_INLINE void rows_of(const StepTables &tables, int64_t g0, const Vec *z, const Vec *g, const Vec *inward,
-                          Message<K> &out) {
+                          Message<K> &out, int states) {
     const double *T = tables.transition + g0, *L = tables.ratio + g0, *Q = tables.transition_q + g0,
                  *E = tables.quotient + g0;
     Vec eg[K], ze[K];
     if constexpr (TIER == 3)
-        for (int s = 0; s < K; ++s) {
+        for (int s = 0; s < states; ++s) {
             eg[s] = exp_of<W>(g[s]);
             ze[s] = z[s] * eg[s];
         }
-    for (int r = 0; r < K; ++r) {
+    for (int r = 0; r < states; ++r) {
         Vec p[K], n{}, mean{}, below{}, spread{};
-        for (int s = 0; s < K; ++s) {
-            p[s] = T[r * K + s] * z[s];
+        for (int s = 0; s < states; ++s) {
+            p[s] = T[r * states + s] * z[s];
             n += p[s];
-            mean += p[s] * (L[r * K + s] + g[s]);
+            mean += p[s] * (L[r * states + s] + g[s]);
             below += p[s] * inward[s];
         }
         const Vec inverse = 1.0 / n;
         mean *= inverse;
         if constexpr (TIER < 3) {
-            for (int s = 0; s < K; ++s) spread += p[s] * phi_by_tier<TIER>((L[r * K + s] + g[s]) - mean);
+            for (int s = 0; s < states; ++s) spread += p[s] * phi_by_tier<TIER>((L[r * states + s] + g[s]) - mean);
             spread *= inverse;
         } else {
             const Vec em = exp_of<W>(-mean);
             Vec mass{};
-            for (int s = 0; s < K; ++s) mass += Q[r * K + s] * ze[s];
+            for (int s = 0; s < states; ++s) mass += Q[r * states + s] * ze[s];
             spread = mass * inverse * em - 1.0;
             // Where the sum of e^t is well above one, subtracting one costs nothing; else term by term.
             const Vec enough = 0x1p-4 + size<W>(mean) * 0x1p-8;
             if (any<W>(~(spread > enough))) {
                 Vec careful{};
-                for (int s = 0; s < K; ++s) {
-                    const Vec t = (L[r * K + s] + g[s]) - mean;
-                    const Vec far = E[r * K + s] * eg[s] * em - 1.0 - t;
+                for (int s = 0; s < states; ++s) {
+                    const Vec t = (L[r * states + s] + g[s]) - mean;
+                    const Vec far = E[r * states + s] * eg[s] * em - 1.0 - t;
                     careful += p[s] * (t * t <= 1.0 ? phi_by_tier<2>(t) : far);
                 }
                 spread = spread > enough ? spread : careful * inverse;
@@ -86,22 +87,22 @@ HIDIV_INLINE void rows_of(const StepTables &tables, int64_t g0, const Vec *z, co
 // The shortest polynomial the log-ratios allow; false when nothing does.
 template <int K>
 HIDIV_INLINE bool message(const StepTables &tables, int64_t g0, const Vec *z, const Vec *g, const Vec *inward,
-                          Message<K> &out) {
+                          Message<K> &out, int states) {
     Vec low = g[0], high = g[0];
-    for (int s = 1; s < K; ++s) {
+    for (int s = 1; s < states; ++s) {
         low = smaller<W>(low, g[s]);
         high = larger<W>(high, g[s]);
     }
     // |m - mbar| is at most the spread of m over the states.
     const Vec reach = (high - low) + 2.0 * tables.reach;
     if (!any<W>(~(reach <= 0x1p-6)))
-        rows_of<K, 0>(tables, g0, z, g, inward, out);
+        rows_of<K, 0>(tables, g0, z, g, inward, out, states);
     else if (!any<W>(~(reach <= 0x1p-3)))
-        rows_of<K, 1>(tables, g0, z, g, inward, out);
+        rows_of<K, 1>(tables, g0, z, g, inward, out, states);
     else if (!any<W>(~(reach <= 1.0)))
-        rows_of<K, 2>(tables, g0, z, g, inward, out);
+        rows_of<K, 2>(tables, g0, z, g, inward, out, states);
     else if (!any<W>(~(reach <= 500.0)))
-        rows_of<K, 3>(tables, g0, z, g, inward, out);
+        rows_of<K, 3>(tables, g0, z, g, inward, out, states);
     else
         return false;
     return true;
@@ -118,8 +119,9 @@ HIDIV_INLINE int64_t row_of(const LaneRows &rows, int64_t u) {
 
 template <int K>
 bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *node, int64_t count, LaneState &state) {
+    const int states = K <= most_tree_states ? K : int(tables.states);
     Vec b[K], ratio[K], inward[K], low = all<W>(1.0), high = all<W>(1.0), out{}, taken{};
-    for (int s = 0; s < K; ++s) {
+    for (int s = 0; s < states; ++s) {
         b[s] = load<W>(state.b[s]);
         ratio[s] = load<W>(state.ratio[s]);
         inward[s] = load<W>(state.inward[s]);
@@ -128,19 +130,19 @@ bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *no
         int64_t at[W];
         for (int l = 0; l < W; ++l) at[l] = row_of(rows, node[l] - i);
         Vec z[K] = {}, g[K] = {}, residual[K] = {}, power{}, ratio_row{};
-        if (!weights<W, K>(rows, at, z, g, residual, power, ratio_row)) return false;
-        for (int s = 0; s < K; ++s) {
+        if (!weights<W, K>(rows, at, states, z, g, residual, power, ratio_row)) return false;
+        for (int s = 0; s < states; ++s) {
             z[s] *= b[s];
             g[s] += ratio[s];
             if (rows.residual) inward[s] += residual[s];
         }
         Message<K> up;
-        if (!message<K>(tables, 0, z, g, inward, up)) return false;
+        if (!message<K>(tables, 0, z, g, inward, up, states)) return false;
         const Int e = exponents(up.n[0]);
         const Vec scale = powers(-e), shift = up.ratio[0];
         taken += power + as_double(e);
         out += ratio_row + shift;
-        for (int s = 0; s < K; ++s) {
+        for (int s = 0; s < states; ++s) {
             b[s] = up.n[s] * scale;
             ratio[s] = up.ratio[s] - shift;
             inward[s] = up.inward[s];
@@ -149,9 +151,10 @@ bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *no
         }
     }
     Vec check = low;
-    for (int s = 0; s < K; ++s) check = check + 0.0 * (b[s] + ratio[s] + inward[s]);  // NaN if anything is not finite
+    for (int s = 0; s < states; ++s)
+        check = check + 0.0 * (b[s] + ratio[s] + inward[s]);  // NaN if anything is not finite
     if (any<W>(~(low > smallest)) || any<W>(~(high < largest)) || any<W>(~(check > smallest))) return false;
-    for (int s = 0; s < K; ++s) {
+    for (int s = 0; s < states; ++s) {
         store<W>(state.b[s], b[s]);
         store<W>(state.ratio[s], ratio[s]);
         store<W>(state.inward[s], inward[s]);
@@ -214,7 +217,7 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
         int64_t at[W];
         for (int l = 0; l < W; ++l) at[l] = row_of(rows, l < m ? lowest + l : u);
         Vec z[K] = {}, g[K] = {}, inward[K] = {}, residual[K] = {}, power{}, ratio_row{};
-        if (!weights<W, K>(rows, at, z, g, residual, power, ratio_row)) return false;
+        if (!weights<W, K>(rows, at, K, z, g, residual, power, ratio_row)) return false;
         for (int s = 0; s < K; ++s) inward[s] = rows.residual ? residual[s] : Vec{};
         if (lowest < nodes.records) {
             Vec below[3 * K];
@@ -232,7 +235,7 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
             }
         }
         Message<K> up;
-        if (!message<K>(tables, group * K * K, z, g, inward, up)) return false;
+        if (!message<K>(tables, group * K * K, z, g, inward, up, K)) return false;
         Vec least = up.inward[0], most = up.n[0];
         for (int s = 1; s < K; ++s) {
             least = smaller<W>(least, up.inward[s]);
@@ -300,7 +303,7 @@ bool posterior_lanes(const StepTables &t, const LaneRows &r, const int64_t *node
         case 8:
             return sequences<8>(t, r, node, count, s);
         default:
-            return false;
+            return t.states <= most_lane_states && sequences<most_lane_states>(t, r, node, count, s);
     }
 }
 

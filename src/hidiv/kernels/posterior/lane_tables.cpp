@@ -25,8 +25,9 @@ LaneWeights::LaneWeights(const LawPair &pair, const Places &places) {
     for (int64_t i = 0; i < pair.rows; ++i) {
         double *weight = weight_.data() + i * stride;
         int64_t exponent = 0;
-        const WeightRows out{states, stride, weight, ratio_.data() + i * stride, &exponent, ratio_out_.data() + i,
-                             nullptr};
+        const WeightRows out{
+            states,  stride,  weight, ratio_.data() + i * stride, &exponent, ratio_out_.data() + i, false,
+            nullptr, nullptr, nullptr};
         const int outcome = table().weigh_rows(pair.p.log_weight, pair.weight_ratio, &i, 1, out);
         zero_ = zero_ || outcome == weights_zero;
         if (outcome != weights_done) weight[0] = NAN;  // fails the checks of every step that uses this row

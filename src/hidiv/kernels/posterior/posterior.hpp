@@ -7,7 +7,7 @@
 //   listed tree, 2 to 8 states                lane_tree.cpp      a node in every lane; threads where it is listed level
 //                                                                by level, from 65,536 nodes on
 //   listed tree, 1 or 9 to 512 states         broad_tree.cpp     node by node, rows of the transition in the lanes
-//   many chains, 2 to 8 states                batch.cpp          a chain in every lane; up to 4,096 rows of weights
+//   many chains, 2 to 16 states               batch.cpp          a chain in every lane; up to 4,096 rows of weights
 //                                                                semiring_chain.cpp first; others one by one as above
 // A route that meets a zero, or numbers out of its range, declines: wide_sweep.cpp does the whole. Where even its
 // exponents are too short the outcome is Status::beyond and the numpy twin answers.

@@ -9,13 +9,14 @@
 
 namespace hidiv {
 
-PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t stride, int64_t capacity, bool with_q,
+PreparedRows::PreparedRows(const LawPair &pair, const Places &places, int64_t stride, int64_t capacity, WithQ with_q,
                            Stream *stream)
     : pair_(pair), places_(places), stream_(stream), stride_(stride),
-      whole_(!stream && pair.rows <= 4096 && pair.rows < places.n), count_(whole_ ? pair.rows : capacity),
-      weight_(size_t(count_ * stride)), ratio_(weight_), residual_(pair.residual ? weight_.size() : 0),
-      weight_q_(with_q ? weight_.size() : 0), exponent_(size_t(count_)), index_(size_t(count_)),
-      ratio_out_(size_t(count_)), outcome_(whole_ ? size_t(count_) : 0) {
+      whole_(!stream && pair.rows <= 4096 && pair.rows < places.n), every_q_(with_q == WithQ::every || whole_),
+      count_(whole_ ? pair.rows : capacity), weight_(size_t(count_ * stride)), ratio_(weight_),
+      residual_(pair.residual ? weight_.size() : 0), weight_q_(with_q == WithQ::none ? 0 : weight_.size()),
+      exponent_(size_t(count_)), index_(size_t(count_)), exponent_q_(with_q == WithQ::none ? 0 : size_t(count_)),
+      ratio_out_(size_t(count_)), reach_(exponent_q_.size()), outcome_(whole_ ? size_t(count_) : 0) {
     for (int64_t i = 0; whole_ && i < count_; ++i) {
         outcome_[size_t(i)] = char(fill(&i, i, 1));
         zero_ = zero_ || outcome_[size_t(i)] == weights_zero;
@@ -58,7 +59,10 @@ int PreparedRows::fill(const int64_t *index, int64_t to, int64_t count) {
                          ratio_.data() + at,
                          exponent_.data() + to,
                          ratio_out_.data() + to,
-                         weight_q_.empty() ? nullptr : weight_q_.data() + at};
+                         every_q_,
+                         weight_q_.empty() ? nullptr : weight_q_.data() + at,
+                         weight_q_.empty() ? nullptr : exponent_q_.data() + to,
+                         weight_q_.empty() ? nullptr : reach_.data() + to};
     return table().weigh_rows(pair_.p.log_weight, pair_.weight_ratio, index, count, out);
 }
 

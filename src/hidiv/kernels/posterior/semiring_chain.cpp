@@ -32,7 +32,7 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
     const StepTables tables = padded_tables.view();
     const int64_t states = pair.states;
     if (places.n < 4 * trial || (!stream && !may_be_far(pair, tables))) return Status::done;
-    PreparedRows rows(pair, places, tables.padded, steps_at_once, true, stream);
+    PreparedRows rows(pair, places, tables.padded, steps_at_once, WithQ::every, stream);
     if (rows.zero()) return Status::done;
     std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b),
         expected(static_cast<size_t>(tables.padded), 0.0);
@@ -49,13 +49,15 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
     };
     for (int64_t first = places.n - 1; first > 0; first -= steps_at_once) {
         const int64_t count = std::min(first, steps_at_once);
-        if (rows.block(first, count, row, gathered) != weights_done) return Status::done;
+        if (rows.block(first, count, row, gathered) == weights_zero) return Status::done;
+        double reach = 0.0;
+        rows.far(row, count, state.exponent_q, reach);
         for (int64_t i = 0; places.transition_of && i < count; ++i) which[i] = int32_t(places.transition_of[first - i]);
         state.expected_out = state.largest = 0.0;
         if (!table().semiring_steps(tables, rows.view(), row, places.transition_of ? which : nullptr, count, state))
             return Status::done;
         value.add(state.expected_out);
-        bound += double(count) * double(states + 4) * (2.0 + state.largest) * unit;
+        bound += (double(count) * double(states + 4) * (2.0 + state.largest) + 4.0 * reach) * unit;
         done += count;
         since += count;
         // Given the parent's state 0 this is the divergence of the nodes done so far: if it is small, so will the whole

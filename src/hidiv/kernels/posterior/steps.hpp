@@ -20,7 +20,8 @@ struct StepTables {
 // null.
 struct StepRows {
     const double *weight, *ratio, *residual;
-    const double *weight_q;  // for the semiring, else null: weight times e^ratio
+    const double *weight_q;     // for the semiring and tier 4, else null: weight times e^ratio over 2^exponent_q
+    const int64_t *exponent_q;  // (R)
 };
 
 struct StepState {
@@ -41,7 +42,8 @@ enum StepOutcome { steps_done, steps_too_far, steps_out_of_range };
 // A vector's worth of rows is the unit of padding.
 using posterior_padding_kernel = int64_t(int64_t states);
 // Nodes in upward order with weight rows row[i] and transitions which[i] (null: 0); the state is left alone unless
-// done. tier 0, 1, 2: log-ratios within 2^-6, 2^-3, 1; 3: any.
+// done. tier 0, 1, 2: log-ratios within 2^-6, 2^-3, 1; 3: any; 4: with q's weights on a scale of their own, for rows
+// out of range.
 using posterior_steps_kernel = int(int tier, const StepTables &, const StepRows &, const int32_t *row,
                                    const int32_t *which, int64_t count, StepState &);
 
@@ -57,15 +59,22 @@ struct WeightRows {
     double *weight, *ratio;  // (count, padded)
     int64_t *exponent;       // (count)
     double *ratio_out;       // (count)
-    double *weight_q;        // (count, padded): weight times e^ratio, or null
+    // For the semiring and tier 4, else null: (count, padded) weight times e^ratio, over 2^exponent_q. Rows out of
+    // range have a scale of their own there; weights below e^-700 of the heaviest one stand in as that. reach (count):
+    // their largest |log-ratio|, at least 1; 0 for other rows. Where no row is out of range and not every_q, weight_q
+    // is unset.
+    bool every_q;
+    double *weight_q;
+    int64_t *exponent_q;
+    double *reach;
 };
 // Row index[i] of the tables goes to place i; ratio may be null.
 using weigh_rows_kernel = int(const double *log_weight, const double *ratio, const int64_t *index, int64_t count,
                               const WeightRows &);
 
-// The same step with one node, or one sequence, in each lane; 2 to 8 states. Tables by rows and not padded: (G, K, K),
-// (R, K).
-constexpr int most_lanes = 8, most_lane_states = 8;
+// The same step with one sequence in each lane, 2 to 16 states, or one node, 2 to 8 states. Tables by rows and not
+// padded: (G, K, K), (R, K).
+constexpr int most_lanes = 8, most_lane_states = 16, most_tree_states = 8;
 
 // Rows by their number in the tables. Few: made ready once, weight null otherwise and the logarithms are read.
 struct LaneRows {

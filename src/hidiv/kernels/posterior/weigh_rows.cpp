@@ -1,6 +1,8 @@
 // Log weights turned into weights: scaled by powers of two, row by row.
 #include "posterior/steps.hpp"
 
+#include <math.h>
+
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"
 
@@ -12,11 +14,33 @@ constexpr double far = 250.0;
 constexpr double huge = 1e300;
 constexpr double most_log = 0x1p40;  // of a weight's logarithm: exponents are added up as whole numbers
 
+constexpr double lowest = -700.0;  // of what exp_of takes
+
 constexpr double none[512] = {};  // log-ratios of one model
 
 // x - k ln 2 for the power of two nearest to e^top.
 HIDIV_INLINE double power(double top) { return __builtin_nearbyint(top * 0x1.71547652b82fep0); }
 HIDIV_INLINE double reduced(double x, double k) { return (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33; }
+HIDIV_INLINE double at_least(double x) { return x > lowest ? x : lowest; }
+
+// A row out of range: the logarithms of both models' weights, each on a scale of its own.
+HIDIV_INLINE void far_row(const double *x, const double *y, double k, double out_ratio, double wide, int64_t row,
+                          const WeightRows &out) {
+    double top_q = -HUGE_VAL;
+    double *weight = out.weight + row * out.padded, *ratio = out.ratio + row * out.padded,
+           *weight_q = out.weight_q + row * out.padded;
+    for (int64_t s = 0; s < out.states; ++s) {
+        const double own = reduced(x[s], k);
+        ratio[s] = y[s] - out_ratio;
+        weight[s] = at_least(own);
+        weight_q[s] = own + ratio[s];
+        top_q = weight_q[s] > top_q ? weight_q[s] : top_q;
+    }
+    const double k_q = power(top_q);
+    for (int64_t s = 0; s < out.states; ++s) weight_q[s] = at_least(reduced(weight_q[s], k_q));
+    out.exponent_q[row] = int64_t(k_q);
+    out.reach[row] = wide > 1.0 ? wide : 1.0;
+}
 
 }  // namespace
 
@@ -47,6 +71,7 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
             wide = size > wide ? size : wide;
         }
         if (!(wide < huge)) return weights_zero;
+        bool here = true;
         if (bottom - top < low || wide > far)
             for (int64_t s = 0; s < states; ++s) {
                 // Negligible for both models whatever the row: stands in as 2^-400.
@@ -54,9 +79,15 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
                     out.weight[to + s] = low;
                     out.ratio[to + s] = 0.0;
                 } else if (x[s] - top < low || out.ratio[to + s] > far || out.ratio[to + s] < -far) {
-                    outcome = weights_out_of_range;
+                    here = false;
                 }
             }
+        outcome = here ? outcome : weights_out_of_range;
+        if (out.weight_q) {
+            out.exponent_q[i] = 0;
+            out.reach[i] = 0.0;
+            if (!here) far_row(x, y, k, out_ratio, wide, i, out);
+        }
         for (int64_t s = states; s < padded; ++s) out.weight[to + s] = out.ratio[to + s] = 0.0;
         out.exponent[i] = int64_t(k);
         out.ratio_out[i] = out_ratio;
@@ -67,14 +98,21 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
     for (; i < count * padded; ++i) out.weight[i] = exp_of<2>(V<2>{out.weight[i], out.weight[i]})[0];
     for (int64_t row = 0; padded > states && row < count; ++row)
         for (int64_t s = states; s < padded; ++s) out.weight[row * padded + s] = 0.0;
-    if (out.weight_q) {
+    const bool both = out.weight_q && (out.every_q || outcome == weights_out_of_range);
+    for (int64_t row = 0; both && row < count; ++row) {
+        const bool own_scale = out.reach[row] > 0.0;
+        const double *log = (own_scale ? out.weight_q : out.ratio) + row * padded, *weight = out.weight + row * padded;
+        double *weight_q = out.weight_q + row * padded;
         int64_t j = 0;
-        for (; j + native <= count * padded; j += native)
-            store<native>(out.weight_q + j, load<native>(out.weight + j) * exp_of<native>(load<native>(out.ratio + j)));
-        for (; j < count * padded; ++j) {
-            const double apart = out.ratio[j];
-            out.weight_q[j] = out.weight[j] * exp_of<2>(V<2>{apart, apart})[0];
+        for (; j + native <= padded; j += native) {
+            const V<native> factor = exp_of<native>(load<native>(log + j));
+            store<native>(weight_q + j, own_scale ? factor : load<native>(weight + j) * factor);
         }
+        for (; j < padded; ++j) {
+            const double factor = exp_of<2>(V<2>{log[j], log[j]})[0];
+            weight_q[j] = own_scale ? factor : weight[j] * factor;
+        }
+        for (int64_t s = states; s < padded; ++s) weight_q[s] = 0.0;
     }
     return outcome;
 }

@@ -27,7 +27,7 @@ int64_t held(void *block) {
 #endif
 }
 
-// A few blocks, 64 megabytes at most. A thread that finds the shelf in use does without it: none waits, and none can be
+// A few blocks, 128 megabytes at most. A thread that finds the shelf in use does without it: none waits, and none can be
 // left locked by a fork.
 class Shelf {
 public:
@@ -55,7 +55,7 @@ public:
 
 private:
     static constexpr int places = 8;
-    static constexpr int64_t most = int64_t(1) << 26;
+    static constexpr int64_t most = int64_t(1) << 27;
 
     void *removed(int place) {
         void *block = blocks_[place];
