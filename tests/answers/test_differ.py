@@ -133,6 +133,15 @@ def test_it_is_saved_and_read(found, tmp_path):
         ("abc", {}, HidivError, "groups: must be a list or a dict of lists of sequences"),
         (GROUPS, {"strata": "weight"}, HidivError, 'strata: must be "length", or a label'),
         (GROUPS, {"strata": [1, 2]}, HidivError, "strata: must have a label for each of the 20 sequences, got 2"),
+        (
+            GROUPS, {"strata": {"old": [1] * 10, "new": [2] * 10}}, HidivError,
+            "strata: every stratum holds sequences of one group only, so that none can be dealt to another",
+        ),
+        (
+            [GROUPS["old"][:1], GROUPS["new"]], {"block": 30}, HidivError,
+            r"groups\['a'\]: its 40 steps make one piece of at least 30, .* give more, or block=20 or less",
+        ),
+        (GROUPS, {"n_states": []}, HidivError, "n_states: must name at least one number of states"),
         (GROUPS, {"tree": [40]}, InvalidTree, "tree: must be one tree, or a list for each of the 2 groups, got 1"),
         (GROUPS, {"executor": "dusk", "n_states": 1}, HidivError, "executor: must be None"),
         (GROUPS, {"permutations": 0}, HidivError, "permutations: must be a whole number from 1"),

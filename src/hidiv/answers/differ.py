@@ -68,8 +68,8 @@ def differ(
     Parameters
     ----------
     groups : dict or list of lists of sequences
-        The sequences of each group: arrays, lists, text, Evidence or DataFrames, as `hd.fit` takes them. The groups of
-        a list are named a, b, ...
+        The sequences of each group: arrays, lists of numbers or of text, Evidence or DataFrames, as `hd.fit` takes
+        them. The groups of a list are named a, b, ...
     tree : Tree, int, or dict or list of lists of these, optional
         One tree for all items, or one for each item of each group. By default every item is a chain of its own length.
     n_states : int or iterable of int, optional
@@ -181,9 +181,12 @@ def _pooled(
         _check_size(data.forest, int(n_states), family)
         result = fit(data.forest, None, int(n_states), family, seed=rng, **settings)
         return result.model, [f"pooled fit: {note}" for note in result.notes]
-    tried = [k for k in (STATES if n_states is None else n_states) if _fits(data.forest, k, family)]
+    numbers = list(STATES if n_states is None else n_states)
+    if not numbers:
+        refuse(HidivError, "n_states", "must name at least one number of states", numbers)
+    tried = [k for k in numbers if _fits(data.forest, k, family)]
     if not tried:
-        _check_size(data.forest, min(STATES if n_states is None else n_states), family)
+        _check_size(data.forest, min(numbers), family)
     choice = choose(data.forest, None, tried, family, seed=int(rng.integers(2**32)), **settings)
     said = f"{counted(choice.n_states, 'state')} by BIC, of {', '.join(map(str, tried))}"
     return choice.best.model, [said, *(f"pooled fit: {note}" for note in choice.best.notes)]

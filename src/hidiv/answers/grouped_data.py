@@ -55,10 +55,16 @@ def grouped_data(groups: Any, tree: Any, strata: Any, block: int | None) -> Grou
         labels, given = labels[origin], given[origin]
     for g, name in enumerate(names):
         if int((labels == g).sum()) < 2:
-            refuse(
-                HidivError, f"groups[{name!r}]", "holds one sequence, and whole sequences are dealt anew to the groups",
-                remedy="give several, or block=N to cut long ones into pieces of N steps",
-            )  # fmt: skip
+            where, rest = f"groups[{name!r}]", "dealt anew to the groups"
+            if block is None:
+                remedy = "give several, or block=N to cut long ones into pieces of N steps"
+                refuse(HidivError, where, f"holds one sequence, and whole sequences are {rest}", remedy=remedy)
+            steps = int(np.diff(forest.start)[labels == g][0])
+            rule = f"its {counted(steps, 'step')} make one piece of at least {block}, and pieces are {rest}"
+            refuse(HidivError, where, rule, remedy=f"give more, or block={max(steps // 2, 2)} or less")
+    if all(len(np.unique(labels[given == stratum])) < 2 for stratum in np.unique(given)):
+        rule = "every stratum holds sequences of one group only, so that none can be dealt to another"
+        refuse(HidivError, "strata", rule, remedy="give strata that the groups share, or none")
     return GroupedData(names, forest, labels, given, block)
 
 
