@@ -264,6 +264,7 @@ def column(first, second=POISSON[1], kind="PARAMETRIC"):
             "is a spreadsheet export of OpenAlea's HIDDEN_MARKOV_INDEPENDENT_OUT_TREE, which cannot be read back; save",
         ),
         ("a\tb\n1\t2\n", "is a table of values between tabs, as spreadsheets export it, and not a model; fit a model"),
+        ("count\n13\n14\n", "is a column of values, as spreadsheets export it, and not a model; fit a model"),
         ("a;b\n1;2\n", "a table of values between semicolons"),
         ("1,2.5,3\n4,5,6\n", "a table of values between commas"),
         (column("CAUCHY INF_BOUND : 0"), "the law is not known, got CAUCHY"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.errors import IncompatibleModels
+from hidiv.errors import HidivError, IncompatibleModels
 from hidiv.wavelets import WaveletModel, dual_tree, fit_bands, pairwise
 from tests.wavelets.made import drawn, truth
 
@@ -69,3 +69,12 @@ def test_refused(models: list[WaveletModel]) -> None:
     six = fit_bands(dual_tree(noise, 1), 6, max_iter=1)
     with pytest.raises(IncompatibleModels, match="at most 5 states, got 6"):
         pairwise([six], quantity="joint", aligned=True)
+    two = fit_bands(dual_tree(noise, 1), 2, max_iter=1)
+    with pytest.raises(IncompatibleModels, match="aligned: needs models of 2 states like the first, got 6"):
+        pairwise([two], [six], quantity="joint", aligned=True)
+    with pytest.raises(
+        IncompatibleModels, match=r"models\[1\]: must be a WaveletModel, as `fit_bands` returns it, got int"
+    ):
+        pairwise([two, 3])  # type: ignore[list-item]
+    with pytest.raises(HidivError, match='quantity: must be "joint" or "observed", got aligned'):
+        pairwise([two], quantity="aligned")  # type: ignore[arg-type]

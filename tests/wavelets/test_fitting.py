@@ -106,6 +106,9 @@ def test_bands_that_say_nothing_are_refused() -> None:
     with pytest.raises(InvalidModel, match="must not be 0 throughout a scale"):
         fit_bands(dual_tree(np.zeros((16, 16)), 1))
     noise = np.random.default_rng(8).normal(size=(16, 16))
+    for bands in (dual_tree(1e-160 * noise, 1), dual_tree(1e-200 * noise, 1), discrete(1e-200 * noise, levels=1)):
+        with pytest.raises(InvalidModel, match=r"bands: must reach 1e-100 in every scale .*; standardise the values"):
+            fit_bands(bands)
     with pytest.raises(InvalidModel, match="means: need complex coefficients"):
         fit_bands(discrete(noise, levels=1), means=True)
     flat = np.tile([[1.0, -1.0], [-1.0, 1.0]], (8, 8)) + 1e-3 * np.kron(np.eye(8), [[1, -1], [-1, 1]])

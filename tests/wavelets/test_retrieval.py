@@ -24,7 +24,9 @@ def test_classes_may_differ_in_size_and_infinity_is_far() -> None:
 def test_refused() -> None:
     with pytest.raises(HidivError, match="matrix: must be square with one row a label"):
         average_retrieval(np.zeros((2, 3)), [0, 1])
-    with pytest.raises(HidivError, match="at least two items"):
-        average_retrieval(np.zeros((2, 2)), [0, 1])
+    with pytest.raises(HidivError, match=r"at least two items, got \['a', 'b'\]"):
+        average_retrieval(np.zeros((2, 2)), ["a", "b"])
+    with pytest.raises(HidivError, match="labels: must be one for each row of the matrix"):
+        average_retrieval(np.zeros((2, 2)), [[0, 1]])
     with pytest.raises(HidivError, match="no NaN"):
         average_retrieval(np.full((2, 2), np.nan), [0, 0])

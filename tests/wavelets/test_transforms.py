@@ -91,6 +91,7 @@ def test_sizes_and_words() -> None:
         (np.ones((16, 16)), True, "reflect", "levels"),
         (np.ones((16, 16)), 2, "zero", "boundary: is one of reflect and periodic, got zero"),
         (np.full((8, 8), np.nan), 1, "reflect", "finite, got nan"),
+        (np.full((8, 8), 1e200), 1, "reflect", r"must be at most 1e\+100 in size, got 1e\+200; standardise"),
         (np.ones((2, 2, 2)), 1, "reflect", "signal or"),
         (np.ones(8) * 1j, 1, "reflect", "real numbers"),
         (np.ones((0, 8)), 1, "reflect", "multiples of 2"),

@@ -31,7 +31,7 @@ from hidiv.inference.parameter_vector import blocks_of
 from hidiv.models.checks import frozen
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.progress import Wanted, reported
+from hidiv.progress import Progress, Wanted, reported
 from hidiv.types import Array, IntArray
 
 STATES = (1, 2, 3, 4)  # tried by BIC
@@ -154,9 +154,11 @@ def differ(
     on = _typical(data.forest)
     unit = "step" if data.forest.parent is None else "node"
     pairs = []
-    for (one, two, value, p), holm_p in zip(told, adjusted, strict=True):
-        effect = _effect(models[one], models[two], data.of(one), data.of(two), on, drawing)
-        pairs.append(GroupPair(data.names[one], data.names[two], p, holm_p, value, effect, unit))
+    with Progress("divergences") as bar:
+        for (one, two, value, p), holm_p in zip(told, adjusted, strict=True):
+            effect = _effect(models[one], models[two], data.of(one), data.of(two), on, drawing)
+            pairs.append(GroupPair(data.names[one], data.names[two], p, holm_p, value, effect, unit))
+            bar.show(len(pairs), f"{len(pairs)} of {counted(len(told), 'pair')}", len(told))
     return Difference(
         p_value(observed, drawn), observed, tuple(pairs), dict(zip(data.names, models, strict=True)), pooled,
         {name: int((data.labels == g).sum()) for g, name in enumerate(data.names)}, white.rank, len(drawn),

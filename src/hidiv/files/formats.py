@@ -76,12 +76,12 @@ def from_text(text: str, place: str, wanted: str | None = None) -> Any:
         foreign = CHROMHMM
     if foreign is not None and not first.startswith("{"):
         return _foreign_model(text, place, wanted, foreign)
-    separator = _table_separator(text)
-    if separator:
+    table = _table(text)
+    if table:
         refuse(
             InvalidFile,
             place,
-            f"is a table of values between {separator}, as spreadsheets export it, and not {_needed(wanted)}",
+            f"is {table}, as spreadsheets export it, and not {_needed(wanted)}",
             remedy="fit a model to it with `hidiv fit --data`, or give a model or a tree in JSON",
         )
     described = parse(text, place)
@@ -126,13 +126,23 @@ def _is_chromhmm(text: str) -> bool:
     return len(lines) == 2 and lines[0].count("\t") >= 2 and lines[1].startswith("probinit\t")
 
 
-def _table_separator(text: str) -> str:
-    """What stands between the values of a table, in words; empty for a text that is none."""
+def _table(text: str) -> str:
+    """A table in words: what stands between its values, or that it has one column; empty for a text that is none."""
     lines = [line for line in text.removeprefix("\ufeff")[:4096].splitlines() if line.strip()][:2]
     if len(lines) < 2 or lines[0].lstrip()[0] in "{[":
         return ""
     counts = ((word, lines[0].count(mark), lines[1].count(mark)) for mark, word in SEPARATORS.items())
-    return next((word for word, first, second in counts if first == second > 0), "")
+    separated = (f"a table of values between {word}" for word, first, second in counts if first == second > 0)
+    return next(separated, "a column of values" if _is_number(lines[1]) else "")
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _needed(wanted: str | None) -> str:

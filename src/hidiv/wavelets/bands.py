@@ -68,6 +68,7 @@ class Bands(Value):
 
 
 BOUNDARIES = ("reflect", "periodic")
+LARGEST, SMALLEST = 1e100, 1e-100  # size of values and of coefficients, whose squares then are doubles
 
 
 def read_values(values: ArrayLike, levels: int, boundary: str) -> Array:
@@ -81,6 +82,9 @@ def read_values(values: ArrayLike, levels: int, boundary: str) -> Array:
     floats = np.asarray(given, dtype=np.float64)
     if not np.isfinite(floats).all():
         refuse(InvalidEvidence, "values", "must be finite", float(floats[~np.isfinite(floats)][0]))
+    if floats.size and np.abs(floats).max() > LARGEST:
+        rule = f"must be at most {LARGEST:g} in size"
+        refuse(InvalidEvidence, "values", rule, float(np.abs(floats).max()), "standardise them")
     if floats.size == 0 or any(side % 2**levels for side in floats.shape):
         refuse(
             InvalidEvidence,

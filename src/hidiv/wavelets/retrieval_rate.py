@@ -36,7 +36,9 @@ def average_retrieval(matrix: ArrayLike, labels: ArrayLike) -> float:
     >>> average_retrieval([[0, 1, 2, 3], [1, 0, 2, 3], [3, 2, 0, 1], [3, 1, 2, 0]], ["a", "a", "b", "b"])
     0.75
     """
-    distance, kind = np.array(matrix, dtype=np.float64), np.asarray(labels)
+    distance, kind = np.array(matrix, dtype=np.float64), np.atleast_1d(np.asarray(labels))
+    if kind.ndim != 1:
+        refuse(HidivError, "labels", "must be one for each row of the matrix", kind.shape)
     if distance.ndim != 2 or distance.shape != (len(kind), len(kind)):
         refuse(HidivError, "matrix", f"must be square with one row a label ({len(kind)})", distance.shape)
     if np.isnan(distance).any():
@@ -45,6 +47,6 @@ def average_retrieval(matrix: ArrayLike, labels: ArrayLike) -> float:
     same = kind[np.argsort(distance, axis=1, kind="stable")] == kind[:, None]
     sizes = (kind[:, None] == kind[None]).sum(axis=1) - 1
     if not sizes.any():
-        refuse(HidivError, "labels", "must hold a class with at least two items", list(kind[:3]))
+        refuse(HidivError, "labels", "must hold a class with at least two items", kind[:3].tolist())
     shares = [float(row[:size].mean()) for row, size in zip(same, sizes, strict=True) if size > 0]
     return float(np.mean(shares))

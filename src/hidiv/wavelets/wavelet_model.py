@@ -22,7 +22,7 @@ from hidiv.fitting.fit import fit
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.types import Array
-from hidiv.wavelets.bands import Bands
+from hidiv.wavelets.bands import SMALLEST, Bands
 from hidiv.wavelets.coefficient_trees import by_tree, coefficient_trees
 
 STAY = 0.8  # probability that a child has its parent's state, at the start of a fit
@@ -116,6 +116,10 @@ def fit_bands(
     centred = states == "gaussian" and not bands.is_complex
     if means and centred:
         refuse(InvalidModel, "means", "need complex coefficients or generalised Gaussian states", states)
+    sizes = np.array([np.abs(band).reshape(len(band), -1).max(axis=1) for band in bands.details])
+    if ((sizes > 0) & (sizes < SMALLEST)).any():
+        rule = f"must reach {SMALLEST:g} in every scale and orientation"
+        refuse(InvalidModel, "bands", rule, float(sizes[sizes > 0].min()), "standardise the values")
     forests = [np.stack([x for _, x in trees], axis=-1)] if together else [x[..., None] for _, x in trees]
     fits = []
     for x in forests:

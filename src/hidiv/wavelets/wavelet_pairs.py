@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.comparison.pairwise.kl import pairwise_kl
-from hidiv.errors import IncompatibleModels, refuse
+from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model
 from hidiv.types import Array
 from hidiv.wavelets.wavelet_model import WaveletModel
@@ -62,21 +62,12 @@ def pairwise(
     >>> matrix.shape, bool(matrix[0, 1] < matrix[0, 2])
     ((3, 3), True)
     """
-    right = list(models if others is None else others)
-    left = list(models)
-    if not left or not right:
-        refuse(IncompatibleModels, "models", "must not be empty")
-    shape = (len(left[0].models), left[0].tree.children, left[0].tree.depth)
-    for i, each in enumerate([*left, *right]):
-        if (len(each.models), each.tree.children, each.tree.depth) != shape:
-            refuse(
-                IncompatibleModels,
-                f"models[{i}]" if i < len(left) else f"others[{i - len(left)}]",
-                "must have the orientations and scales of the first",
-                repr(each),
-            )
+    if quantity not in ("joint", "observed"):
+        refuse(HidivError, "quantity", 'must be "joint" or "observed"', quantity)
+    left, right = list(models), list(models if others is None else others)
+    _check(left, right)
     total = np.zeros((len(left), len(right)))
-    for orientation in range(shape[0]):
+    for orientation in range(len(left[0].models)):
         p, q = ([each.models[orientation] for each in side] for side in (left, right))
         if aligned and quantity == "joint":
             total += _aligned(p, q, left[0], level_weights)
@@ -95,9 +86,29 @@ def pairwise(
     return total
 
 
+def _check(left: list[WaveletModel], right: list[WaveletModel]) -> None:
+    """Refuse what is no wavelet model, and models of different orientations or scales."""
+    if not left or not right:
+        refuse(IncompatibleModels, "models", "must not be empty")
+    for i, each in enumerate([*left, *right]):
+        place = f"models[{i}]" if i < len(left) else f"others[{i - len(left)}]"
+        if not isinstance(each, WaveletModel):
+            rule = "must be a WaveletModel, as `fit_bands` returns it"
+            refuse(IncompatibleModels, place, rule, type(each).__name__)
+        if _shape(each) != _shape(left[0]):
+            refuse(IncompatibleModels, place, "must have the orientations and scales of the first", repr(each))
+
+
+def _shape(model: WaveletModel) -> tuple[int, int | None, int]:
+    return len(model.models), model.tree.children, model.tree.depth
+
+
 def _aligned(p: list[Model], q: list[Model], like: WaveletModel, level_weights: Any) -> Array:
     """(M, M'): the smallest joint divergence over all orders of q's states."""
     n_states = p[0].n_states
+    other = next((model.n_states for model in [*p, *q] if model.n_states != n_states), None)
+    if other is not None:
+        refuse(IncompatibleModels, "aligned", f"needs models of {counted(n_states, 'state')} like the first", other)
     if n_states > MOST_ALIGNED:
         refuse(IncompatibleModels, "aligned", f"needs models of at most {MOST_ALIGNED} states", n_states)
     best = np.full((len(p), len(q)), np.inf)
