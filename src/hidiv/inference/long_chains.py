@@ -41,7 +41,10 @@ def long_chain(model: Model, evidence: Evidence, tree: Tree) -> LongChain | None
     """The chain, where it is long, its nodes share no rows and kernels are compiled; else None."""
     if tree.n_nodes < LONG or not tree.is_chain or not are_compiled():
         return None
-    rows = lay_out(evidence, tree, model, large=not model.emissions[0].space.is_counts)  # those are looked up
+    space = model.emissions[0].space
+    if evidence.is_plain and model.n_features == 1 and space.n_symbols is not None:  # nodes share the rows of symbols
+        return None
+    rows = lay_out(evidence, tree, model, large=not space.is_counts)  # those are looked up
     if model.end is not None:
         rows = with_ends(rows, np.array([tree.n_nodes - 1]))
     if rows.row_of is not None or isinstance(rows.symbols, dict) or isinstance(rows.states, dict):

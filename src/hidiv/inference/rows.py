@@ -70,10 +70,7 @@ def lay_out(evidence: Evidence, tree: Tree, model: Model, large: bool = True) ->
     """
     group = tree.group if len(model.emissions) > 1 else None
     x = _columns(evidence, tree, model)
-    plain = (
-        evidence.allowed is None and evidence.symbols is None and not evidence.symbol_sets and not evidence.state_sets
-    )
-    if plain and evidence.lower is None and x.shape[1]:
+    if evidence.is_plain and x.shape[1]:
         shared = _shared(x[:, 0], group, large) if x.shape[1] == 1 else _shared_columns(x, group)
         if shared is not None:
             return shared

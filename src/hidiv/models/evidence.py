@@ -249,6 +249,12 @@ class Evidence(Value):
         return int(self.x.shape[1])
 
     @property
+    def is_plain(self) -> bool:
+        """Whether nothing but values is known: no intervals, sets of symbols or allowed states."""
+        sets = self.allowed is not None or self.symbols is not None or self.symbol_sets or self.state_sets
+        return self.lower is None and not sets
+
+    @property
     def has_numbers(self) -> bool:
         """Whether any value is seen or any interval given."""
         return self.lower is not None or not bool(np.isnan(self.x).all())

@@ -11,6 +11,7 @@
 namespace nb = nanobind;
 
 NB_MODULE(_kernels, m) {
+    hidiv::prepare_malloc();
     m.def("target", [] { return std::string(hidiv::table().name); });
     m.def("targets", &hidiv::targets);
     m.def(

@@ -27,8 +27,8 @@ int64_t held(void *block) {
 #endif
 }
 
-// A few blocks, 128 megabytes at most. A thread that finds the shelf in use does without it: none waits, and none can be
-// left locked by a fork.
+// A few blocks, 128 megabytes at most. A thread that finds the shelf in use does without it: none waits, and none can
+// be left locked by a fork.
 class Shelf {
 public:
     // The smallest that is large enough and less than twice too large, or null.
@@ -95,6 +95,15 @@ void *allocated(int64_t bytes, bool clear) {
 }
 
 }  // namespace
+
+// Until glibc has seen a large block freed it asks the system for every array of numpy's anew. The shelf frees none, so
+// that one is shown to it here; its pages are never touched.
+void prepare_malloc() {
+#if defined(__GLIBC__)
+    void *volatile block = malloc(size_t(1) << 24);
+    free(block);
+#endif
+}
 
 void *zeroed(int64_t bytes) { return allocated(bytes, true); }
 

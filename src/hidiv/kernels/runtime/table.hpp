@@ -66,6 +66,7 @@ extern const Table table;
 void *zeroed(int64_t bytes);
 void *unset(int64_t bytes);  // for a kernel that writes every value
 void give_back(void *memory);
+void prepare_malloc();  // once, when the module is loaded
 
 // True when the user pressed Ctrl-C; cheap enough to ask every few thousand nodes (interrupts.cpp).
 bool interrupted();
