@@ -85,6 +85,9 @@ def test_nearest_of_other_quantities():
         assert found.quantity == quantity
         assert set(found.indices.tolist()) == {0, 1}  # the same model under other labels
         assert (np.abs(found.values) < 1e-6).all()
+    fitted = hd.fit(hd.sample(ms[0], 30, seed=0)[1], start=ms[0], n_init=1, max_iter=2, seed=0)
+    by_model, by_fit = (hd.nearest(query, ms, 20, 2).indices.tolist() for query in (fitted.model, fitted))
+    assert by_fit == by_model
     matrix = np.asarray(hd.pairwise_kl(ms[:2], 20, ms[2:], quantity="aligned"))
     indices, values = hd.nearest(ms[:2], ms[2:], 20, 2, quantity="aligned")
     assert (values == np.take_along_axis(matrix, indices, axis=1)).all()

@@ -54,9 +54,11 @@ def test_equality():
 
 
 def test_arithmetic_gives_plain_floats():
+    assert (divmod(E, 1.5), divmod(3, E)) == ((1.0, 0.5), (1.0, 1.0))
     for found, wanted in (
         (D + E, 2.5), (D + 1, 1.5), (1 + D, 1.5), (E - D, 1.5), (3 - E, 1.0), (2 * D, 1.0), (D * E, 1.0),
-        (E / 4, 0.5), (1 / D, 2.0), (E**2, 4.0), (2**E, 4.0), (sum([D, E]), 2.5), (D + np.float64(1), 1.5),
+        (E / 4, 0.5), (1 / D, 2.0), (E**2, 4.0), (2**E, 4.0),
+        (E // D, 4.0), (3 // E, 1.0), (3 % E, 1.0), (E % 1.5, 0.5), (sum([D, E]), 2.5), (D + np.float64(1), 1.5),
     ):  # fmt: skip
         assert type(found) is float
         assert found == wanted

@@ -204,6 +204,7 @@ def test_what_cannot_be_saved_is_refused(tmp_path: Path) -> None:
             np.zeros(3),
             "save: files hold a Model, a Tree, a Divergence, a Measure, a Comparison, ",
         ),
+        (np.zeros(3), "save: files hold a Model, a Tree, a Divergence, a Measure, a Comparison, an Equivalence, "),
         (MODEL, "save: files hold a Model"),
         (hd.Model, "save: files hold a Model"),
         (hd.Tree.from_edges([((0, 1), "b")]), "labels[0]: only labels that are texts or numbers can be saved"),

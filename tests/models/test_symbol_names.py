@@ -81,6 +81,10 @@ def test_names_that_do_not_fit(names, said):
     (lambda: hd.Evidence(pd.DataFrame({"Unnamed: 0": [0, 1], "x": [5, 6]})), "x, column 'Unnamed: 0': counts"),
     (lambda: hd.Evidence(pd.DataFrame({"a": ["u", 1.5]})), "x, column 'a': must hold numbers only, or text only"),
     (lambda: hd.fit(pd.DataFrame({"v": [1.0, 2], "a": ["u", "w"]}), None, 1), "evidence, column 'a': holds text"),
+    (
+        lambda: hd.fit(pd.DataFrame({"v": [1, 0], "a": ["u", "w"]}), None, 1, "categorical"),
+        "evidence: categorical takes 1 column, got 2 (v, a)",
+    ),
     (lambda: hd.fit([list("ab"), [1, 0]], None, 1, "categorical"), "evidence[1]: must hold text in the columns"),
     (lambda: hd.fit(pd.DataFrame({"v": [1.0, 2, 3]}), 2), "n_states: is needed; 2 was taken for the tree"),
 ])  # fmt: skip

@@ -93,6 +93,13 @@ def _read(obj: object) -> Model:
     return model
 
 
+def is_one_model(obj: object) -> bool:
+    """Whether an object stands for one model, not for a list of them; tuples are lists."""
+    if isinstance(obj, Model | Mapping) or isinstance(getattr(obj, "model", None), Model):
+        return True
+    return not isinstance(obj, tuple) and library_of(obj) is not None
+
+
 def as_models(p: object, q: object) -> tuple[Model, Model]:
     """Both sides of a comparison; messages say which side they are about."""
     models = []

@@ -47,7 +47,7 @@ def as_forest(trees: Any) -> Forest:
         try:
             made.append(as_tree(tree))
         except HidivError as error:
-            raise type(error)(f"tree[{i}]: {error}") from None
+            raise type(error)(f"tree[{i}]: {str(error).removeprefix('tree: ')}") from None
     return Forest(made)
 
 

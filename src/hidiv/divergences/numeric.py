@@ -85,6 +85,24 @@ class Numeric:
     def __rtruediv__(self, other: Any) -> float:
         return NotImplemented if (number := self._other(other)) is None else number / float(self)
 
+    def __floordiv__(self, other: Any) -> float:
+        return NotImplemented if (number := self._other(other)) is None else float(self) // number
+
+    def __rfloordiv__(self, other: Any) -> float:
+        return NotImplemented if (number := self._other(other)) is None else number // float(self)
+
+    def __mod__(self, other: Any) -> float:
+        return NotImplemented if (number := self._other(other)) is None else float(self) % number
+
+    def __rmod__(self, other: Any) -> float:
+        return NotImplemented if (number := self._other(other)) is None else number % float(self)
+
+    def __divmod__(self, other: Any) -> tuple[float, float]:
+        return NotImplemented if (number := self._other(other)) is None else divmod(float(self), number)
+
+    def __rdivmod__(self, other: Any) -> tuple[float, float]:
+        return NotImplemented if (number := self._other(other)) is None else divmod(number, float(self))
+
     def __pow__(self, other: Any) -> Any:
         return NotImplemented if (number := self._other(other)) is None else float(self) ** number
 

@@ -150,6 +150,11 @@ def _needed(wanted: str | None) -> str:
     return "a model, a tree or a result" if wanted is None else f"a {wanted.removeprefix('hidiv.')}"
 
 
+def with_article(name: str) -> str:
+    """The name of a class with its article."""
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
 def _foreign_model(text: str, place: str, wanted: str | None, reader: tuple[str, str]) -> Any:
     """The model in a text of another program."""
     if wanted not in (None, "hidiv.model"):
@@ -178,7 +183,7 @@ def to_text(obj: object) -> str:
     """The JSON text of a model, a tree, a result, a comparison or a fit; `from_text` gives it back bit for bit."""
     form = next((name for name, place in FORMATS.items() if is_a(obj, place)), None)
     if form is None:
-        refuse(InvalidFile, "save", f"JSON files hold a {' or a '.join(KINDS)}", type(obj).__name__)
+        refuse(InvalidFile, "save", f"JSON files hold {' or '.join(map(with_article, KINDS))}", type(obj).__name__)
     described: Mapping[str, Any] = obj.to_dict()  # type: ignore[attr-defined]
     for u, label in enumerate(described.get("labels") or ()):
         if not isinstance(label, str | int | float | None) or (isinstance(label, int) and abs(label) >= LARGEST):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hidiv.errors import InvalidFile, refuse
 from hidiv.files.disk import Path, checked_path, replace_file, write_text
-from hidiv.files.formats import COLLECTION, FORMATS, KINDS, MATRIX, is_a, our_own, to_text
+from hidiv.files.formats import COLLECTION, FORMATS, KINDS, MATRIX, is_a, our_own, to_text, with_article
 
 
 def save(obj: object, path: Path) -> None:
@@ -52,7 +52,10 @@ def save(obj: object, path: Path) -> None:
     if not any(is_a(obj, place) for place in FORMATS.values()):
         obj = our_own(obj)
     if not any(is_a(obj, place) for place in FORMATS.values()):
-        refuse(InvalidFile, "save", f"files hold a {', a '.join(KINDS)} or a Collection", type(obj).__name__)
+        refuse(
+            InvalidFile, "save", f"files hold {', '.join(map(with_article, KINDS))} or a Collection", type(obj).__name__
+        )
     if archived:
-        refuse(InvalidFile, "save", f"a {type(obj).__name__} is written as JSON", target, "name the file .json")
+        what = with_article(type(obj).__name__)
+        refuse(InvalidFile, "save", f"{what} is written as JSON", target, "name the file .json")
     write_text(target, to_text(obj))

@@ -49,6 +49,7 @@ def shape_of(forest: EvidenceForest, n_states: Any, emission: Any, grouped: str 
     families: list[Family] = [
         prototype(each, k, forest.evidence) for each in (emission if several else [emission] * count)
     ]
+    _check_columns(forest.evidence, families)
     _check_text(forest, families)
     stop = None
     if end:
@@ -66,6 +67,16 @@ def shape_of(forest: EvidenceForest, n_states: Any, emission: Any, grouped: str 
 def _usable(headings: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """The headings of a table as names of columns; None where two are the same."""
     return headings if headings is not None and len(set(headings)) == len(headings) else None
+
+
+def _check_columns(known: Evidence, families: list[Family]) -> None:
+    """Refuse more or fewer columns than a family has."""
+    for family in families:
+        if family.n_features != known.n_features:
+            titles = f" ({', '.join(known.column_names)})" if known.column_names else ""
+            rule = f"{family.name} takes {counted(family.n_features, 'column')}"
+            remedy = "give the columns it takes, or a hd.Product with a family for each"
+            refuse(InvalidEvidence, "evidence", rule, f"{known.n_features}{titles}", remedy)
 
 
 def _check_text(forest: EvidenceForest, families: list[Family]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hidiv.adapters.as_model import is_one_model
 from hidiv.arguments import whole
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, check_states, checked_tree
 from hidiv.comparison.neighbours.faiss_index import FaissIndex, build_index, candidates
@@ -22,7 +23,6 @@ from hidiv.comparison.pairwise.operands import Operand
 from hidiv.comparison.pairwise.pairwise import pairwise
 from hidiv.divergences.measures.names import MEASURES
 from hidiv.errors import HidivError, counted, refuse
-from hidiv.models.model import Model
 from hidiv.progress import Progress, Wanted, reported
 from hidiv.types import Array, IntArray
 from hidiv.values import Value
@@ -87,7 +87,7 @@ def nearest(
 
     Parameters
     ----------
-    queries : list of models, Collection or Model
+    queries : list of models, Collection, or one model
         The Q models p that others are compared with; one model alone gives vectors.
     models : list of models, or Collection
         The models q that are searched.
@@ -138,7 +138,7 @@ def nearest(
     >>> indices
     array([[2, 3]])
     """
-    single = isinstance(queries, Model)
+    single = is_one_model(queries)
     left, right = by_shape([queries] if single else queries, "queries"), by_shape(models)
     k, sampled = whole("k", k, 1, len(right), of="models"), whole("sampled", sampled, 0)
     if not (isinstance(index, FaissIndex) or index in ("exact", "faiss")):
