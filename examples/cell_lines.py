@@ -9,6 +9,7 @@ models of four cell lines are drawn, and fitted models of the same line differ a
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from pathlib import Path
@@ -96,4 +97,12 @@ def main(folder: str | None = None, of_each: int = 5, rtol: float = 0.05) -> Non
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    parser = argparse.ArgumentParser(description="Cell lines of ChromHMM models, by their nearest other model.")
+    parser.add_argument("folder", nargs="?", help="of model files; models are drawn without one")
+    given = parser.parse_args().folder
+    if given is not None and not Path(given).is_dir():
+        sys.exit(f"cell_lines: there is no folder {given}")
+    try:
+        main(given)
+    except hd.HidivError as error:
+        sys.exit(f"cell_lines: {error}")

@@ -8,13 +8,16 @@ same kind is drawn from a Poisson model of three regimes, far enough apart for 1
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 
 import numpy as np
 
 import hidiv as hd
+from hidiv.errors import counted
 
+FEWEST = 10  # years: fewer leave too little to each half
 DRAWN = hd.Model(
     [0.0, 1.0, 0.0],
     [[0.94, 0.03, 0.03], [0.04, 0.91, 0.05], [0.0, 0.19, 0.81]],
@@ -27,9 +30,15 @@ def read_counts(path: str | None) -> np.ndarray:
     """(n,): counts, from the last column of a file or drawn."""
     if path is None:
         return hd.sample(DRAWN, 107, seed=1900)[1]
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.reader(line for line in file if not line.startswith("#")) if row]
-    return np.array([float(row[-1]) for row in rows[1:]])
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.reader(line for line in file if not line.startswith("#")) if row]
+        counts = np.array([float(row[-1]) for row in rows[1:]])
+    except (OSError, ValueError, csv.Error) as error:
+        sys.exit(f"earthquakes: {path} cannot be read: {error}")
+    if len(counts) < FEWEST:
+        sys.exit(f"earthquakes: {path} has {counted(len(counts), 'year')}, {FEWEST} are needed")
+    return counts
 
 
 def main(path: str | None = None, starts: int = 10, replicates: int = 100) -> None:
@@ -57,4 +66,9 @@ def main(path: str | None = None, starts: int = 10, replicates: int = 100) -> No
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    parser = argparse.ArgumentParser(description="Regimes of the yearly number of large earthquakes.")
+    parser.add_argument("counts", nargs="?", help="a CSV file; a series is drawn without one")
+    try:
+        main(parser.parse_args().counts)
+    except hd.HidivError as error:
+        sys.exit(f"earthquakes: {error}")

@@ -55,6 +55,25 @@ def read_lineages(rows: list[dict[str, str]]) -> dict[str, list[Lineage]]:
     return dict(found)
 
 
+def read_rows(path: str) -> list[dict[str, str]]:
+    """The rows of a file, or an end with a sentence that says what is wrong with it."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        sys.exit(f"lineages: {path} cannot be read: {error}")
+    lacking = [name for name in COLUMNS if not rows or name not in rows[0]]
+    if lacking:
+        sys.exit(f"lineages: {path} has no rows with {', '.join(lacking)}")
+    for number, row in enumerate(rows, 2):
+        for name in ("first_minute", "last_minute"):
+            try:
+                float(row[name])
+            except (TypeError, ValueError):
+                sys.exit(f"lineages: {path}, line {number}: {name} must be a number, got {row[name]}")
+    return rows
+
+
 def _lineage(cells: list[dict[str, str]], parent: list[int]) -> Lineage:
     seen = np.array([float(cell["last_minute"]) - float(cell["first_minute"]) + FRAME for cell in cells]) / 60.0
     divided = np.isin(np.arange(len(cells)), parent)
@@ -124,12 +143,7 @@ if __name__ == "__main__":
     given = parser.parse_args()
     if given.cells is not None and not Path(given.cells).is_file():
         sys.exit(f"lineages: there is no file {given.cells}")
-    if given.cells is None:
-        read = simulated_rows()
-    else:
-        with Path(given.cells).open(newline="") as file:
-            read = list(csv.DictReader(file))
-        lacking = [name for name in COLUMNS if not read or name not in read[0]]
-        if lacking:
-            sys.exit(f"lineages: {given.cells} has no rows with {', '.join(lacking)}")
-    main(read, given.states, given.permutations)
+    try:
+        main(simulated_rows() if given.cells is None else read_rows(given.cells), given.states, given.permutations)
+    except hd.HidivError as error:
+        sys.exit(f"lineages: {error}")

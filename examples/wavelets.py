@@ -10,10 +10,12 @@ nearest others by the observed divergence should be of its own kind.
 from __future__ import annotations
 
 import argparse
+import sys
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.errors import HidivError
 from hidiv.wavelets import average_retrieval, dual_tree, fit_bands, pairwise
 
 Array = NDArray[np.float64]
@@ -61,4 +63,7 @@ if __name__ == "__main__":
     parser.add_argument("--tiles", type=int, default=4, help="of each kind")
     parser.add_argument("--side", type=int, default=64, help="a multiple of 8")
     given = parser.parse_args()
-    main(given.tiles, given.side)
+    try:
+        main(given.tiles, given.side)
+    except HidivError as error:
+        sys.exit(f"wavelets: {error}")

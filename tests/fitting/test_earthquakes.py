@@ -29,5 +29,21 @@ def test_runs(example, capsys):
 
 def test_reads_the_last_column(example, tmp_path):
     path = tmp_path / "counts.csv"
-    path.write_text("# a comment\nyear,count\n1900,13\n1901,14\n")
-    assert np.array_equal(example.read_counts(str(path)), [13, 14])
+    path.write_text("# a comment\nyear,count\n" + "".join(f"{1900 + i},{13 + i}\n" for i in range(10)))
+    assert np.array_equal(example.read_counts(str(path)), np.arange(13, 23))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("year,count\n1900,many\n", "cannot be read: could not convert string to float: 'many'"),
+        ("year,count\n1900,13\n", "has 1 year, 10 are needed"),
+        (None, "cannot be read: .*No such file"),
+    ],
+)
+def test_what_it_cannot_read(example, tmp_path, text, said):
+    path = tmp_path / "counts.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SystemExit, match=said):
+        example.read_counts(str(path))

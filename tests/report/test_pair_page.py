@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 import hidiv as hd
-from hidiv.report.pair_heat_tables import heat_tables
+from hidiv.report.heat_tables import heat_tables
 from hidiv.report.pair_page import pair_page
 from tests.plots.examples import X, drawn, pair
 from tests.report.reading import contrasts, numbers, opened

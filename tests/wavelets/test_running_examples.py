@@ -31,6 +31,22 @@ def test_treatments_that_differ_are_further_apart(lineages: dict[str, Any], caps
     assert "A and B: p = " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n", "has no rows with experiment, cell, mother, treatment, first_minute, last_minute"),
+        (
+            "experiment,cell,mother,treatment,first_minute,last_minute\nx,1,0,A,0,?\n",
+            "line 2: last_minute must be",
+        ),
+    ],
+)
+def test_rows_that_are_none(lineages: dict[str, Any], tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "cells.csv").write_text(text)
+    with pytest.raises(SystemExit, match=said):
+        lineages["read_rows"](str(tmp_path / "cells.csv"))
+
+
 def test_lifetimes_are_exact_or_longer(lineages: dict[str, Any]) -> None:
     cells = [("1", "0", "0", "570"), ("2", "1", "600", "1170"), ("3", "1", "600", "2880"), ("4", "2", "1200", "2880")]
     keys = ("cell", "mother", "first_minute", "last_minute")

@@ -111,7 +111,9 @@ def _columns(tokens: Tokens, n_states: int) -> Family:
 def _column(tokens: Tokens, number: int, n_states: int) -> Family:
     """The family of one output process."""
     tokens.expect("OUTPUT_PROCESS", str(number), ":")
-    tabulated = tokens.one_of(("NONPARAMETRIC", "CATEGORICAL", "PARAMETRIC", "DISCRETE_PARAMETRIC"), "this kind")
+    tabulated = tokens.one_of(
+        ("NONPARAMETRIC", "CATEGORICAL", "PARAMETRIC", "DISCRETE_PARAMETRIC"), "the kind of output process"
+    )
     laws = []
     for state in range(n_states):
         tokens.expect("STATE", str(state), "OBSERVATION_DISTRIBUTION")

@@ -8,7 +8,7 @@ data_strip: what data say about two models, and the data with the states that ea
 state_diagram: states and arrows of both models.
 emission_pictures: what both models show in each state.
 linked_states: the states of two models that have different numbers of states.
-pair_heat_tables: the parameters of two models as shaded tables.
+heat_tables: the parameters of two models as shaded tables.
 charts: bars along nodes and drawn trees, as SVG.
 samples_needed: how many observations tell two models apart.
 digits: numbers with the digits that their errors leave.

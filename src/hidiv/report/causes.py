@@ -11,7 +11,7 @@ from hidiv.divergences.result import Parts
 from hidiv.emissions.tabular import is_probabilities
 from hidiv.models.model import Model
 from hidiv.report.digits import shown
-from hidiv.report.pair_heat_tables import cell_adds, emission_table, group_adds, has_transition, of_group
+from hidiv.report.heat_tables import cell_adds, emission_table, group_adds, has_transition, of_group
 from hidiv.report.state_names import state_name
 from hidiv.types import Array
 

@@ -11,7 +11,7 @@ from hidiv.emissions.sample_space import Kind
 from hidiv.models.model import Model
 from hidiv.plots.emission_curves import Curves, Ellipses, column_name, curves, ellipses
 from hidiv.report.digits import shown
-from hidiv.report.pair_heat_tables import of_group
+from hidiv.report.heat_tables import of_group
 from hidiv.report.state_names import state_name
 from hidiv.types import Array
 

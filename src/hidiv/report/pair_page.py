@@ -30,9 +30,9 @@ from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.data_strip import said, strip
 from hidiv.report.digits import is_estimate
 from hidiv.report.emission_pictures import pictures
+from hidiv.report.heat_tables import heat_tables, share
 from hidiv.report.linked_states import matching
 from hidiv.report.page import Page, render, versions
-from hidiv.report.pair_heat_tables import heat_tables, share
 from hidiv.report.samples_needed import samples_needed
 from hidiv.report.state_diagram import diagrams
 from hidiv.report.state_names import names_of, state_name

@@ -10,7 +10,7 @@ import numpy as np
 from hidiv.models.model import Model
 from hidiv.plots.diagram_layout import LEAST, Arrow, arrows, circle, radius
 from hidiv.report.digits import shown
-from hidiv.report.pair_heat_tables import has_transition, of_group
+from hidiv.report.heat_tables import has_transition, of_group
 from hidiv.report.state_names import state_name
 from hidiv.types import Array
 

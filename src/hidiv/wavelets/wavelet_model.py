@@ -100,7 +100,7 @@ def fit_bands(
     Raises
     ------
     InvalidModel
-        If a scale is zero throughout, or `means` is asked for with real Gaussian states.
+        If a scale is zero throughout or below 1e-100, or `means` is asked for with real Gaussian states.
 
     Examples
     --------

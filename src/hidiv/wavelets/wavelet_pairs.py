@@ -50,7 +50,9 @@ def pairwise(
     Raises
     ------
     IncompatibleModels
-        If the models have different orientations or scales, or too many states to align.
+        If the models have different orientations or scales, or too many or different numbers of states to align.
+    HidivError
+        If `quantity` is neither of the two.
 
     Examples
     --------
