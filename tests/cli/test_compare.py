@@ -169,3 +169,37 @@ def test_estimates_have_the_digits_they_have_and_levels_are_levels(tmp_path):
     assert observed[3:6] == ["nats,", "estimate", "±"]
     assert "(95 % interval)" in " ".join(observed)
     assert len(observed[2].partition(".")[2]) == len(observed[6].partition(".")[2])
+
+
+def marked(path: Path, columns: list[str], chance: float) -> str:
+    model = hd.Model([1.0], [[1.0]], hd.Bernoulli([[chance, *[0.5] * (len(columns) - 1)]]), column_names=columns)
+    hd.save(model, path)
+    return str(path)
+
+
+def test_columns_in_different_orders_are_refused_or_chosen_by_name(tmp_path: Path) -> None:
+    one = marked(tmp_path / "one.json", ["a", "b", "c"], 0.2)
+    two = marked(tmp_path / "two.json", ["b", "a"], 0.5)
+    assert "--columns common compares the 2 columns that both have" in refusal("compare", one, two, "--tree", "chain:5")
+    done = hidiv("compare", one, two, "--tree", "chain:5", "--columns", "common", "--json")
+    assert json.loads(done.stdout)["joint"]["value"] == pytest.approx(5 * (0.2 * np.log(0.4) + 0.8 * np.log(1.6)))
+    done = hidiv("compare", one, two, "--tree", "chain:5", "--columns", "b", "--json")
+    assert json.loads(done.stdout)["joint"]["value"] == 0.0
+    assert "needs models with names" in refusal("compare", *CHAINS, "--tree", "chain:5", "--columns", "common")
+
+
+def test_of_many_states_the_largest_are_listed_by_size(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    models = [
+        hd.Model(np.full(12, 1 / 12), rng.dirichlet(np.ones(12), 12), hd.Categorical(np.full((12, 2), 0.5)))
+        for _ in range(2)
+    ]
+    paths = [str(tmp_path / f"{i}.json") for i in range(2)]
+    for model, path in zip(models, paths, strict=True):
+        hd.save(model, path)
+    rows = hd.joint_kl(*models, 10).parts.rows  # type: ignore[union-attr]
+    lines = hidiv("compare", *paths, "--tree", "chain:10").stdout.splitlines()
+    listed = [(int(line.split()[2]), float(line.split()[3])) for line in lines if line.startswith("    from state")]
+    assert [s for s, _ in listed] == np.argsort(-rows, kind="stable")[:10].tolist()
+    (rest,) = [float(line.split()[3]) for line in lines if line.startswith("    2 others together")][:1]
+    assert rest == pytest.approx(np.sort(rows)[:2].sum(), rel=1e-6)

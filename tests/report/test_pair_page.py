@@ -190,6 +190,9 @@ def test_a_hostile_name_stays_text(browser: Browser, tmp_path: Path) -> None:
         assert "<b>dry</b>" in page.locator("table.parts").inner_text()
 
 
+EMISSION = "Emission, level 2 (numbers are theta_1 minus theta_0; every cell has the shade of its row)"
+
+
 def test_groups_are_chosen(browser: Browser, grouped_file: Path) -> None:
     with opened(browser, grouped_file) as page:
         parts = hd.joint_kl(*pair("tree"), hd.Tree.regular(2, 3)).parts
@@ -201,7 +204,7 @@ def test_groups_are_chosen(browser: Browser, grouped_file: Path) -> None:
         assert page.locator("figure.heat:visible").count() == 1  # the root's level has no transition
         level.select_option("2")
         captions = page.locator("figure.heat:visible figcaption").all_inner_texts()
-        assert captions == ["Transition, level 2", "Emission, level 2 (every cell has the shade of its row)"]
+        assert captions == ["Transition, level 2", EMISSION]
         assert {"root", "0", "01", "11"} <= set(page.locator("svg.tree text").all_text_contents())
         page.locator("svg.tree circle").first.hover()
         assert page.locator("#tip").inner_text().startswith("root: 0.25")

@@ -38,7 +38,7 @@ def test_a_page_about_a_tree_counts_whole_trees() -> None:
     page = pair_page(P, near, hd.Tree.regular(2, 3))
     assert "independent draws of the whole tree tell them apart" in page.html
     assert page.data["samples_to_tell_apart"][0]["counted"].startswith("independent draws of a regular tree")
-    assert "Along a chain about" in pair_page(P, near, 7).html
+    assert "Along a chain, about" in pair_page(P, near, 7).html
 
 
 def test_labels_that_fit_need_no_table() -> None:
@@ -47,3 +47,35 @@ def test_labels_that_fit_need_no_table() -> None:
     assert "The labels of the states match: no other order of the states of q gives a smaller joint" in words
     assert "order that fits" not in words
     assert "The states of q are put in the order that fits one best." in said(near.relabel([1, 0]))
+
+
+def test_bits_that_q_cannot_have_are_named() -> None:
+    p = hd.Model([1.0], [[1.0]], hd.Bernoulli([[0.5, 0.2]]), name="wet", column_names=["acid", "heat"])
+    q = hd.Model([1.0], [[1.0]], hd.Bernoulli([[0.0, 1.0]]), name="dry", column_names=["acid", "heat"])
+    page = pair_page(p, q, 5).html
+    assert "acid in state 0: 0.5 in wet, 0 in dry" in page
+    assert "no heat in state 0: 0.8 in wet, 0 in dry" in page
+    assert "wet can show " in page
+    assert page.count('guilty" data-r') == 2
+
+
+def test_the_parameter_that_makes_the_difference_is_named() -> None:
+    # The covariance changes more as a share of itself, the mean more as a share of the divergence.
+    p = hd.Model([1.0], [[1.0]], hd.Gaussian([[1.0, 2.0]], cov=[[[1.0, 0.01], [0.01, 1.0]]]))
+    q = hd.Model([1.0], [[1.0]], hd.Gaussian([[1.0, 2.5]], cov=[[[1.0, -0.02], [-0.02, 1.0]]]))
+    assert "What is seen in state 0 differs (mean 1 is 2 in p and 2.5 in q)" in pair_page(p, q, 5).html
+
+
+def test_the_share_of_the_initial_law_is_said_once_and_of_the_pair_that_is_shown() -> None:
+    q = hd.Model([1e-30, 1.0], P.transition, hd.Categorical([[0.06, 0.9, 0.04], [0.1, 0.2, 0.7]]), name="two")
+    page = pair_page(P, q.relabel([1, 0]), 5).html
+    aligned = page.split('data-way="labelled"')[0]
+    assert aligned.count("is the initial law") == 1
+
+
+def test_states_that_belong_together_are_drawn_together() -> None:
+    p = hd.Model([0.5, 0.5], STAYS, hd.Gaussian([0.0, 5.0], std=[1.0, 1.0]))
+    q = hd.Model(np.full(3, 1 / 3), np.full((3, 3), 1 / 3), hd.Gaussian([5.1, 0.1, 4.9], std=[1.0, 1.0, 1.0]))
+    page = pair_page(p, q, 5).html
+    titles = re.findall(r'class="panel"><figcaption>([^<]*)<', page)
+    assert titles == ["state 1 with state 0", "state 0 with state 1", "state 1 with state 2"]

@@ -146,5 +146,5 @@ def test_refused(tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.write_text("a file")
     assert "is a file" in refusal("paper", "--out", str(taken))
-    assert "Missing option '--out'" in refusal("paper")
+    assert "Missing option '-o' / '--out'" in refusal("paper")
     assert "cannot be made" in refusal("paper", "--out", str(taken / "below"), "--trials", "100")

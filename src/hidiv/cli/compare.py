@@ -12,10 +12,11 @@ import click
 from hidiv.cli.comparison_text import in_words
 from hidiv.cli.inputs import (
     FILE,
+    columns_option,
     json_option,
     montecarlo_option,
     read_data,
-    read_model,
+    read_pair,
     read_tree_for,
     read_tree_or_none,
     read_trees_for,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     default="models",
     help="Initial laws: those of the models, stationary ones, or none (B starts as A does).",
 )
+@columns_option
 @montecarlo_option
 @measure_option("joint", "observed")
 @json_option
@@ -62,6 +64,7 @@ def compare(
     tree_text: str | None,
     data: str | None,
     initial: str,
+    columns: str | None,
     montecarlo: int | None,
     measure: str | None,
     as_json: bool,
@@ -80,7 +83,7 @@ def compare(
 
     if fail_above is not None and isnan(fail_above):
         refuse(HidivError, "--fail-above", "must be a number to compare with", fail_above)
-    first, second = read_model(p), read_model(q)
+    first, second = read_pair(p, q, columns)
     if initial != "models" and (measure is not None or montecarlo is not None):
         refuse(HidivError, "--initial", "does not go with --measure or --montecarlo")
     if measure is not None:

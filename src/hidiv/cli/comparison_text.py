@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from hidiv.cli.text_tables import Rounded, Row, table
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from hidiv.divergences.comparison import Comparison
     from hidiv.divergences.result import Divergence, Parts
     from hidiv.models.model import Model
+
+MOST = 10  # rows or states that are listed; of more, the largest, sorted by size
 
 Estimates = dict[str, "Divergence"]  # Monte Carlo estimates by the quantity they estimate
 
@@ -24,7 +27,7 @@ def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = Non
     lines = [
         comparison.subject,
         "",
-        *(note + "\n" for note in comparison.notes),
+        *(_as_options(note) + "\n" for note in comparison.notes),
         table(_rows(p, comparison, estimates, tree)),
     ]
     notes = [
@@ -44,6 +47,11 @@ def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = Non
         explained.insert(0, "joint")
     lines += ["", *(f"{name.replace('_', ' ')}: {MEANINGS[name]}" for name in explained)]
     return "\n".join(lines)
+
+
+def _as_options(note: str) -> str:
+    """A note with the options of the command in place of the arguments of the function."""
+    return note.replace('initial="stationary" or initial=False', "--initial stationary or --initial none")
 
 
 def _joint_notes(comparison: Comparison) -> list[str]:
@@ -135,7 +143,11 @@ def part_rows(p: Model, parts: Parts, group: str) -> list[Row]:
     ):
         rows.append((title, whole, ""))
         if pieces.ndim == 1:
-            rows += [(f"    {word} {state_name(p, s)}", float(piece), "") for s, piece in enumerate(pieces)]
+            shown = range(len(pieces)) if len(pieces) <= MOST else (-pieces).argsort(kind="stable")[:MOST]
+            rows += [(f"    {word} {state_name(p, int(s))}", float(pieces[s]), "") for s in shown]
+            if len(pieces) > MOST:
+                rest = float(pieces.sum() - pieces[shown].sum()) if isfinite(pieces.sum()) else inf
+                rows.append((f"    {len(pieces) - MOST} others together", rest, ""))
         else:
             rows += [(f"    {group} {g}", float(piece.sum()), "") for g, piece in enumerate(pieces)][:20]
     return rows

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import CompletionItem
 
-from hidiv.errors import InvalidFile, InvalidTree, refuse, shown
+from hidiv.errors import IncompatibleModels, InvalidFile, InvalidTree, counted, refuse, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,6 +38,11 @@ tree_option = click.option(
     metavar="TREE",
     shell_complete=_trees,
     help="chain:N, regular:CxN or a tree file (- is standard input).",
+)
+columns_option = click.option(
+    "--columns",
+    metavar="NAMES",
+    help="Compare these columns alone, commas between them; 'common' takes all that both models have.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 data_option = click.option(
@@ -78,6 +83,23 @@ def read_model(path: str) -> Model:
     from hidiv.files.loading import load_model
 
     return model_from_text(standard_input("the model"), "standard input") if path == "-" else load_model(path)
+
+
+def read_pair(first: str, second: str, columns: str | None) -> tuple[Model, Model]:
+    """Two models from files, with the columns of --columns; columns in another order are refused without it."""
+    p, q = read_model(first), read_model(second)
+    own, other = p.column_names or (), q.column_names or ()
+    common = [name for name in own if name in other]
+    if columns is None:
+        if any(own.index(name) != other.index(name) for name in common):
+            rule = f"the columns of {first} and {second} come in different orders"
+            remedy = f"--columns common compares the {counted(len(common), 'column')} that both have"
+            refuse(IncompatibleModels, "--columns", rule, remedy=remedy)
+        return p, q
+    if not common:
+        refuse(IncompatibleModels, "--columns", "needs models with names for their columns, some of them in both")
+    names = common if columns == "common" else columns.split(",")
+    return p.select(names), q.select(names)
 
 
 def read_tree(text: str) -> Tree:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--out", "folder", required=True, metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path),
+    "-o", "--out", "folder", required=True, metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path),
     help="Folder for paper.html, summary.md, paper.json and the figures.",
 )  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the Monte Carlo draws.")

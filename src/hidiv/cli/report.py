@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hidiv.cli.inputs import FILE, json_option, read_data, read_model, read_tree_for, read_tree_or_none, tree_option
+from hidiv.cli.inputs import (
+    FILE,
+    columns_option,
+    json_option,
+    read_data,
+    read_pair,
+    read_tree_for,
+    read_tree_or_none,
+    tree_option,
+)
 from hidiv.cli.interrupts import was_interrupted
 from hidiv.cli.many_models import quantity_option, read_models
 from hidiv.cli.text_tables import print_json
@@ -32,7 +41,8 @@ if TYPE_CHECKING:
     help="A result of hidiv differ or reduce to show.",
 )
 @quantity_option("joint", "aligned", "observed")
-@click.option("-o", "out", type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page; needed.")
+@columns_option
+@click.option("-o", "--out", "out", type=click.Path(dir_okay=False), metavar="REPORT.html", help="The page; needed.")
 @json_option
 def report(
     models: tuple[str, ...],
@@ -40,6 +50,7 @@ def report(
     data: str | None,
     results: tuple[str, ...],
     quantity: str,
+    columns: str | None,
     out: str | None,
     as_json: bool,
 ) -> None:
@@ -62,9 +73,9 @@ def report(
     check_target(out)
     json_name = free_name(Path(out))
     if len(models) == 2 and not any(path.endswith(".npz") for path in models):
-        page = of_two(models[0], models[1], tree_text, data, results, json_name)
+        page = of_two(models[0], models[1], tree_text, data, results, columns, json_name)
     else:
-        page = of_many(models, tree_text, data, results, quantity, json_name)
+        page = of_many(models, tree_text, data, results, quantity, columns, json_name)
     if page.json_name is not None:
         write_text(str(Path(out).with_name(page.json_name)), page.data_text())
     write_text(out, page.html)
@@ -94,13 +105,20 @@ def is_ours(path: Path) -> bool:
 
 
 def of_two(
-    first: str, second: str, tree_text: str | None, data: str | None, results: tuple[str, ...], json_name: str
+    first: str,
+    second: str,
+    tree_text: str | None,
+    data: str | None,
+    results: tuple[str, ...],
+    columns: str | None,
+    json_name: str,
 ) -> Page:
     """The page about two model files."""
     from hidiv.files.loading import load
     from hidiv.report.pair_page import pair_page
 
-    p, q = (named(read_model(path), path) for path in (first, second))
+    models = read_pair(first, second, columns)
+    p, q = (named(model, path) for model, path in zip(models, (first, second), strict=True))
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, p, q)
     answers = [load(path) for path in results]
@@ -113,12 +131,17 @@ def of_many(
     data: str | None,
     results: tuple[str, ...],
     quantity: str,
+    columns: str | None,
     json_name: str,
 ) -> Page:
     """The page about a collection."""
     from hidiv.report.collection_page import collection_page
 
-    for option, given in (("--data", data is not None), ("--result", bool(results))):
+    for option, given in (
+        ("--data", data is not None),
+        ("--result", bool(results)),
+        ("--columns", columns is not None),
+    ):
         if given:
             refuse(HidivError, option, "belongs to a report about two models")
     models, names = read_models(paths)

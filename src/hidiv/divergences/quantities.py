@@ -16,7 +16,7 @@ VERSION = 1  # of every JSON format written here; docs/json.md lists their keys
 MEANINGS = {
     "joint": "states and observations together, states paired by their labels",
     "joint_aligned": "the same after q's states were put in the order that fits p best",
-    "observed": "what a user sees, states summed out: no labels",
+    "observed": "the observations alone, hidden states summed out; labels do not matter",
     "expected_posterior": "the hidden states given the observations, on average over observations of p",
     "posterior": "the hidden states given the evidence",
     "do_bound": "an upper bound on the observed divergence, which equals the joint one",

@@ -78,7 +78,10 @@ def _arrow(middles: list[Point], i: int, j: int, probability: float) -> Arrow:
     control = ((ax + bx) / 2 + bow * nx, (ay + by) / 2 + bow * ny)
     start, end = _towards((ax, ay), control, size), _towards((bx, by), control, size)
     middle = tuple(0.25 * s + 0.5 * c + 0.25 * e for s, c, e in zip(start, control, end, strict=True))
-    label = (middle[0] + 0.1 * nx, middle[1] + 0.1 * ny)
+    # The middle of the circle is crowded: the label of an arrow bent inwards stands on its outer side.
+    inwards = len(middles) > 2 and nx * (ax + bx) + ny * (ay + by) < -0.1
+    aside = -0.08 if inwards else 0.1
+    label = (middle[0] + aside * nx, middle[1] + aside * ny)
     return Arrow(i, j, probability, (start, control, end), label)
 
 

@@ -4,6 +4,7 @@ page: puts template, style, script and numbers into one file, with the versions 
 pair_page: the page about two models.
 aligned: the pair with q's states in the order that fits p, and as labelled.
 causes: why two models differ, in sentences.
+moved_parameters: which parameter of an emission makes most of the difference.
 data_strip: what data say about two models, and the data with the states that each model decodes.
 state_diagram: states and arrows of both models.
 emission_pictures: what both models show in each state.

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
 
 from hidiv.divergences.result import Parts
+from hidiv.emissions.sample_space import Kind
 from hidiv.emissions.tabular import is_probabilities
 from hidiv.models.model import Model
+from hidiv.plots.emission_curves import column_name
 from hidiv.report.digits import shown
-from hidiv.report.heat_tables import cell_adds, emission_table, group_adds, has_transition, of_group
+from hidiv.report.heat_tables import cell_adds, emission_adds, emission_table, group_adds, has_transition, of_group
+from hidiv.report.moved_parameters import most_moved
 from hidiv.report.state_names import state_name
 from hidiv.types import Array
 
@@ -30,6 +34,11 @@ class Cause:
     words: str
     adds: float
     place: str
+
+    @property
+    def initial(self) -> bool:
+        """Whether it is the initial law."""
+        return not self.place
 
 
 def causes(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str = "group") -> list[Cause]:
@@ -77,13 +86,42 @@ def guilty(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str =
 def _impossible_emissions(p: Model, q: Model, g: int, s: int, names: tuple[str, str], where: str) -> list[str]:
     """The symbols that q excludes in a state, or the state where they are not listed."""
     table = emission_table(p, q, g)
-    if table is not None and is_probabilities(of_group(p.emissions, g)):
+    if table is not None and _bits_or_symbols(p, g):
         columns, left, right = table
+        found = [(columns[c], float(left[s, c])) for c in np.flatnonzero((left[s] > 0) & (right[s] == 0))]
+        if not is_probabilities(of_group(p.emissions, g)):  # a bit that q always has
+            always = np.flatnonzero((left[s] < 1) & (right[s] == 1))
+            found += [(f"no {columns[c]}", 1.0 - float(left[s, c])) for c in always]
         return [
-            f"{columns[c]} in {state_name(p, s)}{where}: {shown(float(left[s, c]), 3)} in {names[0]}, 0 in {names[1]}"
-            for c in np.flatnonzero((left[s] > 0) & (right[s] == 0))
+            f"{what} in {state_name(p, s)}{where}: {shown(chance, 3)} in {names[0]}, 0 in {names[1]}"
+            for what, chance in found
         ]
     return [f"what is seen in {state_name(p, s)}{where}: {names[1]} excludes values that {names[0]} allows"]
+
+
+def forbidden(reason: str, p: Model, names: tuple[str, str]) -> str:
+    """The reason of an infinite divergence with the models' names, and its word with the names of what is seen.
+
+    >>> import hidiv as hd
+    >>> coin = hd.Model([1.0], [[1.0]], hd.Bernoulli([[0.5, 0.2]]), column_names=["acid", "heat"])
+    >>> forbidden("p emits the word 2 0 and q cannot", coin, ("wet", "dry"))
+    'wet can show only acid, then nothing, and dry cannot'
+    """
+    word = re.fullmatch(r"p emits the word ([\d ]+)( \.\.\.)? and q cannot", reason)
+    rows = p.emissions[0].alphabet()
+    if word is None or rows is None:
+        return re.sub(r"\bq\b", names[1], re.sub(r"\bp\b", names[0], reason))
+    spelled = [_symbol(p, rows[int(i)]) for i in word[1].split()]
+    return f"{names[0]} can show {', then '.join(spelled)}{word[2] or ''}, and {names[1]} cannot"
+
+
+def _symbol(p: Model, row: Array) -> str:
+    """One observation in words: the name of a symbol, or of the columns that are 1."""
+    if len(row) == 1 and p.symbol_names is not None and p.symbol_names[0] is not None:
+        return str(p.symbol_names[0][int(row[0])])
+    if len(row) > 1 and all(space.kind is Kind.BIT for space in p.emissions[0].column_spaces()):
+        return "only " + " and ".join(column_name(p, f) for f in np.flatnonzero(row)) if row.any() else "nothing"
+    return ", ".join(shown(float(value), 6) for value in row)
 
 
 def _initial(p: Model, q: Model, parts: Parts, names: tuple[str, str]) -> list[Cause]:
@@ -92,7 +130,10 @@ def _initial(p: Model, q: Model, parts: Parts, names: tuple[str, str]) -> list[C
         return []
     s = int(np.argmax(cell_adds(p.initial[None], q.initial[None], np.array([1.0]))[0]))
     values = _against(float(p.initial[s]), float(q.initial[s]), names)
-    words = f"is the initial law, which one sequence cannot teach: {state_name(p, s)} comes first with {values}"
+    words = (
+        "of the joint divergence is the initial law, which one sequence cannot teach: the probability to start in "
+        f"{state_name(p, s)} is {values}"
+    )
     return [Cause(words, parts.initial, "")]
 
 
@@ -109,7 +150,7 @@ def _rows(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str) -
             what = f"{state_name(p, s)} to {state_name(p, t)}" if s != t else f"staying in {state_name(p, s)}"
             found.append(
                 _of_cell(what, _where(p, q, g, word), float(left[s, t]), float(right[s, t]), float(each[s, t]),
-                         float(adds[s]), names, "row")
+                         float(adds[s]), names, f"the transitions from {state_name(p, s)}")
             )  # fmt: skip
     return found
 
@@ -124,31 +165,33 @@ def _states(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str)
                 found.append(Cause(f"{seen} differs", float(adds[s]), "this state"))
                 continue
             columns, left, right = table
-            if is_probabilities(of_group(p.emissions, g)):
-                each = cell_adds(left[s][None], right[s][None], adds[s][None])[0]
+            shares = emission_adds(p, q, g, left, right, adds)
+            if shares is not None and _bits_or_symbols(p, g):
+                each = shares[s]
                 c = int(np.argmax(each))
                 what = f"{columns[c]} in {state_name(p, s)}"
                 found.append(
                     _of_cell(what, where, float(left[s, c]), float(right[s, c]), float(each[c]), float(adds[s]), names,
-                             "state")
+                             f"what is seen in {state_name(p, s)}")
                 )  # fmt: skip
             else:
-                c = _most_changed(left, right, s)
+                c = int(np.argmax(shares[s])) if shares is not None else most_moved(p, q, g, s)
                 values = _against(float(left[s, c]), float(right[s, c]), names)
-                found.append(Cause(f"{seen} differs: {columns[c]} is {values}", float(adds[s]), "this state"))
+                found.append(Cause(f"{seen} differs ({columns[c]} is {values})", float(adds[s]), "this state"))
     return found
 
 
 def _of_cell(
-    what: str, where: str, a: float, b: float, cell: float, row: float, names: tuple[str, str], kind: str
+    what: str, where: str, a: float, b: float, cell: float, row: float, names: tuple[str, str], whole: str
 ) -> Cause:
     """A cell that stands for its row, or the row with its largest cell."""
     if b < FAINT and b < FAINT * a:
         return Cause(f"{names[1]} makes {what}{where} almost impossible ({shown(b, 2)}; {names[0]} has {shown(a, 2)})",
                      cell, "this cell")  # fmt: skip
     alone = cell >= OWN * row
-    return Cause(f"The probability of {what}{where} is {_against(a, b, names)}", cell if alone else row,
-                 "this cell" if alone else f"this {kind}")  # fmt: skip
+    going = "going from " if whole.startswith("the transitions") and not what.startswith("staying") else ""
+    return Cause(f"The probability of {going}{what}{where} is {_against(a, b, names)}", cell if alone else row,
+                 "this cell" if alone else whole)  # fmt: skip
 
 
 def _against(a: float, b: float, names: tuple[str, str]) -> str:
@@ -160,7 +203,7 @@ def _where(p: Model, q: Model, g: int, word: str) -> str:
     return f", {word} {g}" if max(p.n_groups, q.n_groups) > 1 else ""
 
 
-def _most_changed(left: Array, right: Array, s: int) -> int:
-    """The parameter of a state that changes most, relative to how much the parameter varies."""
-    spread = np.maximum(np.abs(left), np.abs(right)).max(axis=0)
-    return int(np.argmax(np.abs(left[s] - right[s]) / np.where(spread > 0, spread, 1.0)))
+def _bits_or_symbols(p: Model, g: int) -> bool:
+    """Whether the table of the emissions holds probabilities, of symbols or of bits."""
+    family = of_group(p.emissions, g)
+    return is_probabilities(family) or all(space.kind is Kind.BIT for space in family.column_spaces())

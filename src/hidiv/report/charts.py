@@ -19,6 +19,8 @@ NAMED = 18  # leaves of a tree whose nodes have their names beside them
 DRAWN = 300  # nodes; a larger tree is shown level by level
 LETTERS = 9  # of a name beside a node
 SHADES = 10
+ABOVE = 6.0  # a bar so many times the next largest is cut off, so that the others can be seen
+OVER = 12.0  # pixels that it reaches above the axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class BarChart:
     starts: list[int]  # the first node of each bar
     note: str
     largest: tuple[int, float]  # place and value
+    cut: bool = False  # whether the largest bar is higher than the axis
     form: str = "bars"
 
     def view(self) -> dict[str, Any]:
@@ -80,18 +83,20 @@ def bars(name: str, values: Array, word: str, note: str = "") -> BarChart:
         starts = np.linspace(0, n, BARS + 1).astype(np.int64)[:-1]
         note = f"Each bar is the largest of about {n // BARS} {word}s. {note}".strip()
     heights = np.maximum.reduceat(values, starts)
-    top, lines = scale(float(heights.max()))
+    first, second = np.partition(np.append(heights, [0.0, 0.0]), -2)[-2:][::-1]
+    cut = bool(first > ABOVE * second > 0)
+    top, lines = scale(float(second if cut else first))
     width = WIDTH / len(heights)
     gap = 0.15 * width if width > 4 else 0.0
     steps = []
     for i, value in enumerate(heights):
         if value > 0:
-            x, y = i * width + gap / 2, HEIGHT * (1 - value / top)
+            x, y = i * width + gap / 2, max(HEIGHT * (1 - value / top), -OVER)
             steps.append(f"M{x:.2f} {HEIGHT:.0f}V{y:.2f}h{width - gap:.2f}V{HEIGHT:.0f}z")
     place = int(np.argmax(values))
     return BarChart(
         name, word, "".join(steps), ticks(n), lines, n, heights.tolist(), starts.tolist(), note,
-        (place, float(values[place])),
+        (place, float(values[place])), cut,
     )  # fmt: skip
 
 

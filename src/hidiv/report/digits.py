@@ -10,12 +10,18 @@ NORMAL = 1.959963984540054  # half the 95 % interval of a normal law, in standar
 
 
 def shown(value: float, digits: int = 5) -> str:
-    """A number as the page writes it; the script writes numbers in bits in the same way."""
+    """A number as the page writes it; the script writes numbers in bits in the same way.
+
+    >>> shown(2986.0, 3), shown(2.986e6, 3), shown(2.986e-7, 3)
+    ('2990', '2.99e+6', '2.99e-7')
+    """
     if isinf(value):
         return "infinite" if value > 0 else "minus infinite"
     text = f"{value:.{digits}g}"
     mantissa, _, exponent = text.partition("e")
-    return f"{mantissa}e{int(exponent):+d}" if exponent else text
+    if not exponent:
+        return text
+    return f"{float(text):.0f}" if 0 < int(exponent) < 6 else f"{mantissa}e{int(exponent):+d}"
 
 
 def half_width(result: Divergence) -> float | None:

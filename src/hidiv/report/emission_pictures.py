@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,43 +42,81 @@ class Pictures:
     left_out: str = ""
 
 
-def pictures(p: Model, q: Model, weights: Array, g: int = 0) -> Pictures:
-    """The emissions of a group; models with different numbers of states are drawn in one panel a column each."""
-    if p.n_states != q.n_states or p.n_features != q.n_features or not p.n_features:
+def pictures(p: Model, q: Model, weights: Array, g: int = 0, links: Sequence[dict[str, Any]] = ()) -> Pictures:
+    """The emissions of a group, state by state; with different numbers of states, of the states that are linked."""
+    if p.n_features != q.n_features or not p.n_features:
         return Pictures()
+    if p.n_states != q.n_states:
+        return _linked(p, q, g, [(int(link["from"]), int(link["to"])) for link in links])
     chosen = [int(s) for s in np.sort(np.argsort(-np.nan_to_num(weights, posinf=np.inf), kind="stable")[:PANELS])]
     left_out = "" if p.n_states <= PANELS else f"{PANELS} of {p.n_states} states are shown, those that add most."
     if _all_bits(p, g) and _all_bits(q, g) and p.n_features > 1:
-        return Pictures([("each column", [_bits(p, q, g, s) for s in chosen])], None, left_out)
+        return Pictures([("each column", [_bits(p, q, g, s, s) for s in chosen])], None, left_out)
     plane = ellipses(p, q, g)
     if plane is not None:
         return Pictures([], _plane(p, plane, chosen), left_out)
-    return Pictures([(one.column, [_panel(p, one, s) for s in chosen]) for one in curves(p, q, g)], None, left_out)
+    panels = [(one.column, [_panel(state_name(p, s), one, s, s) for s in chosen]) for one in curves(p, q, g)]
+    return Pictures(panels, None, left_out)
+
+
+def _linked(p: Model, q: Model, g: int, pairs: list[tuple[int, int]]) -> Pictures:
+    """A panel for every link between a state of p and one of q, the first of them if there are many."""
+    left_out = "" if len(pairs) <= PANELS else f"{PANELS} of {len(pairs)} pairs are shown."
+    pairs = pairs[:PANELS]
+    if not pairs:
+        return Pictures()
+    if _all_bits(p, g) and _all_bits(q, g) and p.n_features > 1:
+        return Pictures([("each column", [_bits(p, q, g, s, t) for s, t in pairs])], None, left_out)
+    titles = [_both(p, q, s, t) for s, t in pairs]
+    panels = [
+        (one.column, [_panel(title, one, s, t) for title, (s, t) in zip(titles, pairs, strict=True)])
+        for one in curves(p, q, g)
+    ]
+    return Pictures(panels, None, left_out)
+
+
+def _both(p: Model, q: Model, s: int, t: int) -> str:
+    """The names of two states, one where they are the same."""
+    names = dict.fromkeys([state_name(p, s), state_name(q, t)])
+    return " with ".join(names)
 
 
 def _all_bits(model: Model, g: int) -> bool:
     return all(space.kind is Kind.BIT for space in of_group(model.emissions, g).column_spaces())
 
 
-def _panel(p: Model, law: Curves, s: int) -> Panel:
-    """The law of one column in one state."""
-    top = float(max(law.p[s].max(), law.q[s].max())) or 1.0
+def _panel(title: str, law: Curves, s: int, t: int) -> Panel:
+    """The law of one column in state s of p and state t of q."""
+    top = float(max(law.p[s].max(), law.q[t].max())) or 1.0
     if not np.isfinite(top):
-        finite = np.concatenate([law.p[s][np.isfinite(law.p[s])], law.q[s][np.isfinite(law.q[s])]])
+        finite = np.concatenate([law.p[s][np.isfinite(law.p[s])], law.q[t][np.isfinite(law.q[t])]])
         top = float(finite.max(initial=1.0))
     if law.discrete:
         labels = list(law.labels) or [shown(float(x), 6) for x in law.x]
-        return _bars(state_name(p, s), law.p[s] / top, law.q[s] / top, labels)
+        return _bars(title, law.p[s] / top, law.q[t] / top, labels)
     low, high = float(law.x[0]), float(law.x[-1])
     x = WIDTH * (law.x - low) / ((high - low) or 1.0)
     paths = []
-    for values in (law.p[s], law.q[s]):
+    for values in (law.p[s], law.q[t]):
         y = HEIGHT * (1 - np.clip(np.nan_to_num(values, posinf=top) / top, 0, 1) * 0.94)
         paths.append("L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True)))
-    ticks = [
-        (0.0, shown(low, 3), "start"), (WIDTH / 2, shown((low + high) / 2, 3), "middle"), (WIDTH, shown(high, 3), "end")
-    ]  # fmt: skip
-    return Panel(state_name(p, s), f"M0 {HEIGHT}L{paths[0]}L{WIDTH} {HEIGHT}z", f"M{paths[1]}", ticks)
+    ticks = [(WIDTH * (at - low) / ((high - low) or 1.0), shown(at, 6), "middle") for at in round_numbers(low, high)]
+    return Panel(title, f"M0 {HEIGHT}L{paths[0]}L{WIDTH} {HEIGHT}z", f"M{paths[1]}", ticks)
+
+
+def round_numbers(low: float, high: float) -> list[float]:
+    """Two to five round numbers for an axis from `low` to `high`, none close to its ends.
+
+    >>> round_numbers(-5.36, 3.86), round_numbers(0.0, 1.0), round_numbers(2.0, 2.0)
+    ([-4.0, -2.0, 0.0, 2.0], [0.2, 0.4, 0.6, 0.8], [2.0])
+    """
+    span = high - low
+    if span <= 0:
+        return [low]
+    step = 10.0 ** np.floor(np.log10(span))
+    step = next(float(step * f) for f in (5.0, 2.0, 1.0, 0.5, 0.2) if 0.9 * span / (step * f) >= 3)
+    first, last = np.ceil((low + 0.05 * span) / step), np.floor((high - 0.05 * span) / step)
+    return [float(f"{k * step:.9g}") for k in range(int(first), int(last) + 1)]
 
 
 def _bars(title: str, p: Array, q: Array, labels: list[str]) -> Panel:
@@ -95,11 +134,16 @@ def _bars(title: str, p: Array, q: Array, labels: list[str]) -> Panel:
     return Panel(title, paths[0], paths[1], ticks)
 
 
-def _bits(p: Model, q: Model, g: int, s: int) -> Panel:
-    """The probability of every bit in one state."""
-    left, right = (np.array([np.exp(of_group(m.emissions, g).select([f]).log_prob(np.ones((1, 1))))[0, s]
-                             for f in range(p.n_features)]) for m in (p, q))  # fmt: skip
-    return _bars(state_name(p, s), left, right, [column_name(p, f) for f in range(p.n_features)])
+def _bits(p: Model, q: Model, g: int, s: int, t: int) -> Panel:
+    """The probability of every bit in state s of p and state t of q."""
+    left, right = (np.array([np.exp(of_group(m.emissions, g).select([f]).log_prob(np.ones((1, 1))))[0, state]
+                             for f in range(p.n_features)]) for m, state in ((p, s), (q, t)))  # fmt: skip
+    return _bars(
+        _both(p, q, s, t) if p.n_states != q.n_states else state_name(p, s),
+        left,
+        right,
+        [column_name(p, f) for f in range(p.n_features)],
+    )
 
 
 def _plane(p: Model, law: Ellipses, chosen: list[int]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from hidiv.divergences.result import Parts
 from hidiv.emissions.family import Family
 from hidiv.emissions.sample_space import Kind
 from hidiv.emissions.tabular import is_probabilities, tabular
+from hidiv.errors import HidivError
 from hidiv.models.model import Model
 from hidiv.recursions.terms import divergence_terms
 from hidiv.report.page import short
@@ -82,15 +83,15 @@ def heat_table(p: Model, q: Model, parts: Parts, kind: str, g: int, group: int |
             return None
         columns, left, right = states, of_group(p.transitions, g), of_group(q.transitions, g)
         row_adds = group_adds(parts.rows, g)
-        probabilities = True
+        adds: Array | None = cell_adds(left, right, row_adds)
     else:
         table = emission_table(p, q, g)
         if table is None:
             return None
         columns, left, right = table
         row_adds = group_adds(parts.states, g)
-        probabilities = is_probabilities(of_group(p.emissions, g))
-    adds = cell_adds(left, right, row_adds) if probabilities else None
+        adds = emission_adds(p, q, g, left, right, row_adds)
+    probabilities = kind == "transition" or is_probabilities(of_group(p.emissions, g))
     rows = _largest(row_adds)
     keep = rows if kind == "transition" else _largest(np.abs(left - right).max(axis=0, initial=0.0))
     left_out = ""
@@ -103,7 +104,8 @@ def heat_table(p: Model, q: Model, parts: Parts, kind: str, g: int, group: int |
     open_rows = set(_largest(row_adds, OPEN))
     return HeatTable(
         kind, group, [states[r] for r in rows], [columns[c] for c in keep], left[pick], right[pick],
-        shades, _paints(left[pick], right[pick], shades, row_adds[rows], None if adds is None else adds[pick]),
+        shades,
+        _paints(left[pick], right[pick], shades, row_adds[rows], None if adds is None else adds[pick], probabilities),
         [float(row_adds[r]) for r in rows], None if adds is None else adds[pick], left_out,
         [r in open_rows for r in rows],
     )  # fmt: skip
@@ -131,11 +133,13 @@ def _named(column: str, family: Family, p: Model) -> str:
     return f"{'' if key == 'probs' else key + ' '}{', '.join(p.column_names[int(place)] for place in places)}"
 
 
-def _paints(left: Array, right: Array, difference: Array, row_adds: Array, adds: Array | None) -> dict[str, Array]:
+def _paints(
+    left: Array, right: Array, difference: Array, row_adds: Array, adds: Array | None, probabilities: bool
+) -> dict[str, Array]:
     """Shades by contribution, difference, p and q; where only rows have a contribution, the whole row has its shade."""
     added = np.broadcast_to(row_adds[:, None], left.shape) if adds is None else adds
     largest = (
-        np.maximum(np.abs(left), np.abs(right)).max(axis=0, initial=0.0) if adds is None else np.ones(left.shape[1])
+        np.ones(left.shape[1]) if probabilities else np.maximum(np.abs(left), np.abs(right)).max(axis=0, initial=0.0)
     )
     scale = np.where(largest > 0, largest, 1.0)
     return {
@@ -165,7 +169,28 @@ def _shades(left: Array, right: Array, probabilities: bool) -> Array:
 
 def cell_adds(left: Array, right: Array, row_adds: Array) -> Array:
     """(K, columns): what each row adds, divided among its cells in proportion to their second-order terms, all >= 0."""
-    terms = divergence_terms(left, right)
+    return _divided(divergence_terms(left, right), row_adds)
+
+
+def emission_adds(p: Model, q: Model, g: int, left: Array, right: Array, row_adds: Array) -> Array | None:
+    """(K, columns): what each parameter of the emissions adds; None where only whole states have a value.
+
+    Beside probabilities of symbols these are families with one parameter a column, such as bits and counts.
+    """
+    one, other = of_group(p.emissions, g), of_group(q.emissions, g)
+    if is_probabilities(one):
+        return cell_adds(left, right, row_adds)
+    if left.shape[1] != one.n_features:
+        return None
+    try:
+        columns = [one.select([f]).kl(other.select([f])) for f in range(one.n_features)]
+    except (HidivError, TypeError, ValueError, IndexError):  # columns that cannot be taken apart
+        return None
+    return _divided(np.column_stack(columns), row_adds)
+
+
+def _divided(terms: Array, row_adds: Array) -> Array:
+    """(K, columns): what each row adds, in proportion to the terms of its cells; infinite terms take all."""
     total = terms.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = np.where(np.isinf(total), np.isinf(terms), terms / total)

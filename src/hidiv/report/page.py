@@ -84,6 +84,7 @@ def environment() -> Environment:
     templates.filters["g"] = shown
     templates.filters |= {"pm": with_error, "digits": digits, "half_width": half_width}
     templates.tests["estimate"] = is_estimate
+    templates.filters["nbsp"] = lambda text: str(text).replace(" %", "\N{NO-BREAK SPACE}%")
     templates.filters["upper_first"] = lambda text: str(text)[:1].upper() + str(text)[1:]
     templates.globals |= {"infinity": inf, "counted": counted}
     templates.policies["json.dumps_kwargs"] = {"sort_keys": False, "allow_nan": False, "separators": (",", ":")}

@@ -25,7 +25,7 @@ from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
 from hidiv.report.aligned import Reading, pairing, readings
-from hidiv.report.causes import causes, finite_whole, guilty
+from hidiv.report.causes import Cause, causes, finite_whole, forbidden, guilty
 from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.data_strip import said, strip
 from hidiv.report.digits import is_estimate
@@ -113,16 +113,18 @@ def _shown_reading(p: Model, reading: Reading, where: Any, evidence: Any, first:
     dominant, weights = _dominant(p, q, parts)
     drawn, diagrams_left_out = diagrams(p, q, names, weights, dominant)
     chart, profiled = _profile(prefix, comparison, where)
+    told = [] if parts is None else causes(p, q, parts, names, word)
     return {
         "key": reading.key, "prefix": prefix, "comparison": comparison,
-        "infinite": _infinite(comparison), "cards": cards(comparison), "answer": answer(comparison),
+        "infinite": _infinite(p, comparison, names), "cards": cards(comparison), "answer": answer(comparison),
         "rows": part_rows(p, q, comparison.joint, None if parts is None else Pair.models(p, q).once(local_terms)),
-        "causes": [] if parts is None else causes(p, q, parts, names, word),
+        "causes": told, "notes": _notes(reading, told),
         "whole": 0.0 if parts is None else finite_whole(parts),
         "guilty": guilty(p, q, parts, names, word) if parts is not None and isinf(comparison.joint.value) else ([], 0),  # type: ignore[union-attr]
         "tables": tables, "tables_left_out": left_out, "word": word, "dominant": dominant,
         "diagrams": drawn, "diagrams_left_out": diagrams_left_out,
-        "emissions": pictures(p, q, weights, dominant),
+        "coloured": any(arrow["kind"] != "same" for one in drawn for arrow in one.arrows),
+        "emissions": pictures(p, q, weights, dominant, matching(p, q)),
         "profile": chart, "profiled": profiled,
         "strip": strip(f"{prefix}strip", p, q, evidence, where)
         if evidence is not None and isinstance(where, Tree) and p.n_states == q.n_states else None,
@@ -139,7 +141,15 @@ def _answered(result: Any) -> dict[str, str]:
     refuse(HidivError, "results", rule, type(result).__name__)
 
 
-def _infinite(comparison: Comparison) -> dict[str, list[str]]:
+def _notes(reading: Reading, told: list[Cause]) -> list[str]:
+    """What to know before the numbers; not the share of the initial law as labelled, or where a cause says it."""
+    notes = list(reading.comparison.notes)
+    if reading.key == "aligned" or any(cause.initial for cause in told):
+        notes = [note for note in notes if "is the initial law" not in note]
+    return notes
+
+
+def _infinite(p: Model, comparison: Comparison, names: tuple[str, str]) -> dict[str, list[str]]:
     """The names of what is infinite, and the reasons that are not in the list of impossible cells."""
     named = [name for name in MEANINGS if getattr(comparison, name) is not None and getattr(comparison, name).infinite]
     rates = [
@@ -148,7 +158,7 @@ def _infinite(comparison: Comparison) -> dict[str, list[str]]:
         if (rate := comparison.rates[name]) is not None and rate.infinite
     ]
     seen = [getattr(comparison, name).infinite for name in named if name in ("observed", "posterior")]
-    reasons = dict.fromkeys(reason for one in seen for reason in one)
+    reasons = dict.fromkeys(forbidden(reason, p, names) for one in seen for reason in one)
     return {"names": [*map(in_words, named), *rates], "reasons": list(reasons)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, isinf
+from math import isfinite, isinf
 from typing import Any
 
 from hidiv.divergences.comparison import Comparison
@@ -13,7 +13,7 @@ from hidiv.progress import Progress
 from hidiv.report.digits import shown, with_error
 
 ERRORS = (0.05, 0.01, 0.001)
-SECONDS = 2.0  # for the search for a rate, and for the simulated tests of one row
+SECONDS = 4.0  # for the search for a rate, and for the simulated tests of one row
 
 
 def samples_needed(p: Model, q: Model, comparison: Comparison, tree: Any, progress: Progress) -> dict[str, Any] | None:
@@ -46,12 +46,15 @@ def _words(strict: SamplesNeeded, what: str) -> str:
     sides = strict.under_p, strict.under_q
     if any(isinf(side.value) for side in sides):
         return f"No number of {what} tells them apart: nothing that is seen differs."
-    about = "Along a chain about" if strict.counted == "observations" else "About"
-    p, q = (rounded(side.value) for side in sides)
-    return (
-        f"{about} {p} {what} tell them apart with one error in a thousand if {strict.names[0]} is true, "
-        f"about {q} if {strict.names[1]} is."
-    )
+    along = "Along a chain, about" if strict.counted == "observations" else "About"
+    known = [
+        (rounded(side.value), name) for side, name in zip(sides, strict.names, strict=True) if isfinite(side.upper)
+    ]
+    if not known:
+        return f"How many {what} tell them apart could not be simulated in the time there was."
+    (first, name), *others = known
+    rest = "".join(f", about {count} if {other} is" for count, other in others)
+    return f"{along} {first} {what} tell them apart with one error in a thousand if {name} is true{rest}."
 
 
 def rounded(count: float) -> str:
@@ -65,5 +68,7 @@ def in_words(side: Needed) -> str:
     if isinf(side.value):
         return side.reason or "none"
     wald = "rate infinite" if side.wald == 0 else shown(side.wald, 3)
+    if isinf(side.upper):
+        return f"not simulated ({wald})"
     error = (side.upper - side.lower) / 2
-    return f"{with_error(side.value, error) if 0 < error < inf else shown(side.value, 3)} ({wald})"
+    return f"{with_error(side.value, error) if error > 0 else shown(side.value, 3)} ({wald})"

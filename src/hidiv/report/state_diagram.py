@@ -19,7 +19,8 @@ SCALE = 104.0  # pixels of the circle's radius
 MIDDLE = 200.0, 0.0
 WIDEST = 9.0  # pixels of an arrow of probability 1
 NUMBERED = 4  # states up to which every arrow has its probability beside it
-CHANGED = 0.05  # difference of two probabilities from which both arrows are coloured
+CHANGED = 0.05  # difference of two probabilities from which the larger arrow is coloured
+SLIGHT = 0.02  # the same where one is at least twice the other
 FAINT = 1e-3  # a probability this many times smaller than the other model's is as good as missing
 OF_MANY = 0.04  # the least probability that has an arrow where there are many states
 LETTERS = 9
@@ -72,7 +73,8 @@ def _diagram(side: str, model: Model, name: str, chosen: Any, own: Array, other:
     else:
         lost = []
     shapes = [_shape(one, _class(one, other, side), n, states) for one in drawn]
-    shapes += [_shape(one, "lost", n, states, float(own[one.source, one.target])) for one in lost]
+    faint = f"lost more-{'q' if side == 'p' else 'p'}"
+    shapes += [_shape(one, faint, n, states, float(own[one.source, one.target])) for one in lost]
     return Diagram(side, name, states, shapes, _box(n))
 
 
@@ -88,7 +90,9 @@ def _class(arrow: Arrow, other: Array | None, side: str) -> str:
     """How an arrow is coloured: in the model's colour where it is clearly larger than the other model's."""
     if other is None:
         return "same"
-    return f"more-{side}" if arrow.probability - other[arrow.source, arrow.target] >= CHANGED else "same"
+    than = float(other[arrow.source, arrow.target])
+    more = arrow.probability - than
+    return f"more-{side}" if more >= (SLIGHT if arrow.probability >= 2 * than else CHANGED) else "same"
 
 
 def _shape(
@@ -96,7 +100,7 @@ def _shape(
 ) -> dict[str, Any]:  # fmt: skip
     """One arrow as an SVG path, a triangle for its head, and its words."""
     value = arrow.probability if probability is None else probability
-    width = 1.6 if kind == "lost" else max(0.7, WIDEST * arrow.probability)
+    width = 1.6 if kind.startswith("lost") else max(0.7, WIDEST * arrow.probability)
     length = 5.0 + 0.9 * width
     hx, hy = arrow.head[0], -arrow.head[1]
     points = [_pixel(point) for point in arrow.points]

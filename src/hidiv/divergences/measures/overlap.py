@@ -121,6 +121,8 @@ def error_in_words(error: Measure, tree: Any) -> str:
         return f"{shown} {low:.3g} % of the time"
     if error.status == "estimate":
         return f"{shown} about {100.0 * error.value:.2g} % of the time (95 % interval {low:.2g} % to {high:.2g} %)"
+    if low < high / 100.0:
+        return f"{shown} less than {high:.2g} % of the time"
     return f"{shown} between {low if low >= LEAST else 0.0:.3g} % and {high:.3g} % of the time"
 
 

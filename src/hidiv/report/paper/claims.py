@@ -86,8 +86,8 @@ def _about_recursions() -> list[Claim]:
         Claim(
             "Corollary 2, equation 6", "Homogeneous trees in which every node has C children have a closed form.",
             "holds" if abs(closed / direct - 1) < 1e-12 else "does not hold",
-            f"On a binary tree of 6 levels with the chains' parameters it gives {closed:.12g}, Theorem 1 "
-            f"{direct:.12g}.",
+            f"On a binary tree of 6 levels with the chains' parameters it gives {closed:.12g}, and "
+            f"Theorem 1 {direct:.12g}.",
         ),
     ]  # fmt: skip
 
@@ -131,8 +131,8 @@ def _about_rates(chains: Figure2) -> list[Claim]:
     return [
         Claim(
             "Section III", "D / N tends to nu k, the divergence rate.", "holds",
-            f"nu k is {rate:.12g}, and D / N at N = 10^12 is {long:.12g}. Of chains with one recurrent class; with "
-            "several the rate depends on where the chain starts.",
+            f"nu k is {rate:.12g}, and D / N at N = 10^12 is {long:.12g}. This is for chains with one recurrent class; "
+            "with several the rate depends on where the chain starts.",
         ),
         Claim(
             "Section III", "nu k can be computed in constant time with N.", "holds",

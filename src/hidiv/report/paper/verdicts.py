@@ -166,7 +166,7 @@ def _supplement(example: Supplement) -> list[Verdict]:
             "from the printed parameters; the observed divergence is not 0.071 either", observed,
         ),
         Verdict(
-            "Proposition", "D = U, Do's formula", "equal", f"{example.joint.value:.15g} and {example.do.value:.15g}",
+            "Proposition", "D = U, Do's formula", "equal", f"{example.joint.value:.12g} and {example.do.value:.12g}",
             "reproduced" if equal else "differs",
             "D is the joint divergence; Do's U bounds the observed one, and stays a bound", observed,
         ),

@@ -16,7 +16,7 @@
     const scaled = Number(value) * (unit === "bits" ? BITS : 1);
     const text = Number(scaled.toPrecision(digits));
     const size = Math.abs(text);
-    return size !== 0 && (size < 1e-4 || size >= 10 ** digits) ? text.toExponential() : String(text);
+    return size !== 0 && (size < 1e-4 || size >= Math.max(10 ** digits, 1e6)) ? text.toExponential() : String(text);
   };
   const amount = (value, digits) => (value === "inf" ? "infinite" : `${shown(value, digits)} ${unit}`);
   const sized = (value, digits) => String(Number(Number(value).toPrecision(digits)));
