@@ -64,25 +64,30 @@ class Draws:
     `infinite`: why nothing need be drawn.
     """
 
-    draw: Callable[[int, np.random.Generator, bool], Drawn]  # number, generator, whether without the dearer controls
+    # Number, generator, whether without the dearer controls; where `likely` is given, also that model (rare_moves.py).
+    draw: Callable[..., Drawn]
     subject: str
     base: str
     at_once: int
     infinite: str | None = None
     sparse: bool = False  # some probabilities are 0
+    long: bool = False  # a draw is a sum over so many nodes that it is nearly normal, but for rare events
     reach: float = 0.0  # by how much a rare event may change a draw
     expected: Callable[[], tuple[Array, Array]] | None = None  # means of the events drawn, and what one more may add
     dear: float = 1.0  # work of a draw with all controls, over that of one without the dearer ones
     fitted: Callable[[np.random.Generator], Fitted | None] | None = None  # draws whose control is fitted beforehand
     # What states (n, N) and observations (n, N, F) of p give, with the visits of p (n, K) where they are known.
     scored: Callable[[IntArray, Array, Array | None], Drawn] | None = None
+    likely: Callable[[], Model | None] | None = None  # p with rare moves made likely, where that may help
 
 
 class Fitted(NamedTuple):
-    """Draws with a control that was fitted to others; `dear` is their work over that of draws without dear controls."""
+    """Draws with a control that was fitted to `drawn` others; `dear` is their work over that of draws without dear
+    controls."""
 
-    draw: Callable[[int, np.random.Generator], Drawn]
+    draw: Callable[..., Drawn]  # number, generator, perhaps the model of `Draws.likely`
     dear: float
+    drawn: int
 
 
 def portion(size: int) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
+from hidiv.divergences.observed.sampled.cross_fitting import FOLDS, controlled_mean
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
 from hidiv.divergences.observed.sampled.rare import allowed
 from hidiv.divergences.observed.sampled.standard_errors import (
@@ -22,22 +22,26 @@ from hidiv.divergences.observed.sampled.standard_errors import (
 )
 from hidiv.divergences.result import Divergence
 from hidiv.errors import OutOfRange, counted, refuse
+from hidiv.models.model import Model
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
 
-Draw = Callable[[int, np.random.Generator], Drawn]
+Draw = Callable[[int, np.random.Generator, Model | None], Drawn]
 
 FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws at most by default
 RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
+LIKELY = "importance sampling: half of the draws are of p with rare transitions made likely, all of them weighted"
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
-DOUBT = 4.0  # by how much an error is taken to be larger where a few draws decide it
-GROWTH = 1.25  # least growth between two looks
+DOUBT = 1.2  # by how much an error is taken to be larger where a few draws decide it
+GROWTH = 1.15  # least growth between two looks
+LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
 FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
+DECIDES = 0.5  # share of the wanted error from which on rare moves are made likely
 PILOT = 1024  # draws of such a trial at most
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
@@ -56,7 +60,7 @@ def stopped_estimate(draws: Draws, budget: Budget, workers: int | None = None) -
     end = monotonic() + (inf if budget.max_seconds is None else budget.max_seconds)
     limits = _Limits(budget.rtol, budget.atol, most, end, available() if workers is None else workers)
     streams = Streams(budget.seed)
-    lean = _Drawing(draws, limits, streams, lambda size, rng: draws.draw(size, rng, True))
+    lean = _Drawing(draws, limits, streams, _by(draws, True))
     run = lean
     try:
         with Progress("drawing") as progress:
@@ -92,7 +96,8 @@ class _Drawing:
     def __init__(self, draws: Draws, limits: _Limits, streams: Streams, draw: Draw, dear: float = 1.0) -> None:
         self.draws, self.limits, self.streams, self.draw, self.dear = draws, limits, streams, draw, dear
         self.is_done, self.began = False, monotonic()
-        self.is_fitted = False  # a function fitted to other draws is taken out of each draw
+        self.likely: Model | None = None  # of which half of the states are drawn (rare_moves.py)
+        self.before: int | None = None  # draws that a function was fitted to which is taken out of each of these
         self.expects: str | None = None  # what can be reached, where that is not what was asked for
         self.portions_drawn: list[Drawn] = []
         self.drawn, self.portions, self.check = 0, 0, min(2 * FEWEST, limits.most)
@@ -100,6 +105,7 @@ class _Drawing:
         self.error = inf  # of the best mean, with what rare events may add
         self.chance = 0.0  # expected number in a draw of an event that none has shown
         self.lacking = 0.0  # what rare states may add that were drawn too seldom
+        self.hidden = 0.0  # what they may add to the variance of a draw
         self.stopped = "the number of draws"
 
     def draw_until(self, count: int) -> bool:
@@ -108,7 +114,7 @@ class _Drawing:
         sizes = [min(size, count - start) for start in range(self.drawn, count, size)]
         numbered = list(enumerate(sizes, self.portions))
         portions = in_order(
-            lambda portion: self.draw(portion[1], self.streams(portion[0])),
+            lambda portion: self.draw(portion[1], self.streams(portion[0]), self.likely),
             numbered,
             self.limits.workers,
         )
@@ -128,14 +134,14 @@ class _Drawing:
         self.portions_drawn = [joined(self.portions_drawn)]
         batch = self.portions_drawn[0]
         if self.best is None:
-            self.best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN)
-            if not self.best.settled:
-                # Enough all the same where an error several times as large is what was asked for.
+            best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN)
+            wanted = max(self.limits.atol, self.limits.rtol * abs(best.value))
+            if FEWEST <= self.drawn < OPEN and not (best.settled and best.std_error <= wanted):
                 wide = controlled_mean(batch.base, batch.controls, settle=False)
                 wide = wide._replace(std_error=DOUBT * wide.std_error)
-                if wide.std_error <= max(self.limits.atol, self.limits.rtol * abs(wide.value)):
-                    self.best = wide
-            widened, self.chance, self.lacking = allowed(self.draws, batch, self.best)
+                best = wide if not best.settled or wide.std_error < best.std_error else best
+            self.best = best
+            widened, self.chance, self.lacking, self.hidden = allowed(self.draws, batch, self.best, self.before)
             self.error = widened.std_error
         return batch, self.best
 
@@ -144,10 +150,14 @@ class _Drawing:
         return max(self.limits.atol, self.limits.rtol * abs(self.together()[1].value))
 
     def needed(self) -> float:
-        """How many draws the wanted error takes, by the error of those there are."""
+        """How many draws the wanted error takes, by the error of those there are.
+
+        Coefficients that were fitted to few draws spoil these, but not so many more.
+        """
         best = self.together()[1]
         short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
-        needed = 1.05 * self.drawn * short**2
+        fitted_to = self.drawn * (1.0 - 1.0 / FOLDS)
+        needed = 1.05 * self.drawn * short**2 * max(1.0 - best.controls / fitted_to, 0.5)
         return min(needed, float(self.limits.most)) if best.settled else float(self.limits.most)
 
     def variance(self) -> float:
@@ -165,24 +175,41 @@ class _Drawing:
             fitted = self.draws.fitted(self.streams(FITTING))
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
-                tried.is_fitted = True
+                tried.before = self.drawn + fitted.drawn
                 best = self._tried(tried, min(FEWEST, self.limits.most), best, progress)
                 if best.is_done:
                     return best
         dear = self.draws.dear
         needed = best.needed() * best.dear
         if dear > 1.0 and needed >= PAYS * dear * FEWEST and (best is self or not self.draws.fitted):
-            tried = _Drawing(
-                self.draws, self.limits, self.streams, lambda size, rng: self.draws.draw(size, rng, False), dear
-            )
+            tried = _Drawing(self.draws, self.limits, self.streams, _by(self.draws, False), dear)
             pilot = int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
             best = self._tried(tried, pilot, best, progress)
-        return best
+        return best if best.is_done else best._with_rare_moves(progress)
 
     def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress) -> _Drawing:
         """Draw with other controls; that where it is done or takes less work, else what was best so far."""
-        other.is_done = other.draw_until(count) or other.look(progress)
-        return other if other.is_done or other.dear * other.variance() <= best.dear * best.variance() else best
+        while not other.is_done:
+            other.is_done = other.draw_until(min(max(FEWEST, 2 * other.drawn), count)) or other.look(progress)
+            if other.is_done or other.dear * other.variance() <= best.dear * best.variance():
+                return other
+            if other.drawn >= count:
+                break
+        return best
+
+    def _with_rare_moves(self, progress: Progress) -> _Drawing:
+        """This, or draws with rare moves made likely, where these moves decide how many are needed and it helps."""
+        tails = kurtosis(self.together()[1].draws) * SETTLED > self.drawn and self.needed() >= PAYS * FEWEST
+        if self.draws.likely is None or not (tails or self.lacking >= DECIDES * self.wanted()):
+            return self
+        likely = self.draws.likely()
+        if likely is None or self.limits.most < FEWEST:
+            return self
+        other = _Drawing(self.draws, self.limits, self.streams, self.draw, self.dear)
+        other.before, other.likely = self.before, likely
+        other.is_done = other.draw_until(min(max(FEWEST, self.drawn), self.limits.most)) or other.look(progress)
+        one, two = (run.error**2 * run.drawn + run.hidden for run in (self, other))
+        return other if two < one else self
 
     def announce(self, progress: Progress) -> None:
         """Say before the long part what error is expected, where it is more than asked for."""
@@ -219,6 +246,8 @@ class _Drawing:
         if not best.settled:
             enough = max(_draws_for(self.variance(), wanted), SETTLED * kurtosis(best.draws))
             ahead = max(enough, GROWTH * drawn)
+        if ahead > LEAP * drawn:  # the error of these draws is not known so well
+            ahead = max(SHORT * ahead, LEAP * drawn)
         self.check = int(min(ahead if known else min(ahead, 2.0 * drawn), self.limits.most))
         progress.show(
             max(drawn / self.limits.most, min(1.0, wanted / max(self.error, 1e-300)) ** 2),
@@ -246,19 +275,30 @@ class _Drawing:
         batch, best = self.together()
         best = best._replace(std_error=self.error)
         half = best.half_width()
-        base = f"{self.draws.base} less a fitted function of both filters" if self.is_fitted else self.draws.base
+        is_fitted = self.before is not None
+        base = f"{self.draws.base} less a fitted function of both filters" if is_fitted else self.draws.base
         note = f"{base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
-        rare = [RARE.format(self.chance)] if self.chance > SURE else []
+        rare = [] if self.likely is None else [LIKELY]
+        rare += [RARE.format(self.chance)] if self.chance > SURE else []
         if self.lacking > 0.1 * self.error:
             rare.append(LACKING.format(self.lacking))
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[note, *without_controls(batch, best, self.is_fitted), *rare, *self._short()], subject=about,
+            notes=[note, *without_controls(batch, best, is_fitted), *rare, *self._short()], subject=about,
         )  # fmt: skip
 
     def _short(self) -> list[str]:
         """The note about what was expected, where the wanted error was not reached."""
         return [self.expects] if self.expects is not None and self.error > self.wanted() else []
+
+
+def _by(draws: Draws, lean: bool) -> Draw:
+    """Draws with or without the dearer controls."""
+
+    def draw(size: int, rng: np.random.Generator, likely: Model | None) -> Drawn:
+        return draws.draw(size, rng, lean) if likely is None else draws.draw(size, rng, lean, likely)
+
+    return draw
 
 
 def without_controls(batch: Drawn, best: Mean, is_fitted: bool) -> list[str]:
