@@ -111,6 +111,23 @@ def test_agreement():
     assert same == type(same).from_dict(same.to_dict())
 
 
+def test_no_two_that_agree_are_further_apart_than_they_may_be():
+    """Of three in a row, neighbours within 0.01 and the ends 0.03 apart, not all agree."""
+    rows = [[0.5, 0.5], [0.5, 0.5]]
+    near = [hd.Model([0.5, 0.5], rows, hd.Gaussian([m, m + 9.0], std=[1.0, 1.0])) for m in (0.0, 0.125, 0.25)]
+    found = hd.agreement(near, seed=1)
+    assert found.divergences[0, 2] > 0.01 > max(found.divergences[0, 1], found.divergences[1, 2])
+    assert not found
+    assert [len(group) for group in found.groups] == [2, 1]
+
+
+def test_models_by_name():
+    found = hd.match({"one": P, "two": P.relabel([2, 0, 1])}, 0)
+    assert found.names == ("one", "two")
+    assert found.models[1].transition == pytest.approx(P.transition)
+    assert hd.agreement({"one": P, "two": P.relabel([2, 0, 1])}, seed=1).equal
+
+
 def test_what_one_cannot_show():
     p, q = (hd.Model([1.0], [[1.0]], hd.Categorical([row])) for row in ([0.5, 0.5], [1.0, 0.0]))
     found = hd.agreement([p, q], nodes=200, seed=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.cluster.hierarchy import fcluster, linkage
 
 from hidiv.answers.matching import SURE, Matching, listed_models, match
 from hidiv.arguments import Seed, generator, number, whole
@@ -21,11 +22,12 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END
 from hidiv.progress import Progress, Wanted, reported
-from hidiv.types import Array, Flags
+from hidiv.types import Array
 from hidiv.values import Value
 
 WITHIN = 0.01  # nats a step
 NODES = 16_000  # drawn from each model
+FARTHEST = 1e300  # in place of an infinite divergence
 PARTS = 8  # at least, from whose spread the standard error comes
 
 
@@ -41,7 +43,7 @@ class Agreement(Value):
     std_errors : ndarray of shape (M, M)
         Their standard errors.
     groups : tuple of tuple of int
-        The models that show the same within `within`, the largest group first.
+        The models that show the same, no two of a group further apart than `within`; the largest group first.
     matching : Matching
         The states brought to one labelling.
     within : float
@@ -146,7 +148,7 @@ def agreement(
 
     Parameters
     ----------
-    models : sequence of Model, Collection, FitResult, or of fitted models of supported libraries
+    models : sequence or dict of Model, Collection, FitResult, or of fitted models of supported libraries
         At least two models; a FitResult stands for its restarts.
     within : float, default 0.01
         Two models count as the same where both observed divergences are at most this, in nats per node.
@@ -205,7 +207,7 @@ def agreement(
         shown.show(1.0)
     for each in (table, errors):
         each.flags.writeable = False
-    return Agreement(table, errors, _groups(np.maximum(table, table.T) <= limit), matching, limit)
+    return Agreement(table, errors, _groups(np.maximum(table, table.T), limit), matching, limit)
 
 
 def _row(
@@ -240,10 +242,9 @@ def _log_likelihood(model: Model, x: Any, tree: Tree | None) -> float:
         return -np.inf
 
 
-def _groups(same: Flags) -> tuple[tuple[int, ...], ...]:
-    """Models joined by pairs that are the same, the largest group first."""
-    label = np.arange(len(same))
-    for i, j in np.argwhere(same):
-        label[label == label[j]] = label[i]
-    groups = [tuple(np.flatnonzero(label == each).tolist()) for each in dict.fromkeys(label.tolist())]
+def _groups(apart: Array, within: float) -> tuple[tuple[int, ...], ...]:
+    """Models of which no two in a group are further apart than `within`, the largest group first."""
+    upper = np.minimum(apart[np.triu_indices(len(apart), 1)], FARTHEST)
+    label = fcluster(linkage(upper, "complete"), within, "distance")
+    groups = [tuple(np.flatnonzero(label == each).tolist()) for each in np.unique(label)]
     return tuple(sorted(groups, key=lambda group: (-len(group), group)))

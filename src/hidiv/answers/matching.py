@@ -150,8 +150,8 @@ def match(models: Any, reference: Any = None, *, tree: Tree | int | None = None)
 
     Parameters
     ----------
-    models : sequence of Model, Collection, or of fitted models of supported libraries
-        The models; their numbers of states may differ.
+    models : sequence or dict of Model, Collection, or of fitted models of supported libraries
+        The models, those of a dict with its keys as names; their numbers of states may differ.
     reference : int or Model, optional
         The model whose labels are taken, by its place in `models` or itself. By default the one that the others are
         nearest to.
@@ -215,7 +215,10 @@ def listed_models(models: Any) -> list[Model]:
         models = kept
     if isinstance(models, Model) or (not isinstance(models, Sequence) and not hasattr(models, "__iter__")):
         refuse(HidivError, "models", "must be a list of models", type(models).__name__)
-    several = [as_model(model) for model in models]
+    if isinstance(models, Mapping) and "format" not in models:
+        several = [as_model(model).renamed(str(name)) for name, model in models.items()]
+    else:
+        several = [as_model(model) for model in models]
     if not several:
         refuse(HidivError, "models", "must not be empty")
     return several
