@@ -124,6 +124,9 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
 def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRows | None:
     """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
+    most = max(64, len(x) // 8)
+    if not large and float(x.max()) + 2.0 > most:  # never so where something is not seen
+        return None
     if not whole:
         few = x[:64]  # numbers that are not whole show at once, as a rule
         if (few != np.floor(few)).any() and not np.isnan(few).any():
@@ -136,9 +139,9 @@ def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRow
     low, high = float(seen.min()), float(seen.max())
     count = int(high) + 2
     groups = 1 if group is None else int(group.max()) + 1
-    if low < 0 or (group is not None and count * groups > max(64, len(x) // 8)):
+    if low < 0 or (group is not None and count * groups > most):
         return None
-    if count > max(64, len(x) // 8):  # large counts, of which perhaps few occur
+    if count > most:  # large counts, of which perhaps few occur
         return _shared_numbers(x, int(high)) if large else None
     unseen = count - 1
     row_of: Any = (

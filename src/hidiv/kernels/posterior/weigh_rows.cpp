@@ -15,6 +15,7 @@ constexpr double huge = 1e300;
 constexpr double most_log = 0x1p40;  // of a weight's logarithm: exponents are added up as whole numbers
 
 constexpr double lowest = -700.0;  // of what exp_of takes
+constexpr double far_out = 0x1p16;
 
 // x - k ln 2 for the power of two nearest to e^top.
 HIDIV_INLINE double power(double top) { return __builtin_nearbyint(top * 0x1.71547652b82fep0); }
@@ -109,11 +110,12 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
             }
             here = beyond == 0;
         }
-        outcome = here ? outcome : weights_out_of_range;
+        const bool other_scale = !here && wide <= far_out;
+        if (!here && outcome < weights_far_out) outcome = other_scale ? weights_out_of_range : weights_far_out;
         if (out.weight_q) {
             out.exponent_q[i] = 0;
             out.reach[i] = 0.0;
-            if (!here) far_row(x, y, k, out_ratio, wide, i, out);
+            if (other_scale) far_row(x, y, k, out_ratio, wide, i, out);
         }
         for (int64_t s = states; s < padded; ++s) out.weight[to + s] = out.ratio[to + s] = 0.0;
         out.exponent[i] = int64_t(k);
