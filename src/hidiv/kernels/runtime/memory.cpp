@@ -27,8 +27,8 @@ int64_t held(void *block) {
 #endif
 }
 
-// A few blocks, 128 megabytes at most. A thread that finds the shelf in use does without it: none waits, and none can be
-// left locked by a fork.
+// A few blocks, 128 megabytes at most. A thread that finds the shelf in use does without it: none waits, and none can
+// be left locked by a fork.
 class Shelf {
 public:
     // The smallest that is large enough and less than twice too large, or null.
