@@ -132,7 +132,7 @@ def test_many_groups(kernels):
 def test_rows_where_one_model_rules_out_what_the_other_takes(kernels, states, share):
     # Weights of thousands of nats: a state that p prefers is hopeless under q, and the other way round.
     rng = np.random.default_rng(states)
-    n = 300 if kernels.is_compiled else 30
+    n = 300 if kernels.is_compiled else 30  # from 256 nodes on expected log-ratios are added up
     p, q = (
         (rng.dirichlet(np.ones(states)), 0.9 * rng.dirichlet(np.ones(states), (1, states)) + 0.1 / states)
         for _ in range(2)
@@ -141,6 +141,26 @@ def test_rows_where_one_model_rules_out_what_the_other_takes(kernels, states, sh
     apart = rng.normal(size=(n, states)) + 5000.0 * rng.normal(size=(n, states)) * (rng.random((n, 1)) < share)
     ratio = [np.log(b / a) for a, b in zip(p, q, strict=True)]
     tables = (*p, weights), (*q, weights + apart), (*ratio, apart)
+    found = kernels.posterior_value(n, (None, None, None), *tables, None, False)
+    exact = truth_of_chain(*tables)
+    assert abs(found[0] - exact[0]) <= 1e-12 * exact[0]
+    np.testing.assert_allclose([float(each) for each in found[1:3]], [float(each) for each in exact[1:]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("apart", [1e-9, 1.0])
+@pytest.mark.parametrize("states", [2, 3, 10])
+def test_states_that_one_model_hardly_takes_spoil_no_digits_of_the_others(kernels, states, apart):
+    # Some states have no more than e^-280 of p's weight and more, or far less, of q's; all others nearly agree.
+    rng = np.random.default_rng(states)
+    n = 100 if kernels.is_compiled else 20
+    p = rng.dirichlet(np.ones(states)), 0.9 * rng.dirichlet(np.ones(states), (1, states)) + 0.1 / states
+    weights, ratio = rng.normal(size=(n, states)), apart * rng.normal(size=(n, states))
+    light = (rng.random((n, states)) < 0.4) & (rng.random((n, 1)) < 0.7)
+    light[np.arange(n), rng.integers(0, states, n)] = False
+    weights -= np.where(light, 280.0 + 500.0 * rng.random(light.shape), 0.0)
+    ratio += np.where(light, 400.0 * rng.normal(size=light.shape), 0.0)
+    none = np.zeros(states), np.zeros((1, states, states))
+    tables = (*p, weights), (*p, weights + ratio), (*none, ratio)
     found = kernels.posterior_value(n, (None, None, None), *tables, None, False)
     exact = truth_of_chain(*tables)
     assert abs(found[0] - exact[0]) <= 1e-12 * exact[0]

@@ -66,12 +66,12 @@ def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
 def lay_out(evidence: Evidence, tree: Tree, model: Model, large: bool = True) -> EvidenceRows:
     """The rows for a model: one for each symbol or small count where nothing else is known, else one for each node.
 
-    large: whether nodes with the same large count share a row too.
+    large: whether nodes with the same large count, or one of very many combinations of columns, share a row too.
     """
     group = tree.group if len(model.emissions) > 1 else None
     x = _columns(evidence, tree, model)
     if evidence.is_plain and x.shape[1]:
-        shared = _shared(x[:, 0], group, large) if x.shape[1] == 1 else _shared_columns(x, group)
+        shared = _shared(x[:, 0], group, large) if x.shape[1] == 1 else _shared_columns(x, group, large)
         if shared is not None:
             return shared
     lower, upper = (
@@ -121,6 +121,9 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
 def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRows | None:
     """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
     whole = x.dtype.kind in "iu"
+    most = max(64, len(x) // 8)
+    if not large and float(x.max()) + 2.0 > most:  # never so where something is not seen
+        return None
     if not whole:
         few = x[:64]  # numbers that are not whole show at once, as a rule
         if (few != np.floor(few)).any() and not np.isnan(few).any():
@@ -133,9 +136,9 @@ def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRow
     low, high = float(seen.min()), float(seen.max())
     count = int(high) + 2
     groups = 1 if group is None else int(group.max()) + 1
-    if low < 0 or (group is not None and count * groups > max(64, len(x) // 8)):
+    if low < 0 or (group is not None and count * groups > most):
         return None
-    if count > max(64, len(x) // 8):  # large counts, of which perhaps few occur
+    if count > most:  # large counts, of which perhaps few occur
         return _shared_numbers(x, int(high)) if large else None
     unseen = count - 1
     row_of: Any = (
@@ -168,7 +171,7 @@ def _shared_numbers(x: NDArray[Any], high: int) -> EvidenceRows | None:
     return EvidenceRows(values[:, None], None, None, None, None, None, row_of.astype(np.int32))
 
 
-def _shared_columns(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | None:
+def _shared_columns(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRows | None:
     """One row for every combination of symbols or small counts that occurs; None where that saves nothing."""
     if len(x) < LONG or (x[:LONG] != np.floor(x[:LONG]))[~np.isnan(x[:LONG])].any():
         return None
@@ -179,7 +182,8 @@ def _shared_columns(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | N
     places, first = found
     sizes = (np.diff(first) + 1).tolist()  # with one for what is not seen
     cells = math.prod(sizes) * (1 if group is None else int(group.max()) + 1)
-    if not cells < MOST_CODES:
+    many = cells > COUNTED * len(x)
+    if not cells < MOST_CODES or (many and not large):
         return None
 
     def codes(count: int) -> IntArray:
@@ -189,7 +193,7 @@ def _shared_columns(x: NDArray[Any], group: IntArray | None) -> EvidenceRows | N
             code = code * size + (rows_of(table[:count], places, f, int(first[f + 1]))[0] - first[f])
         return code
 
-    if cells > COUNTED * len(x) and len(np.unique(codes(len(x) // 4))) > len(x) // 8:  # a quarter tells, as a rule
+    if many and len(np.unique(codes(len(x) // 4))) > len(x) // 8:  # a quarter tells, as a rule
         return None
     which, row_of = _distinct(codes(len(x)), cells, len(x) // 8)
     if len(which) > len(x) // 8:

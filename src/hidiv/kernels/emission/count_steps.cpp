@@ -7,16 +7,24 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
-// The row of a table that number v of column f has; the last one where it is not seen or not there.
-HIDIV_INLINE int64_t row_of(const CountPlaces &places, int64_t f, double v, bool &odd) {
-    const double at = v - double(places.low[f]);
-    if (at >= 0.0 && at < double(places.start[f + 1] - places.start[f])) {
-        const int64_t number = int64_t(at);
-        const int64_t row = places.place[places.start[f] + number];
-        if (row >= 0 && double(number) == at) return row;
+constexpr int64_t at_once = 64;
+
+// The rows of a table that `count` numbers of column f have, from x on; the last one where a number is not seen or not
+// there.
+HIDIV_INLINE bool look_up(const CountPlaces &places, int64_t f, const double *x, int64_t count, int64_t *row) {
+    const double low = double(places.low[f]), size = double(places.start[f + 1] - places.start[f]);
+    const int32_t *place = places.place + places.start[f];
+    const int64_t columns = places.columns, last = places.rows - 1;
+    bool strange = false;
+    for (int64_t i = 0; i < count; ++i) {
+        const double v = x[i * columns + f], at = v - low;
+        const bool inside = at >= 0.0 && at < size;
+        const int64_t number = int64_t(inside ? at : 0.0), found = size > 0.0 ? place[number] : -1;
+        const bool good = inside & (found >= 0) & (double(number) == at);
+        strange |= !good & (v == v);
+        row[i] = good ? found : last;
     }
-    odd |= v == v;
-    return places.rows - 1;
+    return strange;
 }
 
 // K: the number of states where it is known when compiling, else 0.
@@ -30,24 +38,37 @@ HIDIV_INLINE void add(const double *from, int64_t states, bool first, double *to
 }
 
 template <int K>
+HIDIV_INLINE void add_rows(const double *table, const int64_t *row, int64_t count, int64_t states, bool first,
+                           double *to) {
+    for (int64_t i = 0; i < count; ++i) add<K>(table + row[i] * states, states, first, to + i * states);
+}
+
+// The largest of value, and of value + ratio where there is one, is within the limit.
+HIDIV_INLINE bool within(const double *value, const double *ratio, int64_t states, double limit) {
+    double top = value[0], top_q = ratio ? value[0] + ratio[0] : top;
+    for (int64_t s = 1; s < states; ++s) {
+        top = value[s] > top ? value[s] : top;
+        const double there = ratio ? value[s] + ratio[s] : top;
+        top_q = there > top_q ? there : top_q;
+    }
+    return top <= limit && top >= -limit && top_q <= limit && top_q >= -limit;
+}
+
+template <int K>
 Status rows(const CountTask &task, int64_t first, int64_t end, bool &odd) {
-    const CountPlaces &places = task.places;
-    const int64_t states = K ? K : task.states, columns = places.columns;
+    const int64_t states = K ? K : task.states, columns = task.places.columns;
     bool strange = false;
-    for (int64_t i = first; i < end; ++i) {
-        double *value = task.value + i * states, *ratio = task.ratio ? task.ratio + i * states : nullptr;
+    int64_t row[at_once];
+    for (int64_t from = first; from < end; from += at_once) {
+        const int64_t count = end - from < at_once ? end - from : at_once;
+        double *value = task.value + from * states, *ratio = task.ratio ? task.ratio + from * states : nullptr;
         for (int64_t f = 0; f < columns; ++f) {
-            const int64_t at = row_of(places, f, task.x[i * columns + f], strange) * states;
-            add<K>(task.table + at, states, f == 0, value);
-            if (ratio) add<K>(task.ratio_table + at, states, f == 0, ratio);
+            strange |= look_up(task.places, f, task.x + from * columns, count, row);
+            add_rows<K>(task.table, row, count, states, f == 0, value);
+            if (ratio) add_rows<K>(task.ratio_table, row, count, states, f == 0, ratio);
         }
-        double top = value[0], top_q = ratio ? value[0] + ratio[0] : top;
-        for (int64_t s = 1; s < states; ++s) {
-            top = value[s] > top ? value[s] : top;
-            const double there = ratio ? value[s] + ratio[s] : top;
-            top_q = there > top_q ? there : top_q;
-        }
-        strange |= !(top <= task.limit && top >= -task.limit && top_q <= task.limit && top_q >= -task.limit);
+        for (int64_t i = 0; i < count; ++i)
+            strange |= !within(value + i * states, ratio ? ratio + i * states : nullptr, states, task.limit);
     }
     odd = strange;
     return Status::done;

@@ -29,7 +29,7 @@ public:
         Gathered taken;
         const int weights = rows_.block(first, count, row, taken);
         if (weights == weights_zero) return false;
-        if (narrow()) {
+        if (weights <= weights_out_of_range && narrow()) {
             if (places_.transition_of)
                 for (int64_t i = 0; i < count; ++i) which[i] = int32_t(places_.transition_of[first - i]);
             StepState state{b_.data(), ratio_.data(), inward_.data(), 0, 0.0};

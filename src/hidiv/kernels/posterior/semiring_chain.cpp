@@ -49,7 +49,7 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
     };
     for (int64_t first = places.n - 1; first > 0; first -= steps_at_once) {
         const int64_t count = std::min(first, steps_at_once);
-        if (rows.block(first, count, row, gathered) == weights_zero) return Status::done;
+        if (rows.block(first, count, row, gathered) > weights_out_of_range) return Status::done;
         double reach = 0.0;
         rows.far(row, count, state.exponent_q, reach);
         for (int64_t i = 0; places.transition_of && i < count; ++i) which[i] = int32_t(places.transition_of[first - i]);

@@ -51,7 +51,9 @@ using posterior_steps_kernel = int(int tier, const StepTables &, const StepRows 
 using semiring_steps_kernel = bool(const StepTables &, const StepRows &, const int32_t *row, const int32_t *which,
                                    int64_t count, SemiringState &);
 
-enum WeightOutcome { weights_done, weights_out_of_range, weights_zero };
+// out_of_range: a weight or a log-ratio is too far from the others for a common scale; far_out: by more than 2^16,
+// where even a scale for each model does not help.
+enum WeightOutcome { weights_done, weights_out_of_range, weights_far_out, weights_zero };
 
 // Rows of log weights made ready: weight = exp(log_weight) / 2^exponent, the ratio of the heaviest state taken out.
 struct WeightRows {

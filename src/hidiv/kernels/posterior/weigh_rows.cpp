@@ -15,13 +15,33 @@ constexpr double huge = 1e300;
 constexpr double most_log = 0x1p40;  // of a weight's logarithm: exponents are added up as whole numbers
 
 constexpr double lowest = -700.0;  // of what exp_of takes
-
-constexpr double none[512] = {};  // log-ratios of one model
+constexpr double far_out = 0x1p16;
 
 // x - k ln 2 for the power of two nearest to e^top.
 HIDIV_INLINE double power(double top) { return __builtin_nearbyint(top * 0x1.71547652b82fep0); }
 HIDIV_INLINE double reduced(double x, double k) { return (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33; }
 HIDIV_INLINE double at_least(double x) { return x > lowest ? x : lowest; }
+
+// A row of one model: negligible weights stand in as 2^-400; false for zeros and what no exponent holds.
+HIDIV_INLINE bool one_row(const double *x, int64_t row, const WeightRows &out) {
+    double top = x[0], bottom = x[0];
+    for (int64_t s = 1; s < out.states; ++s) {
+        top = x[s] > top ? x[s] : top;
+        bottom = x[s] < bottom ? x[s] : bottom;
+    }
+    if (!(bottom > -huge && top > -most_log && top < most_log)) return false;
+    const double k = power(top);
+    double *weight = out.weight + row * out.padded, *ratio = out.ratio + row * out.padded;
+    for (int64_t s = 0; s < out.states; ++s) {
+        const double own = reduced(x[s], k);
+        weight[s] = own > low ? own : low;
+    }
+    for (int64_t s = out.states; s < out.padded; ++s) weight[s] = 0.0;
+    for (int64_t s = 0; s < out.padded; ++s) ratio[s] = 0.0;
+    out.exponent[row] = int64_t(k);
+    out.ratio_out[row] = 0.0;
+    return true;
+}
 
 // A row out of range: the logarithms of both models' weights, each on a scale of its own.
 HIDIV_INLINE void far_row(const double *x, const double *y, double k, double out_ratio, double wide, int64_t row,
@@ -51,7 +71,12 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
     if (states > 512) return weights_out_of_range;
     for (int64_t i = 0; i < count; ++i) {
         const int64_t from = index[i] * states, to = i * padded;
-        const double *x = log_weight + from, *y = ratio ? ratio + from : none;
+        const double *x = log_weight + from;
+        if (!ratio) {
+            if (!one_row(x, i, out)) return weights_zero;
+            continue;
+        }
+        const double *y = ratio + from;
         double top = x[0], top_q = x[0] + y[0], out_ratio = y[0];
         double bottom = x[0], wide = 0.0;
         for (int64_t s = 1; s < states; ++s) {
@@ -72,21 +97,25 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
         }
         if (!(wide < huge)) return weights_zero;
         bool here = true;
-        if (bottom - top < low || wide > far)
-            for (int64_t s = 0; s < states; ++s) {
+        if (bottom - top < low || wide > far) {
+            double *weight = out.weight + to, *apart = out.ratio + to;
+            int64_t beyond = 0;
+            for (int64_t s = 0; s < states; ++s) {  // without branches, which would be guessed wrong
+                const bool light = x[s] - top<low, wide_apart = apart[s]> far || apart[s] < -far;
                 // Negligible for both models whatever the row: stands in as 2^-400.
-                if (x[s] - top < low && x[s] + y[s] - top_q < low) {
-                    out.weight[to + s] = low;
-                    out.ratio[to + s] = 0.0;
-                } else if (x[s] - top < low || out.ratio[to + s] > far || out.ratio[to + s] < -far) {
-                    here = false;
-                }
+                const bool nothing = light & (x[s] + y[s] - top_q < low);
+                beyond += !nothing & (light | wide_apart);
+                weight[s] = nothing ? low : weight[s];
+                apart[s] = nothing ? 0.0 : apart[s];
             }
-        outcome = here ? outcome : weights_out_of_range;
+            here = beyond == 0;
+        }
+        const bool other_scale = !here && wide <= far_out;
+        if (!here && outcome < weights_far_out) outcome = other_scale ? weights_out_of_range : weights_far_out;
         if (out.weight_q) {
             out.exponent_q[i] = 0;
             out.reach[i] = 0.0;
-            if (!here) far_row(x, y, k, out_ratio, wide, i, out);
+            if (other_scale) far_row(x, y, k, out_ratio, wide, i, out);
         }
         for (int64_t s = states; s < padded; ++s) out.weight[to + s] = out.ratio[to + s] = 0.0;
         out.exponent[i] = int64_t(k);
