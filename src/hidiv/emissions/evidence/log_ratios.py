@@ -51,10 +51,10 @@ class PairWeights:
         if self.fast is None:
             counts = self.count_tables(x) if lower is None else None
             if counts is not None:
-                tables, log_q = counts
-                at, places, log_p, ratio_ = tables
-                first, second, ratio = (count_table(at, places, each)[0] for each in (log_p, log_q, ratio_))
-                return first, second, ratio
+                (at, places, table_p, between), table_q = counts
+                assert between is not None
+                seen_p, seen_q, apart = (count_table(at, places, each)[0] for each in (table_p, table_q, between))
+                return seen_p, seen_q, apart
             return p.log_weight(x, lower, upper), q.log_weight(x, lower, upper), weight_ratio(p, q, x, lower, upper)
         log_p, log_q, ratio, odd = self.fast(x, True)
         assert log_q is not None
