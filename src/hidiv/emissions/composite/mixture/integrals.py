@@ -75,9 +75,10 @@ def _crowded(p: MixtureLaw, q: MixtureLaw, edges: Array) -> float:
     """The KL over log x; proportions above one half over the logarithm of one less them. One state."""
     if p.space.kind is not Kind.UNIT:
         return _over_logarithms(p, q, edges)
-    mirrored = [type(f)(f.weights, [Beta(m.b, m.a) for m in f.components]) for f in (p, q)]  # type: ignore[attr-defined]
-    both = ((p, q, edges), (*mirrored, np.concatenate([_used(f, places_of(f), 0) for f in mirrored])))
-    return sum(_over_logarithms(a, b, np.append(at[at < 0.5], 0.5)) for a, b, at in both)
+    left, right = (type(f)(f.weights, [Beta(m.b, m.a) for m in f.components]) for f in (p, q))  # type: ignore[attr-defined]
+    mirrored = np.concatenate([_used(f, places_of(f), 0) for f in (left, right)])
+    below, above = (np.append(at[at < 0.5], 0.5) for at in (edges, mirrored))
+    return _over_logarithms(p, q, below) + _over_logarithms(left, right, above)
 
 
 def _over_logarithms(p: MixtureLaw, q: MixtureLaw, edges: Array) -> float:
