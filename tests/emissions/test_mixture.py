@@ -350,3 +350,35 @@ def test_refused_comparisons_and_evidence():
         hd.log_likelihood(counts, [0.5])
     with pytest.raises(InvalidEvidence, match="needs categorical emissions"):
         hd.log_likelihood(p, hd.Evidence.from_list([{"in": [0]}]))
+
+
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        (hd.Beta([0.25], [0.25]), hd.Beta([0.5], [0.75])),
+        (hd.Beta([0.25], [0.25]), hd.Beta([0.25], [3.75])),
+        (hd.Beta([1.0], [0.1]), hd.Beta([1.0], [1.0])),
+        (hd.Beta([0.05], [2.0]), hd.Beta([1.0], [2.0])),
+        (hd.Gamma([0.1], [1.0]), hd.Gamma([2.0], [1.0])),
+    ],
+)
+def test_laws_crowded_at_an_end(p, q):
+    """As mixtures of one law with itself: much of them is nearer to the end than doubles next to it, or to 1e-100."""
+    twice = [hd.Mixture([[0.5, 0.5]], [law, law]) for law in (p, q)]
+    assert twice[0].gaps(twice[1]) == [None]
+    np.testing.assert_allclose(twice[0].kl(twice[1]), p.kl(q), rtol=1e-12)
+
+
+def test_laws_beyond_the_least_double_are_refused():
+    one, two = (hd.Mixture([[0.5, 0.5]], [law, law]) for law in (hd.Beta([0.01], [1.0]), hd.Beta([1.0], [1.0])))
+    with pytest.raises(hd.HidivError, match="beyond the range of doubles"):
+        one.kl(two)
+
+
+def test_an_end_is_no_gap():
+    """A quantile that is rounded to 1, where the density of q is zero, made the observed divergence infinite."""
+    p = hd.Mixture([[0.5, 0.5]], [hd.Beta([0.25], [0.25])] * 2)
+    q = hd.Mixture([[2 / 3, 1 / 3]], [hd.Beta([0.25], [3.75]), hd.Beta([0.5], [2.0])])
+    assert p.gaps(q) == [None]
+    one, two = (hd.Model([1.0], [[1.0]], law) for law in (p, q))
+    assert np.isfinite(hd.observed_kl(one, two, 3, seed=0, max_samples=256).value)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.emissions.composite.mixture.ratios import density_ratio
+from hidiv.emissions.families.beta import Beta
 from hidiv.emissions.guarded import refuse_range
 from hidiv.emissions.numerics.adaptive_integrals import (
     FARTHEST,
@@ -39,12 +40,13 @@ FLANKS = TAILS[:4]  # well inside every support
 FAR_TAILS = (-100.0, -300.0, -690.0)  # for orders above one, whose weight may lie further out
 DOUBLES = 2**16  # fewest between the ends of a law that is integrated
 REACHES = 64  # steps outwards, each twice the last
+CROWDED = 1e-4  # distance from an end, relative to the law's extent, below which logarithms are integrated over
 ROUNDING = 1e-9  # below zero, of an integral's logarithm
 RELATIVE = 2**46  # doubles between two that differ by a hundredth
 
 
 def divergences(p: MixtureLaw, q: MixtureLaw) -> Array:
-    """(K,): KL of the mixtures, accurate to about 1e-12 (1e-8 for laws crowded at the end of a segment).
+    """(K,): KL of the mixtures, accurate to about 1e-12.
 
     +inf where p has mass and q none.
     """
@@ -54,8 +56,44 @@ def divergences(p: MixtureLaw, q: MixtureLaw) -> Array:
         a, b = p.take([s]), q.take([s])
         _check_resolved(p, places[0], s)
         _check_resolved(q, places[1], s)
-        value[s] = divergence(_laws(a, b), _over(a, b, _edges(p, q, places, s)))
+        edges = _edges(p, q, places, s)
+        value[s] = _crowded(a, b, edges) if _is_crowded(p, edges) else divergence(_laws(a, b), _over(a, b, edges))
+        if not np.isfinite(value[s]):
+            refuse_range(p, "divergence")
     return value
+
+
+def _is_crowded(p: MixtureLaw, edges: Array) -> bool:
+    """Whether much of a law lies next to an end of its sample space, where only a logarithm resolves it."""
+    kind = p.space.kind
+    if kind is Kind.UNIT:
+        return bool(edges[0] < CROWDED or edges[-1] > 1.0 - CROWDED)
+    return kind is Kind.POSITIVE and bool(edges[0] < CROWDED * edges[-1])
+
+
+def _crowded(p: MixtureLaw, q: MixtureLaw, edges: Array) -> float:
+    """The KL over log x; proportions above one half over the logarithm of one less them. One state."""
+    if p.space.kind is not Kind.UNIT:
+        return _over_logarithms(p, q, edges)
+    left, right = (type(f)(f.weights, [Beta(m.b, m.a) for m in f.components]) for f in (p, q))  # type: ignore[attr-defined]
+    mirrored = np.concatenate([_used(f, places_of(f), 0) for f in (left, right)])
+    below, above = (np.append(at[at < 0.5], 0.5) for at in (edges, mirrored))
+    return _over_logarithms(p, q, below) + _over_logarithms(left, right, above)
+
+
+def _over_logarithms(p: MixtureLaw, q: MixtureLaw, edges: Array) -> float:
+    """The part of the KL between the least positive number and the last edge."""
+    least = np.finfo(np.float64).tiny
+    for f in (p, q):
+        if float(f.log_mass(np.array([[0.0]]), np.array([[least]]))[0, 0, 0]) > TAILS[-2]:
+            refuse_range(p, "divergence")
+    laws, ends = _laws(p, q), np.unique(np.log(np.maximum(edges, least)))
+
+    def moved(f: Function) -> Function:
+        return lambda y: f(np.exp(y)) + y
+
+    over_y = Laws(moved(laws.log_p), moved(laws.log_q), lambda y: laws.log_ratio(np.exp(y)))
+    return divergence(over_y, lambda f: integral(f, ends))
 
 
 def renyi_divergences(p: MixtureLaw, q: MixtureLaw, alpha: float) -> Array:
@@ -144,11 +182,19 @@ def _uncovered(p: MixtureLaw, q: MixtureLaw, places: list[Array]) -> list[str | 
     well_inside = [t if _is_listed(m) else np.delete(t, _deep(t), 1) for m, t in zip(p.components, places, strict=True)]
     for s in range(p.n_states):
         at = _used(p, well_inside, s)
+        at = at[~_ends_of(p, at)]
         with np.errstate(all="ignore"):
             log_p, log_q = (np.asarray(f.log_density(at[:, None])[:, s, 0]) for f in (p, q))
         lost = np.flatnonzero((log_p > -np.inf) & (log_q == -np.inf))
         gaps.append(f"values such as {at[lost[0]]:g}" if lost.size else None)
     return gaps
+
+
+def _ends_of(p: MixtureLaw, at: Array) -> NDArray[np.bool_]:
+    """Which places are ends of the sample space, or as good as: quantiles next to one are rounded to it."""
+    kind = p.space.kind
+    first = (kind in (Kind.POSITIVE, Kind.UNIT)) & (at < np.finfo(np.float64).tiny)
+    return np.asarray(first | ((kind is Kind.UNIT) & (at >= 1.0)))
 
 
 def _deep(table: Array) -> list[int]:

@@ -151,7 +151,8 @@ def _normal(p: Gaussian, s: int, q: Gaussian, nearest: int, turn: Turn, half: fl
         one, two = (a + b * z for a, b in zip(shift, scale, strict=True))
         ratio = 0.5 * (one * one - two * two) + constant
         # Rounding of a + b z is that of its terms, which may cancel.
-        terms = sum(np.abs(y) * (abs(a) + b * np.abs(z)) for y, a, b in zip((one, two), shift, scale, strict=True))
+        sizes = [abs(a) + b * np.abs(z) for a, b in zip(shift, scale, strict=True)]
+        terms = np.abs(one) * sizes[0] + np.abs(two) * sizes[1]
         return ratio, scale[0] * one - scale[1] * two, 8.0 * UNIT * (terms + abs(constant) + 1.0)
 
     quadratic = 0.5 * (scale[0] ** 2 - scale[1] ** 2)
