@@ -15,8 +15,8 @@ def save(obj: object, path: Path) -> None:
     Parameters
     ----------
     obj : Model, Tree, Collection, a result, or object of a supported library
-        A result is a Divergence, Comparison, FitResult, PairwiseMatrix, Score, StandardErrors, DivergenceInterval or
-        Difference. A model of another library is written as the Model it stands for.
+        A result is a Divergence, Comparison, FitResult, PairwiseMatrix, Score, StandardErrors, DivergenceInterval,
+        BootstrapResult, Difference or another answer. A model of another library is written as the Model it stands for.
     path : str or path-like
         The file. A Collection is written as NPZ, a PairwiseMatrix as NPZ where the name ends so, all else as JSON.
 
@@ -52,7 +52,12 @@ def save(obj: object, path: Path) -> None:
     if not any(is_a(obj, place) for place in FORMATS.values()):
         obj = our_own(obj)
     if not any(is_a(obj, place) for place in FORMATS.values()):
-        refuse(InvalidFile, "save", f"files hold a {', a '.join(KINDS)} or a Collection", type(obj).__name__)
+        refuse(InvalidFile, "save", f"files hold {', '.join(map(_a, KINDS))} or a Collection", type(obj).__name__)
     if archived:
         refuse(InvalidFile, "save", f"a {type(obj).__name__} is written as JSON", target, "name the file .json")
     write_text(target, to_text(obj))
+
+
+def _a(kind: str) -> str:
+    """A kind of object with its article."""
+    return f"an {kind}" if kind[0] in "AEIO" else f"a {kind}"
