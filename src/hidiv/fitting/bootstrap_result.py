@@ -97,7 +97,7 @@ class BootstrapResult(Value):
         """The result of a description as `to_dict` writes it."""
 
         def numbers(key: str) -> Array:
-            return frozen(np.array([number(each) for each in described[key]]))
+            return np.asarray(frozen(np.array([number(each) for each in described[key]])))
 
         def build() -> BootstrapResult:
             value, error, lower, upper = (number(described[key]) for key in ("value", "std_error", "lower", "upper"))
