@@ -3,12 +3,14 @@
     python -m benchmarks.size_and_power size [REPLICATES] [FIRST SEED] [DESIGN ...]
     python -m benchmarks.size_and_power power [REPLICATES]
     python -m benchmarks.size_and_power coverage [REPLICATES]
+    python -m benchmarks.size_and_power groups [REPLICATES]
     python -m benchmarks.size_and_power cost
 
 size: data sets without a difference for every design; the shares of p-values at most .05 and .01, beside the interval
 in which 95 % of such shares lie where the test is exact. power: the permutation test beside the likelihood ratio with a
 chi-square law and with a parametric bootstrap, on one ladder of differences. coverage: 95 % intervals of parameters and
-of divergences. cost: the time of the test beside that of one fit. Run by hand; the numbers stand in docs/differ.md.
+of divergences. groups: the intervals of divergences that `differ` returns, also where states are hardly told apart or
+too many. cost: the time of the test beside that of one fit. Run by hand; the numbers stand in docs/differ.md.
 """
 
 from __future__ import annotations
@@ -230,6 +232,40 @@ def coverage(replicates: int) -> None:
         )
 
 
+def groups(replicates: int) -> None:
+    """Print what share of the intervals of `differ` hold the true divergence a step."""
+    mixed = 0.85 * np.eye(3) + 0.05
+    poor = [
+        hd.Model([0.5, 0.5], TWO, hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]])),
+        hd.Model([0.5, 0.5], [[0.7, 0.3], [0.4, 0.6]], hd.Categorical([[0.3, 0.5, 0.2], [0.6, 0.2, 0.2]])),
+    ]
+    cases = [
+        (POISSON2, hd.Model([0.5, 0.5], [[0.8, 0.2], [0.3, 0.7]], hd.Poisson([1.3, 7.0])), 2, 8, 200),
+        (
+            hd.Model(np.full(3, 1 / 3), mixed, hd.Gaussian([0.0, 2.0, 5.0], std=[1.0, 1.0, 1.0])),
+            hd.Model(np.full(3, 1 / 3), mixed, hd.Gaussian([0.0, 2.5, 5.0], std=[1.0, 1.0, 1.2])), 3, 10, 100,
+        ),
+        (hd.Model([1.0], [[1.0]], hd.Poisson([3.0])), hd.Model([1.0], [[1.0]], hd.Poisson([4.0])), 2, 10, 100),
+        (poor[0], poor[1], 2, 8, 200),
+    ]  # fmt: skip
+    print(f"{replicates} pairs of groups\n| groups | true divergence | covered | missed above | below |")
+    print("|---|---|---|---|---|")
+    for one, two, fitted, count, length in cases:
+        true = hd.observed_kl(one, two, 100, rtol=1e-3, seed=1).value / 100
+        above = below = 0
+        for i in range(replicates):
+            data = [
+                list(hd.sample(law, length, size=count, seed=2 * i + 1000 + g)[1]) for g, law in enumerate((one, two))
+            ]
+            name = one.emissions[0].name
+            found = hd.differ(data, n_states=fitted, emission=name, n_init=2, seed=i, permutations=19)
+            (each,) = found.divergences.values()
+            above += true > each.upper
+            below += true < each.lower
+        words = Design(one, fitted, count, (length, length)).words().replace(" | ", ", ")
+        print(f"| {words} | {true:.4f} | {replicates - above - below} | {above} | {below} |", flush=True)
+
+
 def cost() -> None:
     """Print the CPU time of the test on 2 x 20 sequences of 500, three states, beside that of one fit."""
     rng = np.random.default_rng(0)
@@ -249,12 +285,14 @@ def cost() -> None:
 
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["size"]
-    number = int(rest[0]) if rest else {"size": 2000, "power": 200, "coverage": 500}.get(what, 0)
+    number = int(rest[0]) if rest else {"size": 2000, "power": 200, "coverage": 500, "groups": 80}.get(what, 0)
     if what == "size":
         size(number, int(rest[1]) if len(rest) > 1 else 0, rest[2:])
     elif what == "power":
         power(number)
     elif what == "coverage":
         coverage(number)
+    elif what == "groups":
+        groups(number)
     else:
         cost()

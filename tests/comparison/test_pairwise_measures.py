@@ -156,6 +156,8 @@ def test_what_is_refused(models):
         hd.pairwise(models, 6, measure="product_kernel", beta=0.0)
     with pytest.raises(HidivError, match="no argument"):
         hd.pairwise(models, 6, measure="coemission", beta=0.5)
+    with pytest.raises(HidivError, match="seed: is no argument of sahraeian_yoon; it takes k"):
+        hd.pairwise(models, 6, measure="sahraeian_yoon", seed=1)
     ending = [hd.Model([1.0], [[0.5]], hd.Silent(1), end=[0.5])] * 2
     with pytest.raises(HidivError, match="known size"):
         hd.pairwise(ending, hd.UNTIL_END, measure="product_kernel")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -214,3 +215,15 @@ def test_models_without_observations_have_no_observed_divergence():
 def test_refused(bad):
     with pytest.raises(HidivError):
         hd.bootstrap_divergence(P, P, [0, 1], [1, 2], **bad)
+
+
+@pytest.mark.parametrize("null", [True, False])
+def test_it_is_saved_and_read(null, tmp_path):
+    p = hd.Model([1.0], [[1.0]], hd.Poisson([1.0]))
+    x, y = [0, 1, 0, 2, 1], [3, 2, 5, 4, 4]
+    found = hd.bootstrap_divergence(p, p, x, y, divergence="joint", replicates=5, null=null, seed=1)
+    hd.save(found, tmp_path / "b.json")
+    assert hd.load(tmp_path / "b.json") == found
+    (tmp_path / "c.json").write_text(json.dumps(found.to_dict() | {"replicates": "many"}))
+    with pytest.raises(hd.HidivError, match="holds what was never saved"):
+        hd.load(tmp_path / "c.json")

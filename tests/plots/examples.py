@@ -82,5 +82,11 @@ def gallery() -> dict[str, Axes]:
             hd.standard_errors(hd.fit(X[:60], None, 1, "categorical", n_init=1, max_iter=9, seed=0)), part="emission"
         ),
         "score": plots.score(hd.score(p, X)),
+        "interval": plots.interval(
+            hd.divergence_interval(p, q, [X[:30]] * 4, [X[40:60]] * 4, on=10, method="delta", seed=1)
+        ),
+        "bootstrap": plots.interval(
+            hd.bootstrap_divergence(p, q, [X[:30]] * 4, [X[40:60]] * 4, on=4, replicates=9, null=False, seed=1)
+        ),
         "choice": plots.choice(hd.choose(X[:60], None, (1, 2), "categorical", n_init=1, max_iter=9, seed=0)),
     }

@@ -45,6 +45,8 @@ PICTURES = [
     "standard errors",
     "emission errors",
     "score",
+    "interval",
+    "bootstrap",
     "choice",
 ]
 WITHOUT_UNIT = ("equivalence", "minimal", "matching", "standard errors", "emission errors", "score")  # fmt: skip

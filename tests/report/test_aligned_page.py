@@ -152,5 +152,26 @@ def test_further_results_have_sections() -> None:
     made = pair_page(*found.models.values(), 4, results=[found])
     assert "Do the groups of data differ?</h2>" in made.html
     assert made.data["results"] == [found.to_dict()]
-    with pytest.raises(hd.HidivError, match="sections for the results of differ and reduce, got Model"):
+    with pytest.raises(hd.HidivError, match="sections for a Difference, a Reduction, .*, got Model"):
         pair_page(P, Q, 4, results=[P])
+
+
+def test_every_answer_has_a_section() -> None:
+    x, y = [0, 1, 0, 2, 1, 3, 1, 0], [3, 2, 5, 4, 4, 2, 6, 3]
+    fits = [hd.fit(data, None, 1, "poisson", n_init=1, seed=0) for data in (x, y)]
+    results = {
+        "How many states?": hd.choose(x, None, [1, 2], "poisson", n_init=1, seed=0),
+        "Are they the same process?": hd.equivalent(*fits),
+        "Are some of the states one?": hd.minimal(fits[0]),
+        "Which state is which?": hd.match(fits),
+        "Do the fits agree?": hd.agreement(fits, seed=1),
+        "How sure are the parameters?": hd.standard_errors(fits[0]),
+        "How sure is the divergence of the fits?": hd.divergence_interval(*fits, method="delta", on=1, seed=1),
+        "How did the fit go?": fits[0],
+        "By another measure": hd.hellinger(*fits, 4),
+    }  # fmt: skip
+    made = pair_page(*fits, 4, results=list(results.values()))
+    assert all(f"{title}</h2>" in made.html for title in results)
+    assert "still gains at least" in made.html or "the observed divergence gained is below" in made.html
+    assert "95% intervals, information by differences" in made.html
+    assert len(made.data["results"]) == len(results)

@@ -278,7 +278,7 @@ def _loosened(model: Model) -> Model:
     def mixed(rows: Array) -> Array:
         possible = rows > 0
         even = possible * (rows.sum(axis=-1) / np.maximum(possible.sum(axis=-1), 1))[..., None]
-        return (1.0 - LOOSE) * rows + LOOSE * even
+        return np.asarray((1.0 - LOOSE) * rows + LOOSE * even)
 
     return Model(
         mixed(model.initial),

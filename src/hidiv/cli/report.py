@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     multiple=True,
     type=FILE,
     metavar="D.json",
-    help="A result of hidiv differ or reduce to show.",
+    help="A result to show: of hidiv differ or reduce, or any that hd.save wrote.",
 )
 @quantity_option("joint", "aligned", "observed")
 @columns_option

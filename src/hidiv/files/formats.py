@@ -31,6 +31,7 @@ FORMATS = {
     "hidiv.score": ("hidiv.inference.score", "Score"),
     "hidiv.standard_errors": ("hidiv.fitting.parameter_errors", "StandardErrors"),
     "hidiv.divergence_interval": ("hidiv.fitting.divergence_interval", "DivergenceInterval"),
+    "hidiv.bootstrap": ("hidiv.fitting.bootstrap_result", "BootstrapResult"),
     "hidiv.difference": ("hidiv.answers.difference", "Difference"),
 }
 HOLDING_A_MODEL = ("hidiv.fit",)  # formats whose `model` is taken where a model is wanted

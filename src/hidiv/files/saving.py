@@ -15,8 +15,8 @@ def save(obj: object, path: Path) -> None:
     Parameters
     ----------
     obj : Model, Tree, Collection, a result, or object of a supported library
-        A result is a Divergence, Comparison, FitResult, PairwiseMatrix, Score, StandardErrors, DivergenceInterval or
-        Difference. A model of another library is written as the Model it stands for.
+        A result is a Divergence, Comparison, FitResult, PairwiseMatrix, Score, StandardErrors, DivergenceInterval,
+        BootstrapResult, Difference or another answer. A model of another library is written as the Model it stands for.
     path : str or path-like
         The file. A Collection is written as NPZ, a PairwiseMatrix as NPZ where the name ends so, all else as JSON.
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from math import inf, isinf, sqrt
+from typing import Any
 
 import numpy as np
 
+from hidiv.divergences.result import number, plain
+from hidiv.divergences.saved import read_saved
 from hidiv.errors import counted
 from hidiv.fitting.near_zero import corrected
+from hidiv.models.checks import frozen
 from hidiv.types import Array
 from hidiv.values import Value
 
@@ -86,6 +91,34 @@ class BootstrapResult(Value):
         """How far the replicates lie above the value on average."""
         return 0.0 if isinf(self.value) else float(self.replicates.mean() - self.value)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The result as plain numbers and texts."""
+        return {
+            "format": "hidiv.bootstrap", "version": 1, "value": plain(self.value), "std_error": plain(self.std_error),
+            "corrected": plain(self.corrected), "bias": plain(self.bias), "lower": plain(self.lower),
+            "upper": plain(self.upper), "p_value": self.p_value, "statistic": plain(self.statistic),
+            "replicates": plain(self.replicates), "null": None if self.null is None else plain(self.null),
+            "notes": list(self.notes),
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, described: Mapping[str, Any]) -> BootstrapResult:
+        """The result of a description as `to_dict` writes it."""
+
+        def numbers(key: str) -> Array:
+            return np.asarray(frozen(np.array([number(each) for each in described[key]])))
+
+        def build() -> BootstrapResult:
+            value, error, lower, upper = (number(described[key]) for key in ("value", "std_error", "lower", "upper"))
+            share, statistic = described["p_value"], described["statistic"]
+            return cls(
+                value, error, lower, upper, numbers("replicates"),
+                None if described["null"] is None else numbers("null"), None if share is None else number(share),
+                None if statistic is None else number(statistic), tuple(map(str, described["notes"])),
+            )  # fmt: skip
+
+        return read_saved(described, "hidiv.bootstrap", (*KEPT, "corrected", "bias"), build)
+
     def __repr__(self) -> str:
         noise = f", {self.bias:.2g} of it by noise: {self.corrected:.4g}" if 0.0 < self.bias < inf else ""
         text = (
@@ -95,6 +128,9 @@ class BootstrapResult(Value):
         if self.p_value is not None and self.null is not None:
             text += f"; p-value {self.p_value:.2g}: {_verdict(self.p_value, len(self.null))}"
         return text + "".join(f"\n  {note}" for note in self.notes)
+
+
+KEPT = tuple(each.name for each in fields(BootstrapResult))
 
 
 def _verdict(p_value: float, replicates: int) -> str:

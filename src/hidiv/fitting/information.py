@@ -12,7 +12,7 @@ from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.forest_scores import forest_scores
 from hidiv.inference.parameter_vector import ParameterBlock, blocks_of, moved
 from hidiv.models.model import Model
-from hidiv.types import Array
+from hidiv.types import Array, Flags
 
 ENOUGH = 10  # trees for each coordinate, from which on outer products of their scores are used
 STEP = 1e-4  # of the size of a parameter: differences of scores
@@ -100,7 +100,7 @@ def _sizes(blocks: list[ParameterBlock], forest: EvidenceForest) -> Array:
     return np.concatenate(parts)
 
 
-def _away_from_edges(block: ParameterBlock) -> Array:
+def _away_from_edges(block: ParameterBlock) -> Flags:
     """(size,): which coordinates are not those of a probability next to 0 or 1."""
     if block.kind in ("rows", "unit"):
         inside = (block.value > EDGE) & (block.value < 1.0 - EDGE)
@@ -109,7 +109,7 @@ def _away_from_edges(block: ParameterBlock) -> Array:
     return np.asarray(inside[block.free])
 
 
-def _observed(model: Model, forest: EvidenceForest, blocks: list[ParameterBlock], size: Array, free: Array) -> Array:
+def _observed(model: Model, forest: EvidenceForest, blocks: list[ParameterBlock], size: Array, free: Flags) -> Array:
     """(P, P): minus the second derivatives of the log-likelihood, by central differences of its score."""
     total = np.zeros((len(size), len(size)))
     for i in np.flatnonzero(free):
@@ -126,7 +126,7 @@ def _score_at(model: Model, forest: EvidenceForest, blocks: list[ParameterBlock]
     return np.asarray(forest_scores(model, forest, [there[block.path] for block in blocks]).sum(axis=0))
 
 
-def _inverse(information: Array, size: Array, free: Array) -> tuple[Array, int, bool]:
+def _inverse(information: Array, size: Array, free: Flags) -> tuple[Array, int, bool]:
     """A generalised inverse on the free coordinates, its rank, and whether any direction is bent the wrong way."""
     index = np.flatnonzero(free)
     matrix = np.zeros(information.shape)

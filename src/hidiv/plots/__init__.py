@@ -15,6 +15,7 @@ emission_curves: the laws of two models as curves, bars or ellipses.
 reduction_plot: `reduction`, what smaller models lose; choice_plot: `choice`, fits with different numbers of states.
 equivalence_plot: `equivalence` and `minimal`, a word that tells two models apart and which states are one.
 agreement_plot: `agreement` and `matching`, which models show the same and how sure their states are matched.
+interval_plot: `interval`, a divergence between two fits with its interval, and what a bootstrap drew.
 parameters_plot: `standard_errors`, the parameters of a fit with their intervals; `score`, a gradient.
 style: colours, markers, frames and labels that all plots share.
 tree_drawing: where to draw the nodes of a tree.
@@ -32,6 +33,7 @@ from hidiv.plots.emissions_plot import emissions as emissions
 from hidiv.plots.equivalence_plot import equivalence as equivalence
 from hidiv.plots.equivalence_plot import minimal as minimal
 from hidiv.plots.influence_plot import influence as influence
+from hidiv.plots.interval_plot import interval as interval
 from hidiv.plots.over_length_plot import over_length as over_length
 from hidiv.plots.pairwise_plot import pairwise as pairwise
 from hidiv.plots.parameters_plot import score as score
@@ -43,6 +45,6 @@ from hidiv.plots.state_diagram_plot import state_diagram as state_diagram
 
 __all__ = [
     "agreement", "choice", "convergence", "difference", "differences", "emissions", "equivalence", "influence",
-    "matching", "minimal", "over_length", "pairwise", "parts", "profile", "reduction", "score",
+    "interval", "matching", "minimal", "over_length", "pairwise", "parts", "profile", "reduction", "score",
     "standard_errors", "state_diagram",
 ]  # fmt: skip

@@ -9,15 +9,13 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from hidiv.adapters.as_model import as_models
-from hidiv.answers.difference import Difference
-from hidiv.answers.reduction import Reduction
 from hidiv.divergences.compare import INTERRUPTED, compare
 from hidiv.divergences.comparison import Comparison
 from hidiv.divergences.joint.local_terms import Local, local_terms
 from hidiv.divergences.pair import Pair, tree_in_words
 from hidiv.divergences.quantities import MEANINGS, in_words
 from hidiv.divergences.result import Divergence, Parts, plain
-from hidiv.errors import HidivError, counted, refuse
+from hidiv.errors import counted
 from hidiv.inference.influence import influence
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
@@ -30,6 +28,7 @@ from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.data_strip import said, strip
 from hidiv.report.digits import is_estimate
 from hidiv.report.emission_pictures import pictures
+from hidiv.report.further_results import section
 from hidiv.report.heat_tables import heat_tables, share
 from hidiv.report.linked_states import matching
 from hidiv.report.page import Page, render, versions
@@ -48,7 +47,7 @@ def pair_page(
     """One self-contained HTML page: how p and q differ, where, along which data, and how that was computed.
 
     After an interrupt the page has what is finished; `stopped` tells whether one came while a computation went on with
-    what it had. `results` are further answers, of `differ` or `reduce`, each of which gets a section. The JSON can be
+    what it had. `results` are further answers (`further_results`), each of which gets a section. The JSON can be
     downloaded from the page; if the page would exceed a megabyte, the JSON goes into the file `json_name` next to it.
     """
     p, q = as_models(p, q)
@@ -87,7 +86,7 @@ def pair_page(
             "matching": matching(p, q),
             "states": [[state_name(model, s) for s in range(model.n_states)] for model in (p, q)],
             "influences": influences,
-            "results": [_answered(result) for result in results],
+            "results": [section(result) for result in results],
             "apart": apart,
             "says": said(p, q, evidence, where) if evidence is not None and isinstance(where, Tree) else None,
             "missing": missing,
@@ -129,16 +128,6 @@ def _shown_reading(p: Model, reading: Reading, where: Any, evidence: Any, first:
         "strip": strip(f"{prefix}strip", p, q, evidence, where)
         if evidence is not None and isinstance(where, Tree) and p.n_states == q.n_states else None,
     }  # fmt: skip
-
-
-def _answered(result: Any) -> dict[str, str]:
-    """A further result as the heading of its section and its own words."""
-    if isinstance(result, Difference):
-        return {"key": "differ", "title": "Do the groups of data differ?", "words": repr(result)}
-    if isinstance(result, Reduction):
-        return {"key": "reduce", "title": "Could there be fewer states?", "words": repr(result)}
-    rule = "a page has sections for the results of differ and reduce"
-    refuse(HidivError, "results", rule, type(result).__name__)
 
 
 def _notes(reading: Reading, told: list[Cause]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hidiv.divergences.measures.names import MEASURES, function_of
 from hidiv.divergences.measures.product_kernel import subtrees_of
 from hidiv.emissions.family import Family
 from hidiv.emissions.product_integrals import log_products
+from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import Tree
 from hidiv.recursions.product_pairs import product_pairs
 from hidiv.recursions.subtrees import Subtrees
@@ -145,7 +147,11 @@ class SinglePairs:
 def single_pairs(
     name: str, left: ModelsByShape, right: ModelsByShape, tree: Tree | None, options: Mapping[str, Any]
 ) -> PairsByShape:
-    """The pairs of every shape group of p with every one of q."""
+    """The pairs of every shape group of p with every one of q; options that the measure does not have are refused."""
+    allowed = [key for key in signature(function_of(name)).parameters if key not in ("p", "q", "tree", "progress")]
+    for key in options:
+        if key not in allowed:
+            refuse(HidivError, key, f"is no argument of {name}", remedy=f"it takes {', '.join(allowed) or 'none'}")
     return {
         (a, b): SinglePairs(name, tree, one.models, two.models, options)
         for a, one in enumerate(left.groups)
