@@ -120,7 +120,7 @@ def _symbol(p: Model, row: Array) -> str:
     if len(row) == 1 and p.symbol_names is not None and p.symbol_names[0] is not None:
         return str(p.symbol_names[0][int(row[0])])
     if len(row) > 1 and all(space.kind is Kind.BIT for space in p.emissions[0].column_spaces()):
-        return "only " + " and ".join(column_name(p, f) for f in np.flatnonzero(row)) if row.any() else "nothing"
+        return "only " + " and ".join(column_name(p, int(f)) for f in np.flatnonzero(row)) if row.any() else "nothing"
     return ", ".join(shown(float(value), 6) for value in row)
 
 

@@ -21,6 +21,7 @@ WIDTH, HEIGHT = 300.0, 110.0
 PLANE = 560.0, 380.0  # of the picture with ellipses
 CONTOUR = 2.0  # standard deviations of an ellipse: 86 % of a two-dimensional normal law
 ROUND = 72  # corners of an ellipse
+LETTER = 9.0  # pixels of a letter below an axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +130,19 @@ def _bars(title: str, p: Array, q: Array, labels: list[str]) -> Panel:
             x0, w = i * step + (0.1 + 0.4 * k) * step, 0.38 * step
             y = HEIGHT * (1 - 0.94 * float(value))
             paths[k] += f"M{x0:.1f} {HEIGHT}V{y:.1f}h{w:.1f}V{HEIGHT}z"
-    room = max(1, round(n * max(len(label) for label in labels) * 7.5 / WIDTH + 0.5))
-    ticks = [(round((i + 0.5) * step, 1), labels[i], "middle") for i in range(0, n, room)]
-    return Panel(title, paths[0], paths[1], ticks)
+    return Panel(title, paths[0], paths[1], _labels(labels, step))
+
+
+def _labels(labels: list[str], step: float) -> list[tuple[float, str, str]]:
+    """Those of the labels that fit below bars `step` apart, none over another or over an end of the axis."""
+    ticks, used = [], 0.0
+    for i, label in enumerate(labels):
+        wide = LETTER * len(label)
+        left = min(max((i + 0.5) * step - wide / 2, 0.0), max(WIDTH - wide, 0.0))
+        if left >= used:
+            ticks.append((round(left + wide / 2, 1), label, "middle"))
+            used = left + wide
+    return ticks
 
 
 def _bits(p: Model, q: Model, g: int, s: int, t: int) -> Panel:
