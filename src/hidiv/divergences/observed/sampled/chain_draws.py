@@ -176,7 +176,7 @@ class ChainPair:
         j, free = len(self.spaces[0].weight), both - 2
         own = j * (2.0 * both + 15.0) + self.p.n_states**2 + self.q.n_states**2
         dear = 1.0 + j * (both * (both + 5) / 2.0) / own + (0.2 * free if free <= FEW_STATES else 0.0)
-        return Fitted(lambda size, rng: self.draw(size, rng, free > FEW_STATES, fitted), dear)
+        return Fitted(lambda size, rng: self.draw(size, rng, free > FEW_STATES, fitted), dear, size)
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:

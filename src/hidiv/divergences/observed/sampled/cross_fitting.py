@@ -13,6 +13,7 @@ from hidiv.divergences.observed.sampled.standard_errors import (
     SETTLED,
     Mean,
     kurtosis,
+    left_open,
     plain_mean,
     unit_of,
     widened,
@@ -28,7 +29,6 @@ BLURRED = 1e-6  # the same where only products of controls are known
 MANY = 3 * 10**7  # multiplications from which on a factorisation of all draws takes too long
 CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
 FEW_SHARE = 2.0  # the same where the error grows by what few draws leave open
-UNSETTLED = 2.0  # errors of a variance that is not settled by which it is taken to be larger
 ROUNDED = 2.0**-53  # relative error of a mean that rounding explains
 EXACT = 1e-13  # relative spread that rounding explains
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
@@ -69,17 +69,16 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool 
     for tried in dict.fromkeys((count, count if full else count // 2)):
         fitted = folds.fitted(tried) if tried else None
         if fitted is not None and not (fitted.settled or settle):
-            open_ = sqrt(kurtosis(fitted.draws) / len(draws))  # the relative error of the variance
-            fitted = fitted._replace(std_error=fitted.std_error * sqrt(1.0 + UNSETTLED * open_), settled=True)
+            fitted = fitted._replace(std_error=fitted.std_error * left_open(fitted.draws), settled=True)
         if fitted is not None and fitted.settled:
             # Folds share what their coefficients were fitted on, which the spread does not show.
             fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))
             reach = steps * (float(np.ptp(draws)) + abs(fitted.value))
             lacking = sum(_lacking(fitted, *part, reach) for part in missing)
             fitted = widened(fitted, 1.0, lacking, least=False)
-            bare = plain_mean(draws, full=False)
+            bare = plain_mean(draws, full=False, settle=settle)
             return fitted._replace(full=full) if fitted.std_error < bare.std_error else bare
-    return plain_mean(draws, full=not count)
+    return plain_mean(draws, full=not count, settle=settle)
 
 
 def _off(mean: Array, spread: Array | float, n: int) -> Flags:

@@ -70,6 +70,7 @@ class Draws:
     at_once: int
     infinite: str | None = None
     sparse: bool = False  # some probabilities are 0
+    long: bool = False  # a draw is a sum over so many nodes that it is nearly normal, but for rare events
     reach: float = 0.0  # by how much a rare event may change a draw
     expected: Callable[[], tuple[Array, Array]] | None = None  # means of the events drawn, and what one more may add
     dear: float = 1.0  # work of a draw with all controls, over that of one without the dearer ones
@@ -79,10 +80,12 @@ class Draws:
 
 
 class Fitted(NamedTuple):
-    """Draws with a control that was fitted to others; `dear` is their work over that of draws without dear controls."""
+    """Draws with a control that was fitted to `drawn` others; `dear` is their work over that of draws without dear
+    controls."""
 
     draw: Callable[[int, np.random.Generator], Drawn]
     dear: float
+    drawn: int
 
 
 def portion(size: int) -> int:

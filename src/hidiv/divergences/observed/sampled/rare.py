@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws
-from hidiv.divergences.observed.sampled.standard_errors import SURE, Mean, missed, unseen, widened
+from hidiv.divergences.observed.sampled.standard_errors import FEW, SURE, Mean, missed, unseen, widened
+from hidiv.types import Array
+
+TOLD = 8  # draws with rare events that tell what these add
 
 
 class Allowed(NamedTuple):
@@ -19,17 +23,48 @@ class Allowed(NamedTuple):
     lacking: float
 
 
-def allowed(draws: Draws, batch: Drawn, mean: Mean) -> Allowed:
-    """The mean of a batch, its error with what rare events may add that these draws do not show."""
+def allowed(draws: Draws, batch: Drawn, mean: Mean, before: int | None = None) -> Allowed:
+    """The mean of a batch, its error with what rare events may add that these draws do not show.
+
+    before: how many other draws there were, where a function fitted to them, the first control, is taken out of these;
+    a word that none of them has shown is not in the function, and changes a draw as it would without.
+    """
     chance, lacking = unseen(batch.controls), 0.0
     if draws.expected is not None:
         means, costs = draws.expected()
-        lacking = missed(batch.events, means, costs)
+        lacking = missed(batch.events, means, as_drawn(batch.events, costs, mean))
         mean = widened(mean, 1.0, lacking, least=False)
     if chance > SURE:
         mean = widened(mean, chance, max(draws.reach, float(np.abs(batch.plain).max())))
     if draws.sparse and len(batch.base) > 1:
-        # Words that only some states can emit may be as rare as one in all draws, and unlike the others.
-        shown = batch.plain if draws.expected is None else batch.base
-        mean = widened(mean, 1.0 / len(batch.base), float(np.ptp(shown)), least=False)
+        mean = widened(mean, 1.0 / (len(batch.base) + (before or 0)), _reach(draws, batch, mean, before), least=False)
     return Allowed(mean, chance, lacking)
+
+
+def as_drawn(counts: Array, costs: Array, mean: Mean) -> Array:
+    """What one more event may add to what is averaged, by the rare ones among these draws.
+
+    Averages over the next observation and controls take a share of an event's cost out of a draw, which the draws with
+    rare events tell; an event that costs more than any of these is taken at its full cost.
+    """
+    shown = (counts > 0).sum(axis=0)
+    rare = (shown > 0) & (shown < FEW)
+    spent = counts[:, rare] @ costs[rare]
+    with_rare = spent > 0
+    if with_rare.sum() < TOLD:
+        return costs
+    left = (mean.draws - mean.value)[with_rare]
+    share = min(float(np.linalg.norm(left) / np.linalg.norm(spent[with_rare])), 1.0)
+    return np.where(costs <= costs[rare].max(), share * costs, costs)
+
+
+def _reach(draws: Draws, batch: Drawn, mean: Mean, before: int | None) -> float:
+    """By how much a word may change a draw that is as rare as one in all draws, and unlike the others."""
+    if draws.expected is None or (before is not None and not draws.long):
+        return float(np.ptp(batch.plain))
+    shown = batch.base if before is None else batch.base + batch.controls[:, 0]
+    if not draws.long:
+        return float(np.ptp(shown))
+    # The range that as many draws of a normal law would have is not that of rare words.
+    usual = 2.0 * sqrt(2.0 * log(len(shown))) * float(shown.std())
+    return max(float(np.ptp(shown)) - usual, float(np.ptp(mean.draws)))

@@ -16,6 +16,7 @@ from hidiv.types import Array, IntArray
 
 FAIR = 5.0  # standard errors that the sample mean of a control may be off
 SETTLED = 20.0  # draws for each unit of kurtosis
+UNSETTLED = 2.0  # errors of a variance that is not settled by which it is taken to be larger
 NEGLIGIBLE = 1e-3  # share of a standard error
 SURE = 1e-12  # counts that deviate from their means by less than this are constants
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
@@ -51,15 +52,25 @@ def unit_of(draws: Array) -> float:
     return largest if HUGE < largest < np.inf else 1.0
 
 
-def plain_mean(draws: Array, full: bool = True) -> Mean:
-    """Without controls; where rare events are missing the spread is taken to be at least the value."""
+def plain_mean(draws: Array, full: bool = True, settle: bool = True) -> Mean:
+    """Without controls; where a few draws decide the spread it is taken to be at least the value.
+
+    Without `settle` it grows by what these leave open.
+    """
     unit = unit_of(draws)
     if unit > 1.0:
-        return plain_mean(draws / unit, full).scaled(unit)
+        return plain_mean(draws / unit, full, settle).scaled(unit)
     spread = float(draws.std(ddof=1)) if len(draws) > 1 else np.inf
     value = float(draws.mean())
     fair = len(draws) >= SETTLED * kurtosis(draws)
-    return Mean(value, (spread if fair else max(spread, abs(value))) / sqrt(len(draws)), 0, draws, fair, full)
+    if not fair:
+        spread = max(spread, abs(value)) if settle else spread * left_open(draws)
+    return Mean(value, spread / sqrt(len(draws)), 0, draws, fair or not settle, full)
+
+
+def left_open(draws: Array) -> float:
+    """By how much a spread is taken to be larger that a few draws decide: its square has an error of its own."""
+    return sqrt(1.0 + UNSETTLED * sqrt(kurtosis(draws) / len(draws)))
 
 
 def kurtosis(draws: Array) -> float:

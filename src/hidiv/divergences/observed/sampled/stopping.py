@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
+from hidiv.divergences.observed.sampled.cross_fitting import FOLDS, controlled_mean
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
 from hidiv.divergences.observed.sampled.rare import allowed
 from hidiv.divergences.observed.sampled.standard_errors import (
@@ -34,8 +34,9 @@ RARE = "an event expected {:.1g} times in a draw was never drawn; the standard e
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
-DOUBT = 4.0  # by how much an error is taken to be larger where a few draws decide it
-GROWTH = 1.25  # least growth between two looks
+DOUBT = 1.2  # by how much an error is taken to be larger where a few draws decide it
+GROWTH = 1.15  # least growth between two looks
+LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
 FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
 PILOT = 1024  # draws of such a trial at most
@@ -92,7 +93,7 @@ class _Drawing:
     def __init__(self, draws: Draws, limits: _Limits, streams: Streams, draw: Draw, dear: float = 1.0) -> None:
         self.draws, self.limits, self.streams, self.draw, self.dear = draws, limits, streams, draw, dear
         self.is_done, self.began = False, monotonic()
-        self.is_fitted = False  # a function fitted to other draws is taken out of each draw
+        self.before: int | None = None  # draws that a function was fitted to which is taken out of each of these
         self.expects: str | None = None  # what can be reached, where that is not what was asked for
         self.portions_drawn: list[Drawn] = []
         self.drawn, self.portions, self.check = 0, 0, min(2 * FEWEST, limits.most)
@@ -128,14 +129,14 @@ class _Drawing:
         self.portions_drawn = [joined(self.portions_drawn)]
         batch = self.portions_drawn[0]
         if self.best is None:
-            self.best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN)
-            if not self.best.settled:
-                # Enough all the same where an error several times as large is what was asked for.
+            best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN)
+            wanted = max(self.limits.atol, self.limits.rtol * abs(best.value))
+            if FEWEST <= self.drawn < OPEN and not (best.settled and best.std_error <= wanted):
                 wide = controlled_mean(batch.base, batch.controls, settle=False)
                 wide = wide._replace(std_error=DOUBT * wide.std_error)
-                if wide.std_error <= max(self.limits.atol, self.limits.rtol * abs(wide.value)):
-                    self.best = wide
-            widened, self.chance, self.lacking = allowed(self.draws, batch, self.best)
+                best = wide if not best.settled or wide.std_error < best.std_error else best
+            self.best = best
+            widened, self.chance, self.lacking = allowed(self.draws, batch, self.best, self.before)
             self.error = widened.std_error
         return batch, self.best
 
@@ -144,10 +145,14 @@ class _Drawing:
         return max(self.limits.atol, self.limits.rtol * abs(self.together()[1].value))
 
     def needed(self) -> float:
-        """How many draws the wanted error takes, by the error of those there are."""
+        """How many draws the wanted error takes, by the error of those there are.
+
+        Coefficients that were fitted to few draws spoil these, but not so many more.
+        """
         best = self.together()[1]
         short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
-        needed = 1.05 * self.drawn * short**2
+        fitted_to = self.drawn * (1.0 - 1.0 / FOLDS)
+        needed = 1.05 * self.drawn * short**2 * max(1.0 - best.controls / fitted_to, 0.5)
         return min(needed, float(self.limits.most)) if best.settled else float(self.limits.most)
 
     def variance(self) -> float:
@@ -165,7 +170,7 @@ class _Drawing:
             fitted = self.draws.fitted(self.streams(FITTING))
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
-                tried.is_fitted = True
+                tried.before = self.drawn + fitted.drawn
                 best = self._tried(tried, min(FEWEST, self.limits.most), best, progress)
                 if best.is_done:
                     return best
@@ -219,6 +224,8 @@ class _Drawing:
         if not best.settled:
             enough = max(_draws_for(self.variance(), wanted), SETTLED * kurtosis(best.draws))
             ahead = max(enough, GROWTH * drawn)
+        if ahead > LEAP * drawn:  # the error of these draws is not known so well
+            ahead = max(SHORT * ahead, LEAP * drawn)
         self.check = int(min(ahead if known else min(ahead, 2.0 * drawn), self.limits.most))
         progress.show(
             max(drawn / self.limits.most, min(1.0, wanted / max(self.error, 1e-300)) ** 2),
@@ -246,14 +253,15 @@ class _Drawing:
         batch, best = self.together()
         best = best._replace(std_error=self.error)
         half = best.half_width()
-        base = f"{self.draws.base} less a fitted function of both filters" if self.is_fitted else self.draws.base
+        is_fitted = self.before is not None
+        base = f"{self.draws.base} less a fitted function of both filters" if is_fitted else self.draws.base
         note = f"{base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
         rare = [RARE.format(self.chance)] if self.chance > SURE else []
         if self.lacking > 0.1 * self.error:
             rare.append(LACKING.format(self.lacking))
         return Divergence(
             best.value, "observed", "estimate", best.value - half, best.value + half, best.std_error, self.drawn,
-            notes=[note, *without_controls(batch, best, self.is_fitted), *rare, *self._short()], subject=about,
+            notes=[note, *without_controls(batch, best, is_fitted), *rare, *self._short()], subject=about,
         )  # fmt: skip
 
     def _short(self) -> list[str]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 DEAR = 3.0  # work of posterior counts on a tree, over that of a likelihood
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
+LONG = 32  # nodes from which on what is averaged is nearly normal, but for rare events
 SMALL = 1e-3  # of the divergence of two emissions
 
 
@@ -60,6 +61,7 @@ def draws_on_tree(pair: Pair) -> Draws:
     if reason is not None:
         return impossible(pair, reason, at_once)
     sparse, reach = _rare(p, q, tree)
+    long = tree.n_nodes >= LONG
     try:
         on_chain = ChainPair.of(p, q, tree)
     except NotApplicable:
@@ -67,16 +69,25 @@ def draws_on_tree(pair: Pair) -> Draws:
         if tree.is_chain and p.n_groups == q.n_groups == 1 and not on_nodes.close:
             ratio = ChainPair.by_ratio(p, q, tree)
             return Draws(
-                ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, reach, lambda: ratio.expected,
+                ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach, lambda: ratio.expected,
                 scored=ratio.scored,
             )  # fmt: skip
         return Draws(
-            on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, reach, lambda: on_nodes.expected, DEAR
+            on_nodes.draw,
+            pair.subject,
+            on_nodes.base,
+            at_once,
+            None,
+            sparse,
+            long,
+            reach,
+            lambda: on_nodes.expected,
+            DEAR,
         )
     base, dear = "KL(p(x_t | past) || q(x_t | past)) summed", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
-        on_chain.draw, pair.subject, base, at_once, None, sparse, reach, lambda: on_chain.expected, dear,
+        on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.expected, dear,
         on_chain.fitted, scored,
     )  # fmt: skip
 
