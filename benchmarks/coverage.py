@@ -129,7 +129,8 @@ def main(seeds: int, directory: str | None, part: str) -> None:
         )
         right = truth(p, q, tree, float(np.quantile(errors, 0.1)) / FINE / float(values.mean()))
         held = np.mean(np.abs(values - right.value) <= upper - values)
-        used = drawn / np.maximum(drawn * (errors / (RELATIVE * values)) ** 2, FIRST)
+        first = FIRST if tree is not None else drawn.min()  # a rate counts steps
+        used = drawn / np.maximum(drawn * (errors / (RELATIVE * values)) ** 2, first)
         numbers = (
             f"{held:7.3f} {len(found):7d} {np.std((values - right.value) / errors):7.2f} {np.median(used):7.2f} "
             f"{used.max():7.2f} {spent:7.3f}"

@@ -32,9 +32,20 @@ def test_standard_errors_of_pairs_with_zeros_are_honest(draws):
     assert np.mean(inside) > 0.9
 
 
-def test_an_event_that_is_never_drawn():
+def test_a_transition_that_is_hardly_ever_drawn():
     """State 1 of p comes once in a thousand chains and then shows what q hardly ever does."""
     p = hd.Model([1.0, 0.0], [[1 - 1e-4, 1e-4], [0.0, 1.0]], hd.Categorical([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]))
+    q = hd.Model([1.0], [[1.0]], hd.Categorical([[0.5, 0.5 - 1e-9, 1e-9]]))
+    exact = hd.observed_kl(p, q, 10, method="exact").value
+    for seed in range(10):
+        found = hd.observed_kl(p, q, 10, method="montecarlo", seed=seed, max_samples=256)
+        assert abs(found.value - exact) < 4 * found.std_error
+    assert "importance sampling" in found.notes[-1]
+
+
+def test_a_symbol_that_is_never_drawn():
+    law = hd.Categorical([[0.5, 0.5 - 1e-5, 1e-5], [0.6, 0.4 - 1e-5, 1e-5]])
+    p = hd.Model([1.0, 0.0], [[0.9, 0.1], [0.5, 0.5]], law)
     q = hd.Model([1.0], [[1.0]], hd.Categorical([[0.5, 0.5 - 1e-9, 1e-9]]))
     exact = hd.observed_kl(p, q, 10, method="exact").value
     for seed in range(10):

@@ -13,6 +13,7 @@ from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of
 from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted
 from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
 from hidiv.emissions.family import Family
 from hidiv.inference.sampling import draw_observations, draw_states
@@ -119,21 +120,29 @@ class ChainPair:
             apart = carried_difference(start, moves_q, changes, one, weight_q, change)
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False, value: Value | None = None) -> Drawn:
+    def draw(
+        self, size: int, rng: np.random.Generator, lean: bool = False, likely: Model | None = None,
+        value: Value | None = None,
+    ) -> Drawn:  # fmt: skip
         """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
 
         lean: without those that take longest, products of filter probabilities. value: a function of both filters whose
-        surprises are the first control; where there are many states it takes the place of counts and products.
+        surprises are the first control; where there are many states it takes the place of counts and products. likely:
+        half of the states are drawn from this model, with weights.
         """
-        states, x = self._sequences(size, rng)
+        states, x = self._sequences(size, rng, likely)
         events = drawn_counts(states, None, self.p.n_states)
         lean = lean or not self.averaged
         drawn = self._by_kernel(x, events, lean, value) if self.is_plain else None
-        return self._by_node(x, events, lean) if drawn is None else drawn
+        drawn = self._by_node(x, events, lean) if drawn is None else drawn
+        return drawn if likely is None else weighted(drawn, self.p, likely)
 
-    def _sequences(self, size: int, rng: np.random.Generator) -> tuple[IntArray, Array]:
+    def _sequences(self, size: int, rng: np.random.Generator, likely: Model | None = None) -> tuple[IntArray, Array]:
         """States (n, N) and observations (n, N, F) of p."""
-        states = draw_states(self.p, self.tree, size, rng)
+        if likely is None:
+            states = draw_states(self.p, self.tree, size, rng)
+        else:
+            states = mixed_states(self.p, likely, self.tree, size, rng)
         return states, draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
 
     def scored(self, states: IntArray, x: Array, visits: Array | None = None) -> Drawn:
@@ -176,7 +185,9 @@ class ChainPair:
         j, free = len(self.spaces[0].weight), both - 2
         own = j * (2.0 * both + 15.0) + self.p.n_states**2 + self.q.n_states**2
         dear = 1.0 + j * (both * (both + 5) / 2.0) / own + (0.2 * free if free <= FEW_STATES else 0.0)
-        return Fitted(lambda size, rng: self.draw(size, rng, free > FEW_STATES, fitted), dear, size)
+        return Fitted(
+            lambda size, rng, likely=None: self.draw(size, rng, free > FEW_STATES, likely, fitted), dear, size
+        )
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:

@@ -64,7 +64,8 @@ class Draws:
     `infinite`: why nothing need be drawn.
     """
 
-    draw: Callable[[int, np.random.Generator, bool], Drawn]  # number, generator, whether without the dearer controls
+    # Number, generator, whether without the dearer controls; where `likely` is given, also that model (rare_moves.py).
+    draw: Callable[..., Drawn]
     subject: str
     base: str
     at_once: int
@@ -77,13 +78,14 @@ class Draws:
     fitted: Callable[[np.random.Generator], Fitted | None] | None = None  # draws whose control is fitted beforehand
     # What states (n, N) and observations (n, N, F) of p give, with the visits of p (n, K) where they are known.
     scored: Callable[[IntArray, Array, Array | None], Drawn] | None = None
+    likely: Callable[[], Model | None] | None = None  # p with rare moves made likely, where that may help
 
 
 class Fitted(NamedTuple):
     """Draws with a control that was fitted to `drawn` others; `dear` is their work over that of draws without dear
     controls."""
 
-    draw: Callable[[int, np.random.Generator], Drawn]
+    draw: Callable[..., Drawn]  # number, generator, perhaps the model of `Draws.likely`
     dear: float
     drawn: int
 

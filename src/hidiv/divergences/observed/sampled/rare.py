@@ -15,12 +15,13 @@ TOLD = 8  # draws with rare events that tell what these add
 
 
 class Allowed(NamedTuple):
-    """A mean with its error widened; the expected number in a draw of an event that none has shown, and what rare
-    states may add that were drawn too seldom."""
+    """A mean with its error widened; the expected number in a draw of an event that none has shown, what rare states
+    may add that were drawn too seldom, and what they may add to the variance of a draw."""
 
     mean: Mean
     chance: float
     lacking: float
+    hidden: float
 
 
 def allowed(draws: Draws, batch: Drawn, mean: Mean, before: int | None = None) -> Allowed:
@@ -29,16 +30,17 @@ def allowed(draws: Draws, batch: Drawn, mean: Mean, before: int | None = None) -
     before: how many other draws there were, where a function fitted to them, the first control, is taken out of these;
     a word that none of them has shown is not in the function, and changes a draw as it would without.
     """
-    chance, lacking = unseen(batch.controls), 0.0
+    chance, lacking, hidden = unseen(batch.controls), 0.0, 0.0
     if draws.expected is not None:
         means, costs = draws.expected()
-        lacking = missed(batch.events, means, as_drawn(batch.events, costs, mean))
+        costs = as_drawn(batch.events, costs, mean)
+        lacking, hidden = missed(batch.events, means, costs), missed(batch.events, means, costs**2)
         mean = widened(mean, 1.0, lacking, least=False)
     if chance > SURE:
         mean = widened(mean, chance, max(draws.reach, float(np.abs(batch.plain).max())))
     if draws.sparse and len(batch.base) > 1:
         mean = widened(mean, 1.0 / (len(batch.base) + (before or 0)), _reach(draws, batch, mean, before), least=False)
-    return Allowed(mean, chance, lacking)
+    return Allowed(mean, chance, lacking, hidden)
 
 
 def as_drawn(counts: Array, costs: Array, mean: Mean) -> Array:

@@ -22,15 +22,17 @@ from hidiv.divergences.observed.sampled.standard_errors import (
 )
 from hidiv.divergences.result import Divergence
 from hidiv.errors import OutOfRange, counted, refuse
+from hidiv.models.model import Model
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
 
-Draw = Callable[[int, np.random.Generator], Drawn]
+Draw = Callable[[int, np.random.Generator, Model | None], Drawn]
 
 FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws at most by default
 RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
+LIKELY = "importance sampling: half of the draws are of p with rare transitions made likely, all of them weighted"
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
@@ -39,6 +41,7 @@ GROWTH = 1.15  # least growth between two looks
 LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
 FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
+DECIDES = 0.5  # share of the wanted error from which on rare moves are made likely
 PILOT = 1024  # draws of such a trial at most
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
@@ -57,7 +60,7 @@ def stopped_estimate(draws: Draws, budget: Budget, workers: int | None = None) -
     end = monotonic() + (inf if budget.max_seconds is None else budget.max_seconds)
     limits = _Limits(budget.rtol, budget.atol, most, end, available() if workers is None else workers)
     streams = Streams(budget.seed)
-    lean = _Drawing(draws, limits, streams, lambda size, rng: draws.draw(size, rng, True))
+    lean = _Drawing(draws, limits, streams, _by(draws, True))
     run = lean
     try:
         with Progress("drawing") as progress:
@@ -93,6 +96,7 @@ class _Drawing:
     def __init__(self, draws: Draws, limits: _Limits, streams: Streams, draw: Draw, dear: float = 1.0) -> None:
         self.draws, self.limits, self.streams, self.draw, self.dear = draws, limits, streams, draw, dear
         self.is_done, self.began = False, monotonic()
+        self.likely: Model | None = None  # of which half of the states are drawn (rare_moves.py)
         self.before: int | None = None  # draws that a function was fitted to which is taken out of each of these
         self.expects: str | None = None  # what can be reached, where that is not what was asked for
         self.portions_drawn: list[Drawn] = []
@@ -101,6 +105,7 @@ class _Drawing:
         self.error = inf  # of the best mean, with what rare events may add
         self.chance = 0.0  # expected number in a draw of an event that none has shown
         self.lacking = 0.0  # what rare states may add that were drawn too seldom
+        self.hidden = 0.0  # what they may add to the variance of a draw
         self.stopped = "the number of draws"
 
     def draw_until(self, count: int) -> bool:
@@ -109,7 +114,7 @@ class _Drawing:
         sizes = [min(size, count - start) for start in range(self.drawn, count, size)]
         numbered = list(enumerate(sizes, self.portions))
         portions = in_order(
-            lambda portion: self.draw(portion[1], self.streams(portion[0])),
+            lambda portion: self.draw(portion[1], self.streams(portion[0]), self.likely),
             numbered,
             self.limits.workers,
         )
@@ -136,7 +141,7 @@ class _Drawing:
                 wide = wide._replace(std_error=DOUBT * wide.std_error)
                 best = wide if not best.settled or wide.std_error < best.std_error else best
             self.best = best
-            widened, self.chance, self.lacking = allowed(self.draws, batch, self.best, self.before)
+            widened, self.chance, self.lacking, self.hidden = allowed(self.draws, batch, self.best, self.before)
             self.error = widened.std_error
         return batch, self.best
 
@@ -177,17 +182,34 @@ class _Drawing:
         dear = self.draws.dear
         needed = best.needed() * best.dear
         if dear > 1.0 and needed >= PAYS * dear * FEWEST and (best is self or not self.draws.fitted):
-            tried = _Drawing(
-                self.draws, self.limits, self.streams, lambda size, rng: self.draws.draw(size, rng, False), dear
-            )
+            tried = _Drawing(self.draws, self.limits, self.streams, _by(self.draws, False), dear)
             pilot = int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
             best = self._tried(tried, pilot, best, progress)
-        return best
+        return best if best.is_done else best._with_rare_moves(progress)
 
     def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress) -> _Drawing:
         """Draw with other controls; that where it is done or takes less work, else what was best so far."""
-        other.is_done = other.draw_until(count) or other.look(progress)
-        return other if other.is_done or other.dear * other.variance() <= best.dear * best.variance() else best
+        while not other.is_done:
+            other.is_done = other.draw_until(min(max(FEWEST, 2 * other.drawn), count)) or other.look(progress)
+            if other.is_done or other.dear * other.variance() <= best.dear * best.variance():
+                return other
+            if other.drawn >= count:
+                break
+        return best
+
+    def _with_rare_moves(self, progress: Progress) -> _Drawing:
+        """This, or draws with rare moves made likely, where these moves decide how many are needed and it helps."""
+        tails = kurtosis(self.together()[1].draws) * SETTLED > self.drawn and self.needed() >= PAYS * FEWEST
+        if self.draws.likely is None or not (tails or self.lacking >= DECIDES * self.wanted()):
+            return self
+        likely = self.draws.likely()
+        if likely is None or self.limits.most < FEWEST:
+            return self
+        other = _Drawing(self.draws, self.limits, self.streams, self.draw, self.dear)
+        other.before, other.likely = self.before, likely
+        other.is_done = other.draw_until(min(max(FEWEST, self.drawn), self.limits.most)) or other.look(progress)
+        one, two = (run.error**2 * run.drawn + run.hidden for run in (self, other))
+        return other if two < one else self
 
     def announce(self, progress: Progress) -> None:
         """Say before the long part what error is expected, where it is more than asked for."""
@@ -256,7 +278,8 @@ class _Drawing:
         is_fitted = self.before is not None
         base = f"{self.draws.base} less a fitted function of both filters" if is_fitted else self.draws.base
         note = f"{base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
-        rare = [RARE.format(self.chance)] if self.chance > SURE else []
+        rare = [] if self.likely is None else [LIKELY]
+        rare += [RARE.format(self.chance)] if self.chance > SURE else []
         if self.lacking > 0.1 * self.error:
             rare.append(LACKING.format(self.lacking))
         return Divergence(
@@ -267,6 +290,15 @@ class _Drawing:
     def _short(self) -> list[str]:
         """The note about what was expected, where the wanted error was not reached."""
         return [self.expects] if self.expects is not None and self.error > self.wanted() else []
+
+
+def _by(draws: Draws, lean: bool) -> Draw:
+    """Draws with or without the dearer controls."""
+
+    def draw(size: int, rng: np.random.Generator, likely: Model | None) -> Drawn:
+        return draws.draw(size, rng, lean) if likely is None else draws.draw(size, rng, lean, likely)
+
+    return draw
 
 
 def without_controls(batch: Drawn, best: Mean, is_fitted: bool) -> list[str]:

@@ -17,6 +17,7 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted, with_rare_moves
 from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
 from hidiv.divergences.observed.support.any_family import forbidden
@@ -70,25 +71,17 @@ def draws_on_tree(pair: Pair) -> Draws:
             ratio = ChainPair.by_ratio(p, q, tree)
             return Draws(
                 ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach, lambda: ratio.expected,
-                scored=ratio.scored,
+                scored=ratio.scored, likely=lambda: with_rare_moves(p, *ratio.expected),
             )  # fmt: skip
         return Draws(
-            on_nodes.draw,
-            pair.subject,
-            on_nodes.base,
-            at_once,
-            None,
-            sparse,
-            long,
-            reach,
-            lambda: on_nodes.expected,
-            DEAR,
-        )
+            on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
+            lambda: on_nodes.expected, DEAR, likely=lambda: with_rare_moves(p, *on_nodes.expected),
+        )  # fmt: skip
     base, dear = "KL(p(x_t | past) || q(x_t | past)) summed", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
         on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.expected, dear,
-        on_chain.fitted, scored,
+        on_chain.fitted, scored, lambda: with_rare_moves(p, *on_chain.expected),
     )  # fmt: skip
 
 
@@ -164,12 +157,20 @@ class TreePair:
         """In words, what is averaged."""
         return "q(x)/p(x) - 1 - log q(x)/p(x)" if self.close else "log p(x)/q(x)"
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False) -> Drawn:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False, likely: Model | None = None) -> Drawn:
         """`size` trees of p: log-ratios, what is averaged, controls; lean: without controls.
 
-        For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small.
+        For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small. likely:
+        half of the states are drawn from this model, with weights.
         """
-        states = draw_states(self.p, self.tree, size, rng)
+        if likely is not None:
+            states = mixed_states(self.p, likely, self.tree, size, rng)
+            return weighted(self._along(states, rng, lean), self.p, likely)
+        return self._along(draw_states(self.p, self.tree, size, rng), rng, lean)
+
+    def _along(self, states: IntArray, rng: np.random.Generator, lean: bool) -> Drawn:
+        """What trees with these states give, their observations drawn."""
+        size = len(states)
         x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
         events = drawn_counts(states, self.tree.parent, self.p.n_states)
         if lean and not self.close:  # no messages are needed, and likelihoods alone are cheaper
