@@ -41,7 +41,8 @@ def drawn_points(past: Past, count: int, rng: np.random.Generator) -> Filtered:
     after = _flat(past.p_after[:-1], past.q_after[:-1])
     # The leverage of a node is large where few are like it.
     gram = after @ after.T / after.shape[1]
-    leverage = np.einsum("dp,dp->p", after, np.linalg.solve(gram + 1e-9 * np.trace(gram) * np.eye(len(gram)), after))
+    inverse = np.linalg.inv(gram + 1e-9 * np.trace(gram) * np.eye(len(gram)))
+    leverage = np.maximum(np.einsum("dp,dp->p", after, inverse @ after), 0.0)
     chance = leverage
     for _ in range(20):  # none above one, and `count` in all
         chance = np.minimum(chance * (count / max(chance.sum(), 1e-300)), 1.0)

@@ -39,7 +39,7 @@ def allowed(draws: Draws, batch: Drawn, mean: Mean, before: int | None = None) -
     if chance > SURE:
         mean = widened(mean, chance, max(draws.reach, float(np.abs(batch.plain).max())))
     if draws.sparse and len(batch.base) > 1:
-        mean = widened(mean, 1.0 / (len(batch.base) + (before or 0)), _reach(draws, batch, mean, before), least=False)
+        mean = widened(mean, 1.0, _rare_word(draws, batch, mean, before), least=False)
     return Allowed(mean, chance, lacking, hidden)
 
 
@@ -60,13 +60,19 @@ def as_drawn(counts: Array, costs: Array, mean: Mean) -> Array:
     return np.where(costs <= costs[rare].max(), share * costs, costs)
 
 
-def _reach(draws: Draws, batch: Drawn, mean: Mean, before: int | None) -> float:
-    """By how much a word may change a draw that is as rare as one in all draws, and unlike the others."""
-    if draws.expected is None or (before is not None and not draws.long):
-        return float(np.ptp(batch.plain))
-    shown = batch.base if before is None else batch.base + batch.controls[:, 0]
+def _rare_word(draws: Draws, batch: Drawn, mean: Mean, before: int | None) -> float:
+    """What a word may add to the mean that is as rare as one in all draws, and unlike the others."""
+    count = len(batch.base)
+    if draws.expected is None:
+        return float(np.ptp(batch.plain)) / count
+    if before is not None and not draws.long:
+        return float(np.ptp(batch.plain)) / (count + before)
     if not draws.long:
-        return float(np.ptp(shown))
+        return float(np.ptp(batch.base)) / count
+    own = float(np.ptp(mean.draws)) / count
+    if before is not None and count >= before:  # words that the function does not know are among these draws
+        return own
+    shown = batch.base if before is None else batch.base + batch.controls[:, 0]
     # The range that as many draws of a normal law would have is not that of rare words.
-    usual = 2.0 * sqrt(2.0 * log(len(shown))) * float(shown.std())
-    return max(float(np.ptp(shown)) - usual, float(np.ptp(mean.draws)))
+    usual = 2.0 * sqrt(2.0 * log(count)) * float(shown.std())
+    return max((float(np.ptp(shown)) - usual) / (count + (before or 0)), own)
