@@ -11,6 +11,7 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.observed.budget import Budget
+from hidiv.divergences.observed.certified.joint_bound import emissions_below, joint_above
 from hidiv.divergences.observed.sampled import stopping
 from hidiv.divergences.observed.sampled.draws import Draws, in_order
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
@@ -144,3 +145,16 @@ def test_a_limit_of_draws_does_not_hide_what_controls_gain():
     result = hd.observed_kl(p, q, hd.Tree.regular(2, 3), method="montecarlo", seed=0, max_samples=4000, rtol=1e-5)
     assert result.n_samples == 4000
     assert ", 0 controls" not in result.notes[0]
+
+
+@pytest.mark.parametrize("tree", [hd.Tree.chain(30), hd.Tree.regular(3, 3)], ids=["chain", "tree"])
+def test_an_estimate_below_the_emissions_part_needs_no_order_of_states(tree):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        p, q = (
+            hd.Model(rng.dirichlet(np.ones(9)), rng.dirichlet(np.ones(9), 9), hd.Gaussian(rng.normal(size=9), std=1.0))
+            for _ in range(2)
+        )
+        pair = Pair.of(p, q, tree)
+        assert 0 < emissions_below(pair) <= joint_above(pair)
+    assert emissions_below(Pair.of(P, Q, tree)) == 0.0

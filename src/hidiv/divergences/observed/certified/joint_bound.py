@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.divergences.alignment.align import alignment
+from hidiv.divergences.alignment.align import EXHAUSTIVE, alignment
+from hidiv.divergences.alignment.relabelling_costs import Costs
 from hidiv.divergences.equivalence.equivalent import same_process
 from hidiv.divergences.joint.local_terms import NEVER, first_places
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.errors import HidivError, counted
+from hidiv.models.tree import Tree
 
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
@@ -79,11 +81,27 @@ def room_above(value: float, levels: int = 1) -> float:
     return value * (1.0 + ROOM * levels) if value > 0 else 0.0
 
 
+def emissions_below(pair: Pair) -> float:
+    """No joint divergence is smaller, in whatever order of q's states: the emissions' part in the best one.
+
+    0 where the best order of all is found as quickly, and where nodes cannot be counted.
+    """
+    if not pair.same_states or not EXHAUSTIVE < pair.p.n_states <= MOST or not isinstance(pair.tree, Tree):
+        return 0.0
+    from scipy.optimize import linear_sum_assignment
+
+    emissions = Costs.of(pair).emissions
+    per_node = float(emissions[linear_sum_assignment(emissions)].sum())
+    return per_node * pair.tree.n_nodes * (1.0 - ROOM)
+
+
 def capped_by_joint(estimate: Divergence, pair: Pair) -> Divergence:
     """An estimate within the joint divergence; the certified bounds alone where the draws contradict it."""
     if estimate.status != "estimate" or estimate.lower is None or estimate.upper is None:
         return estimate
-    above = pair.once(joint_above) if by_formula(pair.p, pair.q) else inf
+    if not by_formula(pair.p, pair.q) or estimate.upper <= emissions_below(pair):
+        return estimate
+    above = pair.once(joint_above)
     if not estimate.upper > above:
         return estimate
     if not estimate.lower <= above:
