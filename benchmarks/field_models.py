@@ -75,9 +75,9 @@ def one_pair(
 
 
 def all_pairs(name: str, models: list[hd.Model], peers: list[Any]) -> Row:
-    """Errors of at most 8 %, so that their median is about 5 %."""
+    """Errors of at most 10 %, so that their median is about 5 %."""
     began = process_time()
-    found = hd.pairwise_kl(models, LENGTH, quantity="observed", rtol=0.08, seed=1)
+    found = hd.pairwise_kl(models, LENGTH, quantity="observed", rtol=0.1, seed=1)
     mine = process_time() - began
     values, errors = np.asarray(found), np.asarray(found.std_error)
     wanted = np.isfinite(values) & (values > 0) & (errors > 0)

@@ -152,7 +152,9 @@ def test_an_estimate_below_the_emissions_part_needs_no_order_of_states(tree):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         p, q = (
-            hd.Model(rng.dirichlet(np.ones(9)), rng.dirichlet(np.ones(9), 9), hd.Gaussian(rng.normal(size=9), std=1.0))
+            hd.Model(
+                rng.dirichlet(np.ones(9)), rng.dirichlet(np.ones(9), 9), hd.Gaussian(rng.normal(size=9), std=np.ones(9))
+            )
             for _ in range(2)
         )
         pair = Pair.of(p, q, tree)
