@@ -14,10 +14,10 @@ CELL = "padding:2px 8px;text-align:right;border:0;background:none"
 
 def card(title: str, *blocks: str, notes: Iterable[str] = ()) -> str:
     """A headline with blocks of HTML below it, and notes in smaller type; title and notes are plain text."""
-    said = "".join(f'<div style="font-size:85%;opacity:.75;margin-top:4px">{escape(note)}</div>' for note in notes)
+    lines = "".join(f'<div style="font-size:85%;opacity:.75;margin-top:4px">{escape(note)}</div>' for note in notes)
     head = f'<div style="font-weight:600;margin-bottom:4px">{escape(title)}</div>'
     frame = "border-left:3px solid #2f7fc1;padding:4px 12px;margin:4px 0;color:inherit;max-width:60em;overflow-x:auto"
-    return f'<div style="{frame}">{head}{"".join(blocks)}{said}</div>'
+    return f'<div style="{frame}">{head}{"".join(blocks)}{lines}</div>'
 
 
 def table(
@@ -73,7 +73,7 @@ def line(values: Sequence[float], label: str) -> str:
 
 def _cell(value: Any, shade: float) -> str:
     """A value; a shade is a blue that both light and dark text stand out from."""
-    told = number(value) if isinstance(value, float) else escape(str(value))
+    text = number(value) if isinstance(value, float) else escape(str(value))
     share = 1.0 if isinf(shade) else min(max(shade, 0.0), 1.0)
     paint = f";background:rgba(66,133,208,{0.55 * share:.2f})" if share > 0 else ""
-    return f'<td style="{CELL}{paint}">{told}</td>'
+    return f'<td style="{CELL}{paint}">{text}</td>'

@@ -41,7 +41,7 @@ def test_two_files(folder: Path) -> None:
 
 def test_bad_input(folder: Path) -> None:
     for arguments, said in (
-        (["old.csv", "new.csv"], "hidiv: groups['old']: holds one sequence, and whole sequences are dealt anew"),
+        (["old.csv", "new.csv"], "tell sequences apart with --sequence COLUMN, or cut long ones with --block STEPS"),
         (["old.csv"], "hidiv: groups: at least two are needed to tell whether they differ, got 1"),
         (["old.csv", "new.csv", "--states", "two"], "hidiv: --states two: must be a whole number from 1"),
         (["old.csv", "new.csv", "--sequence", "who"], "old.csv: has no column 'who'; columns are id, count"),

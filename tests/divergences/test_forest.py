@@ -123,7 +123,7 @@ def test_refusals():
     for measured in (hd.joint_kl, hd.observed_kl):
         with pytest.raises(InvalidTree, match="tree: a list of trees needs at least one"):
             measured(P, Q, [])
-        with pytest.raises(InvalidTree, match=r"^tree\[1\]: tree: must be a Tree, or an integer"):
+        with pytest.raises(InvalidTree, match=r"^tree\[1\]: must be a Tree, or an integer"):
             measured(P, Q, [3, "x"])
         with pytest.raises(HidivError, match="per_tree: is for a list of trees"):
             measured(P, Q, 3, per_tree=True)

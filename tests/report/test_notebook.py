@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import nbclient
+import nbformat
 import numpy as np
-import pytest
 from playwright.sync_api import Browser
 
 import hidiv as hd
@@ -68,9 +69,6 @@ def test_infinite_values_are_shown() -> None:
 
 
 def test_a_notebook_runs_and_can_be_read(browser: Browser, tmp_path: Path) -> None:
-    nbformat = pytest.importorskip("nbformat")
-    nbclient = pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in (MADE, *SHOWN)])
     nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
     shown = [cell.outputs[0].data["text/html"] for cell in book.cells[1:]]

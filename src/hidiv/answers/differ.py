@@ -148,17 +148,17 @@ def differ(
     everything = np.arange(data.forest.n_trees)
     test = _Test(data, permutations, executor, dealing, drawing, refitted=model is None)
     white, observed, drawn = test.of(everything, pooled, "permutations")
-    told = test.pairs(pooled, (observed, p_value(observed, drawn)))
+    tested = test.pairs(pooled, (observed, p_value(observed, drawn)))
     models, more = _group_models(data, pooled)
-    adjusted = holm([p for _, _, _, p in told])
-    on = _typical(data.forest)
+    adjusted = holm([p for _, _, _, p in tested])
+    place = _typical(data.forest)
     unit = "step" if data.forest.parent is None else "node"
     pairs = []
     with Progress("divergences") as bar:
-        for (one, two, value, p), holm_p in zip(told, adjusted, strict=True):
-            effect = _effect(models[one], models[two], data.of(one), data.of(two), on, drawing)
+        for (one, two, value, p), holm_p in zip(tested, adjusted, strict=True):
+            effect = _effect(models[one], models[two], data.of(one), data.of(two), place, drawing)
             pairs.append(GroupPair(data.names[one], data.names[two], p, holm_p, value, effect, unit))
-            bar.show(len(pairs), f"{len(pairs)} of {counted(len(told), 'pair')}", len(told))
+            bar.show(len(pairs), f"{len(pairs)} of {counted(len(tested), 'pair')}", len(tested))
     return Difference(
         p_value(observed, drawn), observed, tuple(pairs), dict(zip(data.names, models, strict=True)), pooled,
         {name: int((data.labels == g).sum()) for g, name in enumerate(data.names)}, white.rank, len(drawn),
@@ -190,8 +190,8 @@ def _pooled(
     if not tried:
         _check_size(data.forest, min(numbers), family)
     choice = choose(data.forest, None, tried, family, seed=int(rng.integers(2**32)), **settings)
-    said = f"{counted(choice.n_states, 'state')} by BIC, of {', '.join(map(str, tried))}"
-    return choice.best.model, [said, *(f"pooled fit: {note}" for note in choice.best.notes)]
+    choice_note = f"{counted(choice.n_states, 'state')} by BIC, of {', '.join(map(str, tried))}"
+    return choice.best.model, [choice_note, *(f"pooled fit: {note}" for note in choice.best.notes)]
 
 
 def _parameters(forest: EvidenceForest, n_states: int, emission: Any) -> int:
@@ -238,14 +238,14 @@ class _Test:
         pairs = list(combinations(range(len(self.data.names)), 2))
         if len(pairs) == 1:
             return [(*pairs[0], *overall)]
-        told = []
+        tests = []
         for one, two in pairs:
             chosen = np.flatnonzero(np.isin(self.data.labels, (one, two)))
             model = refit(pooled, self.data.forest.take(chosen), CLIMB).model if self.refitted else pooled
             title = f"permutations of {self.data.names[one]} and {self.data.names[two]}"
             _, value, drawn = self.of(chosen, model, title)
-            told.append((one, two, value, p_value(value, drawn)))
-        return told
+            tests.append((one, two, value, p_value(value, drawn)))
+        return tests
 
 
 def drawn_like(model: Model, forest: EvidenceForest, n_coordinates: int, rng: np.random.Generator) -> EvidenceForest:
@@ -308,10 +308,10 @@ def _effect(
     try:
         cov_p, cov_q = covariance_of(p, known_p), covariance_of(q, known_q)
         notes = tuple(dict.fromkeys([*cov_p.notes, *cov_q.notes]))
-        found = interval_of(observed_slopes(p, q, tree, cov_p, cov_q, rng), cov_p, cov_q, 0.95, notes)
+        interval = interval_of(observed_slopes(p, q, tree, cov_p, cov_q, rng), cov_p, cov_q, 0.95, notes)
     except ImpossibleEvidence as error:
         raise HidivError(f"differ: {error}") from error
-    return found.per(tree.n_nodes)
+    return interval.per(tree.n_nodes)
 
 
 def _notes(data: GroupedData, pooled: Model, white: WhiteScores, permutations: int) -> list[str]:
@@ -323,10 +323,10 @@ def _notes(data: GroupedData, pooled: Model, white: WhiteScores, permutations: i
     sizes = data.sizes
     if data.blocks is not None:
         steps = max(memory(t) for t in pooled.transitions)
-        said = f"sequences cut into {counted(len(sizes), 'piece')} of {int(sizes.min())} to {int(sizes.max())} steps"
+        note = f"sequences cut into {counted(len(sizes), 'piece')} of {int(sizes.min())} to {int(sizes.max())} steps"
         if steps > data.blocks:
-            said += f", shorter than the {steps:.0f} after which the chain has forgotten its state: p may be too small"
-        notes.append(said)
+            note += f", shorter than the {steps:.0f} after which the chain has forgotten its state: p may be too small"
+        notes.append(note)
     elif sizes.max() > UNEVEN * sizes.min():
         unit = "steps" if data.forest.parent is None else "nodes"
         how = "dealt within strata" if len(np.unique(data.strata)) > 1 else "dealt whatever their length"

@@ -133,10 +133,10 @@ class Difference(Value):
         """The finding in one sentence."""
         names = list(self.models)
         if len(names) == 2:
-            said = f"groups {names[0]} and {names[1]}"
-            found = f"{said} differ" if self.differs else f"no difference between {said} was found"
-            return f"{found} (p = {shown_p(self.p_value)}); {effect_text(self.pairs[0], self.differs)}"
-        found = (
+            groups = f"groups {names[0]} and {names[1]}"
+            verdict = f"{groups} differ" if self.differs else f"no difference between {groups} was found"
+            return f"{verdict} (p = {shown_p(self.p_value)}); {effect_text(self.pairs[0], self.differs)}"
+        verdict = (
             f"the {len(names)} groups differ"
             if self.differs
             else f"no difference among the {len(names)} groups was found"
@@ -145,7 +145,7 @@ class Difference(Value):
         which = ", ".join(f"{pair.first} and {pair.second} (p = {shown_p(pair.adjusted)})" for pair in apart)
         total = counted(len(self.pairs), "pair")
         verb = "differs" if len(apart) == 1 else "differ"
-        return f"{found} (p = {shown_p(self.p_value)}); of {total} {len(apart)} {verb}{': ' + which if apart else ''}"
+        return f"{verdict} (p = {shown_p(self.p_value)}); of {total} {len(apart)} {verb}{': ' + which if apart else ''}"
 
     def summary(self) -> str:
         """The finding, every pair and the notes, as lines of text."""
@@ -212,11 +212,11 @@ def shown_p(value: float) -> str:
 
 def effect_text(pair: GroupPair, tell: bool = True) -> str:
     """The divergence a step, and how many observations tell the groups apart."""
-    found = pair.divergence
-    if isinf(found.value):
+    interval = pair.divergence
+    if isinf(interval.value):
         return "their models exclude each other's observations"
-    text = f"{found.value:.2g} nats a {pair.unit} [{found.lower:.2g}, {found.upper:.2g}]"
-    needed = observations(found.value)
+    text = f"{interval.value:.2g} nats a {pair.unit} [{interval.lower:.2g}, {interval.upper:.2g}]"
+    needed = observations(interval.value)
     if tell and not isinf(needed):
         text += f"; about {needed:.0f} observations tell them apart"
     return text

@@ -283,8 +283,8 @@ def _kept(path: str | None) -> FitResult | None:
     """The fit in a file; None without one."""
     if path is None or not os.path.exists(path):
         return None
-    found = load(path)
-    return found if isinstance(found, FitResult) else None
+    stored = load(path)
+    return stored if isinstance(stored, FitResult) else None
 
 
 def _refuse_all(failures: Mapping[str, str]) -> NoReturn:

@@ -98,17 +98,17 @@ class Matching(Value):
             if partner is not None and value < SURE
         ]
         without = sum(map(len, self.unmatched))
-        said = [f"every match is sure (at least {self.weakest:.2f})"]
+        sentences = [f"every match is sure (at least {self.weakest:.2f})"]
         if doubtful:
             shown = ", ".join(doubtful[:4]) + (f" and {len(doubtful) - 4} more" if len(doubtful) > 4 else "")
-            said = [f"{counted(len(doubtful), 'match', 'matches')} in doubt: {shown}"]
+            sentences = [f"{counted(len(doubtful), 'match', 'matches')} in doubt: {shown}"]
         if without:
-            said.append(f"{counted(without, 'state')} without a partner")
+            sentences.append(f"{counted(without, 'state')} without a partner")
         if any(self.missing):
             least = sum(map(len, self.missing))
-            said.append(f"{counted(least, 'state')} of the reference not found")
+            sentences.append(f"{counted(least, 'state')} of the reference not found")
         number = counted(len(self.models), "model")
-        return f"{number} with the labels of {self._reference_name()}: {'; '.join(said)}"
+        return f"{number} with the labels of {self._reference_name()}: {'; '.join(sentences)}"
 
     def _reference_name(self) -> str:
         return self.reference.name or ("the reference" if self.position is None else self.names[self.position])

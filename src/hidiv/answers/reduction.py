@@ -231,24 +231,24 @@ def reduce(
     wanted = _wanted(model, n_states)
     exact = minimal(model, on="chains" if place is None or isinstance(place, UntilEnd) else "trees")
     rng = generator(seed)
-    found = _Search(model, exact.model, exact.merged, place, rng, whole("nodes", nodes, 100))
+    search = _Search(model, exact.model, exact.merged, place, rng, whole("nodes", nodes, 100))
     asked = [k for k in wanted if k < exact.n_states]
     if len(asked) < len(wanted) or n_states is None:
-        found.add_exact()
+        search.add_exact()
     with Progress("reducing") as shown, reporting(False):
         for done, k in enumerate(asked):
             shown.show(done / len(asked), counted(k, "state"))
             try:
-                found.add(k)
+                search.add(k)
             except KeyboardInterrupt:
-                if not found.models:
+                if not search.models:
                     raise
-                found.notes.append(f"interrupted before models of {counted(k, 'state')}")
+                search.notes.append(f"interrupted before models of {counted(k, 'state')}")
                 break
-            if limit is not None and n_states is None and found.divergences[k].value > limit:
+            if limit is not None and n_states is None and search.divergences[k].value > limit:
                 break
         shown.show(1.0)
-    return found.result(limit)
+    return search.result(limit)
 
 
 def _place(model: Model, tree: Tree | None) -> Tree | UntilEnd | None:
@@ -315,9 +315,9 @@ class _Search:
             own = Draw.visits(replace(search, model=above)) if self.place is None else np.ones(k + 1)
             blocks = merge_path(above, own, k, self.rng)[k]
             starts.append(merged_model(above, blocks, own, self.rng))
-        found = best_refit(starts, search, self.rng)
+        refit = best_refit(starts, search, self.rng)
         # Zeros would stay, and what is rare may be lacking from the draw.
-        model = finished_on(blended(found, starts[0], RARE), final)
+        model = finished_on(blended(refit, starts[0], RARE), final)
         lost = self._lost(model)
         if lost.value == inf:
             model = blended(model, starts[0], RARE)

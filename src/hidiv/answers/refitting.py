@@ -188,10 +188,10 @@ def best_refit(starts: list[Model], draw: Draw, rng: np.random.Generator) -> Mod
     best = _climbed([draft_of(start) for start in starts], problem, options, CLIMBED)
     for _ in range(ROUNDS if shape.n_states > 1 else 0):
         near = [neighbour(best, problem, options, rng) for _ in range(HOPS)]
-        found = _climbed(near, problem, options, 1)
-        if found.log_likelihood <= best.log_likelihood + options.tol:
+        climbed = _climbed(near, problem, options, 1)
+        if climbed.log_likelihood <= best.log_likelihood + options.tol:
             break
-        best = found
+        best = climbed
     return best.model.finished(shape)
 
 

@@ -73,11 +73,14 @@ def differ(
         check_picture(plot)
     if out is not None:
         check_target(out)
+    n_states = _states(states)
     groups, trees = _groups(files, group, sequence, column)
-    found = differs(
+    if block is None and len(groups) > 1:
+        _check_several(groups)
+    result = differs(
         groups,
         trees,
-        n_states=_states(states),
+        n_states=n_states,
         emission=emission,
         model=None if model is None else read_model(model),
         permutations=permutations,
@@ -88,15 +91,15 @@ def differ(
         n_init=n_init,
     )
     if out is not None:
-        save(found, out)
+        save(result, out)
     if plot is not None:
         from hidiv.plots import difference
 
-        save_picture(difference(found), plot)
+        save_picture(difference(result), plot)
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        say(found.summary())
+        say(result.summary())
 
 
 def _states(text: str | None) -> Any:
@@ -109,6 +112,20 @@ def _states(text: str | None) -> Any:
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         refuse(HidivError, f"--states {text}", "must be a whole number from 1, or several with commas between them")
     return int(parts[0]) if len(parts) == 1 else [int(part) for part in parts]
+
+
+def _check_several(groups: dict[str, list[Any]]) -> None:
+    """Refuse a group of one sequence, which cannot be dealt anew, naming the options that help."""
+    from hidiv.errors import HidivError, refuse
+
+    for name, items in groups.items():
+        if len(items) == 1:
+            refuse(
+                HidivError,
+                name,
+                "holds one sequence, and whole sequences are dealt anew to the groups",
+                remedy="tell sequences apart with --sequence COLUMN, or cut long ones with --block STEPS",
+            )
 
 
 def _groups(

@@ -155,16 +155,16 @@ def _fit_by(
     parts = split_by(values, by, data)
     executor = "processes" if processes else None
     count = states if states is not None else how["start"].n_states
-    found = fit_many(parts, None, count, emission, executor=executor, store=store, seed=seed, **how)
-    found.save(out)
+    collection = fit_many(parts, None, count, emission, executor=executor, store=store, seed=seed, **how)
+    collection.save(out)
     if as_json:
-        fits = {name: each.to_dict() for name, each in found.fits.items()}
-        print_json({"format": "hidiv.fits", "version": 1, "by": by, "fits": fits, "failures": found.failures})
+        fits = {name: each.to_dict() for name, each in collection.fits.items()}
+        print_json({"format": "hidiv.fits", "version": 1, "by": by, "fits": fits, "failures": collection.failures})
         return
-    width = max(len(name) for name in found.fits)
-    for name, each in found.fits.items():
+    width = max(len(name) for name in collection.fits)
+    for name, each in collection.fits.items():
         ending = "" if each.converged else ", not converged"
         say(f"{name:<{width}}  log-likelihood {each.log_likelihood:.6f}, BIC {each.bic:.3f}{ending}")
-    for name, why in found.failures.items():
+    for name, why in collection.failures.items():
         say(f"{name}: failed: {why}")
-    say(f"{counted(len(found), 'model')} -> {out}")
+    say(f"{counted(len(collection), 'model')} -> {out}")

@@ -238,12 +238,12 @@ def _by_states_on_forest(pair: Pair, forest: Forest, undefined: dict[str, str]) 
     try:
         results["joint"] = summed(joint)
         results["do_bound"] = summed(bound)
-        found = _aligned_on_forest(pair, forest)
-        if found is None:
+        aligned = _aligned_on_forest(pair, forest)
+        if aligned is None:
             undefined["joint_aligned"] = "no single order of states was found to be the best on every tree"
         else:
-            order = found.permutation
-            results["alignment"] = found
+            order = aligned.permutation
+            results["alignment"] = aligned
             results["joint_aligned"] = over_forest(forest, lambda tree: pair.on(tree).relabelled(order).once(joint))
     except OutOfRange as error:
         undefined |= {name: str(error) for name in ("joint", "joint_aligned", "do_bound") if name not in results}
@@ -258,20 +258,20 @@ def _aligned_on_forest(pair: Pair, forest: Forest) -> Alignment | None:
     counts = Counter(forest)
     if len(counts) > ALIGNED:
         return None
-    found = {tree: pair.on(tree).once(alignment) for tree in counts}
-    if len({one.permutation for one in found.values()}) > 1:
+    alignments = {tree: pair.on(tree).once(alignment) for tree in counts}
+    if len({one.permutation for one in alignments.values()}) > 1:
         return None
-    each = list(found.values())
+    each = list(alignments.values())
     ties = {one.ties for one in each}
     return Alignment(
         each[0].permutation,
-        sum(counts[tree] * one.value for tree, one in found.items()),
-        sum(counts[tree] * one.gain for tree, one in found.items()),
+        sum(counts[tree] * one.value for tree, one in alignments.items()),
+        sum(counts[tree] * one.gain for tree, one in alignments.items()),
         all(one.optimal for one in each),
         ties.pop() if len(ties) == 1 else None,
         max(one.infinite for one in each),
         max(one.labelled_infinite for one in each),
-        sum(counts[tree] * one.finite for tree, one in found.items()),
+        sum(counts[tree] * one.finite for tree, one in alignments.items()),
     )
 
 

@@ -207,8 +207,8 @@ class Comparison(Value):
         named = [(in_words(name), getattr(self, name)) for name in MEANINGS]
         named += [(f"{in_words(name)} rate", self.rates[name]) for name in self.rates]
         lines += [f"  {name}: {short(result)}" for name, result in named if result is not None]
-        said = (self.chain_rule, *self.overlap, *self.infinite, *self.absent)
-        lines += [f"  {line}" for line in said if line is not None]
+        sentences = (self.chain_rule, *self.overlap, *self.infinite, *self.absent)
+        lines += [f"  {line}" for line in sentences if line is not None]
         return "\n".join(lines)
 
 

@@ -198,18 +198,18 @@ def divergence_interval(
     second = data_of(q, evidence_q, tree_q, "evidence_q")
     rng = generator(seed)
     if method != "bootstrap":
-        found = delta_method(first, second, divergence, on, level, rng)
-        if method == "delta" or not found.value < NEAR * found.std_error:
-            return found
-    told = bootstrap_divergence(
+        interval = delta_method(first, second, divergence, on, level, rng)
+        if method == "delta" or not interval.value < NEAR * interval.std_error:
+            return interval
+    refits = bootstrap_divergence(
         first[0], second[0], first[1], second[1], divergence=divergence, on=on, replicates=replicates, null=False,
         seed=rng, fixed=first[2],
     )  # fmt: skip
-    bias = max(0.0, told.bias)
-    near = corrected(told.value, bias, told.std_error**2, level)
-    note = f"less than {NEAR:g} standard errors above 0: bootstrap of {len(told.replicates)} replicates"
+    bias = max(0.0, refits.bias)
+    near = corrected(refits.value, bias, refits.std_error**2, level)
+    note = f"less than {NEAR:g} standard errors above 0: bootstrap of {len(refits.replicates)} replicates"
     return DivergenceInterval(
-        *near, told.std_error, told.value, bias, "bootstrap", level, (note,) if method == "auto" else (),
+        *near, refits.std_error, refits.value, bias, "bootstrap", level, (note,) if method == "auto" else (),
     )  # fmt: skip
 
 

@@ -55,15 +55,15 @@ def covariance_of(
         information = centred.T @ centred
     else:
         information = _observed(model, forest, blocks, size, away)
-    told = np.diagonal(information) * size**2 >= LITTLE
-    matrix, found, bent = _inverse(information, size, away & told)
+    informed = np.diagonal(information) * size**2 >= LITTLE
+    matrix, found, bent = _inverse(information, size, away & informed)
     if bent:
         notes.append("the log-likelihood is not at a maximum: fit with a smaller tol, or from more starts")
     edges = sum(int(((block.value < EDGE) & block.free).sum()) for block in blocks if block.kind in ("rows", "unit"))
     if edges:
         verb = "probability is" if edges == 1 else "probabilities are"
         notes.append(f"{edges} {verb} next to 0 and held there: errors are those of the other parameters")
-    silent = int((away & ~told).sum())
+    silent = int((away & ~informed).sum())
     if silent:
         notes.append(f"the data say next to nothing about {counted(silent, 'parameter')}: held as they are")
     if found < rank and not edges and not silent:

@@ -70,8 +70,8 @@ def _usable(headings: tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 
 def _check_columns(known: Evidence, families: list[Family]) -> None:
-    """Refuse more or fewer columns than a family has."""
-    for family in families:
+    """Refuse more or fewer columns than a family has; evidence without values fits every family."""
+    for family in families if known.has_numbers else ():
         if family.n_features != known.n_features:
             titles = f" ({', '.join(known.column_names)})" if known.column_names else ""
             rule = f"{family.name} takes {counted(family.n_features, 'column')}"

@@ -163,11 +163,11 @@ def _shared_numbers(x: NDArray[Any], high: int) -> EvidenceRows | None:
     if high >= WIDE * len(x):
         return None
     column = np.ascontiguousarray(x, dtype=np.float64)[:, None]
-    found = distinct_counts(column, min(WIDE * len(x), WIDEST))
-    if found is None or found[1][1] > len(x) // 8:
+    distinct = distinct_counts(column, min(WIDE * len(x), WIDEST))
+    if distinct is None or distinct[1][1] > len(x) // 8:
         return None
-    values = np.append(Counts(*found).numbers(0), np.nan)
-    row_of = rows_of(column, found[0], 0, len(values) - 1)[0]
+    values = np.append(Counts(*distinct).numbers(0), np.nan)
+    row_of = rows_of(column, distinct[0], 0, len(values) - 1)[0]
     return EvidenceRows(values[:, None], None, None, None, None, None, row_of.astype(np.int32))
 
 
@@ -176,10 +176,10 @@ def _shared_columns(x: NDArray[Any], group: IntArray | None, large: bool) -> Evi
     if len(x) < LONG or (x[:LONG] != np.floor(x[:LONG]))[~np.isnan(x[:LONG])].any():
         return None
     table = np.ascontiguousarray(x, dtype=np.float64)
-    found = distinct_counts(table, min(WIDE * len(x), WIDEST))
-    if found is None:
+    distinct = distinct_counts(table, min(WIDE * len(x), WIDEST))
+    if distinct is None:
         return None
-    places, first = found
+    places, first = distinct
     sizes = (np.diff(first) + 1).tolist()  # with one for what is not seen
     cells = math.prod(sizes) * (1 if group is None else int(group.max()) + 1)
     many = cells > COUNTED * len(x)

@@ -190,11 +190,11 @@ def score(model: Any, evidence: Any, tree: Any = None, *, coordinates: str = "si
     model = as_model(model)
     total: ItemGradients | None = None
     for item, place in _items(evidence, tree):
-        known, on = evidence_and_tree(item, place)
-        check_groups(model, on, "model")
-        check_end(model, on)
-        start = np.array([0, on.n_nodes])
-        each = item_gradients(model, known, start, None if on.is_chain else on.parent, on.group)
+        known, nodes = evidence_and_tree(item, place)
+        check_groups(model, nodes, "model")
+        check_end(model, nodes)
+        start = np.array([0, nodes.n_nodes])
+        each = item_gradients(model, known, start, None if nodes.is_chain else nodes.parent, nodes.group)
         total = each if total is None else total.plus(each)
     assert total is not None
     return total.summed(model, coordinates)

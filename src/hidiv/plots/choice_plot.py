@@ -39,13 +39,13 @@ def choice(result: Choice, *, gain: float = 0.002, ax: Axes | None = None) -> Ax
     """
     ax = losses(result.losses, log=True, ax=ax)
     ax.axhline(gain, color=DARK, linestyle=":", linewidth=1.0)
-    beside = ax.twinx()
+    right = ax.twinx()
     sign = 1.0 if result.by == "held-out" else -1.0
     for name in dict.fromkeys(each.emission for each in result.candidates):
         alike = sorted((each.n_states, sign * each.score) for each in result.candidates if each.emission == name)
-        beside.plot(*zip(*alike, strict=True), "o--", color=JOINT, markersize=3.5, linewidth=1.0, label=text(name))
-    beside.set_ylabel(f"{result.by} ({'larger' if sign > 0 else 'smaller'} is better)", color=JOINT)
-    beside.tick_params(labelsize="small")
+        right.plot(*zip(*alike, strict=True), "o--", color=JOINT, markersize=3.5, linewidth=1.0, label=text(name))
+    right.set_ylabel(f"{result.by} ({'larger' if sign > 0 else 'smaller'} is better)", color=JOINT)
+    right.tick_params(labelsize="small")
     ax.legend(fontsize="small", frameon=False)
     ax.set_title(sentence(result.summary(gain)), fontsize="medium", loc="left")
     return ax

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from hidiv.answers.difference import Difference
 
 
-def difference(found: Difference, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+def difference(result: Difference, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Plot the divergence a step of every pair of groups with its interval; p-values stand beside them.
 
     Parameters
     ----------
-    found : Difference
+    result : Difference
         What `hd.differ` returned.
     title : str or None, default None
         The title; None takes the p-value and the statistic among those of sequences dealt anew.
@@ -41,7 +41,7 @@ def difference(found: Difference, *, title: str | None = None, ax: Axes | None =
     """
     from hidiv.answers.difference import shown_p
 
-    pairs = list(found.pairs)
+    pairs = list(result.pairs)
     ax = axes(ax, (6.4, 1.6 + 0.45 * len(pairs)))
     finite = [pair for pair in pairs if np.isfinite(pair.divergence.value)]
     top = max((pair.divergence.upper for pair in finite), default=1.0) or 1.0
@@ -58,8 +58,8 @@ def difference(found: Difference, *, title: str | None = None, ax: Axes | None =
     ax.set_ylim(len(pairs) - 0.4, -0.6)
     ax.set_xlim(-0.02 * top, 1.2 * top)
     ax.set_xlabel(f"observed divergence (nats a {pairs[0].unit}), 95 % interval")
-    low, high = found.reference[[5, 195]]
-    said = f"p = {shown_p(found.p_value)}: statistic {found.statistic:.3g}, 95 % by chance {low:.3g} to {high:.3g}"
-    ax.set_title(text(said if title is None else title), fontsize="medium", loc="left")
+    low, high = result.reference[[5, 195]]
+    caption = f"p = {shown_p(result.p_value)}: statistic {result.statistic:.3g}, 95 % by chance {low:.3g} to {high:.3g}"
+    ax.set_title(text(caption if title is None else title), fontsize="medium", loc="left")
     open_frame(ax)
     return ax

@@ -40,10 +40,10 @@ def equivalence(result: Equivalence, *, ax: Axes | None = None) -> Axes:
     ax = axes(ax, (5.2, 3.2))
     values = np.array(result.probabilities or (1.0, 1.0))
     ax.bar(range(2), values / max(values.max(), 1e-300), color=[OBSERVED, MIDDLE], width=0.6)
-    said = [text(name) for name in result.names]
+    labels = [text(name) for name in result.names]
     if result.probabilities is not None:
-        said = [f"{name}\n{number_label(value)}" for name, value in zip(said, result.probabilities, strict=True)]
-    ax.set_xticks(range(2), said)
+        labels = [f"{name}\n{number_label(value)}" for name, value in zip(labels, result.probabilities, strict=True)]
+    ax.set_xticks(range(2), labels)
     ax.set_ylabel("relative to the larger")
     ax.set_title(sentence(result.summary(), 56), fontsize="medium", loc="left")
     open_frame(ax)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from hidiv.fitting.divergence_interval import DivergenceInterval
 
 
-def interval(found: DivergenceInterval | BootstrapResult, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+def interval(result: DivergenceInterval | BootstrapResult, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Plot a divergence of two fits with its interval, beside that of the fitted models as they are.
 
     Parameters
     ----------
-    found : DivergenceInterval or BootstrapResult
+    result : DivergenceInterval or BootstrapResult
         What `hd.divergence_interval` or `hd.bootstrap_divergence` returned; the replicates of the latter are drawn.
     title : str or None, default None
         The title; None says the value and the interval.
@@ -42,28 +42,28 @@ def interval(found: DivergenceInterval | BootstrapResult, *, title: str | None =
     --------
     >>> import hidiv as hd
     >>> fits = [hd.fit(x, None, 1, "poisson", n_init=1, seed=0) for x in ([0, 1, 0, 2, 1] * 8, [3, 2, 5, 4, 4] * 8)]
-    >>> found = hd.divergence_interval(*fits, on=1, divergence="joint")
-    >>> hd.plots.interval(found).get_xlabel()
+    >>> result = hd.divergence_interval(*fits, on=1, divergence="joint")
+    >>> hd.plots.interval(result).get_xlabel()
     'divergence (nats)'
     """
-    drawn = np.asarray(getattr(found, "replicates", ()), dtype=np.float64)
-    fitted = float(getattr(found, "fitted", found.value))
-    value = float(getattr(found, "corrected", found.value))
-    if not np.isfinite([value, found.lower, found.upper]).all():
-        refuse(HidivError, "found", "an infinite divergence has no interval to draw", fitted)
+    drawn = np.asarray(getattr(result, "replicates", ()), dtype=np.float64)
+    fitted = float(getattr(result, "fitted", result.value))
+    value = float(getattr(result, "corrected", result.value))
+    if not np.isfinite([value, result.lower, result.upper]).all():
+        refuse(HidivError, "result", "an infinite divergence has no interval to draw", fitted)
     ax = axes(ax, (6.4, 2.2))
     finite = drawn[np.isfinite(drawn)]
     if len(finite):
         ax.plot(finite, np.ones(len(finite)), "|", color=LIGHT, markersize=14, zorder=1)
     ax.plot([fitted], [1.0], "o", color=DARK, markerfacecolor="white", markersize=7, zorder=3)
-    ax.plot([found.lower, found.upper], [0.0, 0.0], color=OBSERVED, linewidth=2.5, zorder=2)
+    ax.plot([result.lower, result.upper], [0.0, 0.0], color=OBSERVED, linewidth=2.5, zorder=2)
     ax.plot([value], [0.0], "s", color=OBSERVED, markersize=7, zorder=3)
     ax.axvline(0.0, color=DARK, linewidth=0.8)
     ax.set_yticks([0, 1], ["without noise", "of the fits and of replicates" if len(finite) else "of the fits"])
     ax.set_ylim(-0.6, 1.6)
     ax.set_xlabel("divergence (nats)")
-    level = getattr(found, "level", 0.95)
-    said = f"estimate {value:.4g} nats, {level:.0%} interval {found.lower:.4g} to {found.upper:.4g}"
-    ax.set_title(text(said if title is None else title), fontsize="medium", loc="left")
+    level = getattr(result, "level", 0.95)
+    caption = f"estimate {value:.4g} nats, {level:.0%} interval {result.lower:.4g} to {result.upper:.4g}"
+    ax.set_title(text(caption if title is None else title), fontsize="medium", loc="left")
     open_frame(ax)
     return ax

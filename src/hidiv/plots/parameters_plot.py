@@ -56,16 +56,16 @@ def standard_errors(
     for i, (_, value, _, low, high) in enumerate(rows):
         ax.plot([low, high], [i, i], color=JOINT, linewidth=2.0, zorder=2)
         ax.plot([value], [i], "o", color=JOINT, markersize=5, zorder=3)
-    said = f"{errors.level:.0%} intervals, information by {errors.method}"
-    return _finished(ax, [row[0] for row in rows], "parameter", said if title is None else title)
+    caption = f"{errors.level:.0%} intervals, information by {errors.method}"
+    return _finished(ax, [row[0] for row in rows], "parameter", caption if title is None else title)
 
 
-def score(found: Score, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+def score(result: Score, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """Plot the derivatives of a log-likelihood in every parameter: where the data would move the model.
 
     Parameters
     ----------
-    found : Score
+    result : Score
         What `hd.score` returned.
     title : str or None, default None
         The title; None gives the log-likelihood.
@@ -86,13 +86,13 @@ def score(found: Score, *, title: str | None = None, ax: Axes | None = None) -> 
     """
     from hidiv.fitting.parameter_errors import by_place
 
-    table = by_place({part: getattr(found, part) for part in ("initial", "transition", "end", "emission")})
+    table = by_place({part: getattr(result, part) for part in ("initial", "transition", "end", "emission")})
     rows = _most(list(table.items()), [abs(value) for value in table.values()])
     ax = axes(ax, (6.4, 1.4 + 0.28 * len(rows)))
     ax.barh(range(len(rows)), [value for _, value in rows], color=JOINT, height=0.6)
-    said = f"log-likelihood {found.log_likelihood:.6g}"
+    caption = f"log-likelihood {result.log_likelihood:.6g}"
     return _finished(
-        ax, [name for name, _ in rows], "derivative of the log-likelihood", said if title is None else title
+        ax, [name for name, _ in rows], "derivative of the log-likelihood", caption if title is None else title
     )
 
 

@@ -30,10 +30,10 @@ class Reading:
 def readings(p: Model, q: Model, comparison: Comparison, tree: Any, evidence: Any) -> list[Reading]:
     """The reading the page opens with, and the pair as labelled after it where that is another one."""
     labelled = Reading("labelled", q, comparison)
-    found = comparison.alignment
-    if found is None or found.as_labelled:
+    alignment = comparison.alignment
+    if alignment is None or alignment.as_labelled:
         return [labelled]
-    order = found.permutation
+    order = alignment.permutation
     return [Reading("aligned", q.relabel(order), _aligned(p, q, comparison, tree, evidence)), labelled]
 
 

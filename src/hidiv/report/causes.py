@@ -43,11 +43,11 @@ class Cause:
 
 def causes(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str = "group") -> list[Cause]:
     """The largest causes of a finite divergence, or of the finite rest of an infinite one; the largest first."""
-    found = [*_initial(p, q, parts, names), *_rows(p, q, parts, names, word), *_states(p, q, parts, names, word)]
-    found = sorted((one for one in found if isfinite(one.adds)), key=lambda one: -one.adds)
+    named = [*_initial(p, q, parts, names), *_rows(p, q, parts, names, word), *_states(p, q, parts, names, word)]
+    named = sorted((one for one in named if isfinite(one.adds)), key=lambda one: -one.adds)
     whole = finite_whole(parts)
     told: list[Cause] = []
-    for one in found[:NAMED]:
+    for one in named[:NAMED]:
         if one.adds < LEAST * whole or one.adds <= 0 or sum(t.adds for t in told) > ENOUGH * whole:
             break
         told.append(one)
@@ -62,10 +62,10 @@ def finite_whole(parts: Parts) -> float:
 
 def guilty(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str = "group") -> tuple[list[str], int]:
     """The places where p has probability and q has none, as sentences, and how many more there are."""
-    found = []
+    cells = []
 
     def note(place: str, probability: float) -> None:
-        found.append(f"{place}: {shown(probability, 3)} in {names[0]}, 0 in {names[1]}")
+        cells.append(f"{place}: {shown(probability, 3)} in {names[0]}, 0 in {names[1]}")
 
     if np.isinf(parts.initial):
         for s in np.flatnonzero((p.initial > 0) & (q.initial == 0)):
@@ -79,8 +79,8 @@ def guilty(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str =
             if p.end is not None and q.end is not None and p.end[s] > 0 and q.end[s] == 0:
                 note(f"the end after {name}", float(p.end[s]))
         for s in np.flatnonzero(np.isinf(group_adds(parts.states, g))):
-            found += _impossible_emissions(p, q, g, int(s), names, where)
-    return found[:GUILTY], max(0, len(found) - GUILTY)
+            cells += _impossible_emissions(p, q, g, int(s), names, where)
+    return cells[:GUILTY], max(0, len(cells) - GUILTY)
 
 
 def _impossible_emissions(p: Model, q: Model, g: int, s: int, names: tuple[str, str], where: str) -> list[str]:
@@ -88,13 +88,13 @@ def _impossible_emissions(p: Model, q: Model, g: int, s: int, names: tuple[str, 
     table = emission_table(p, q, g)
     if table is not None and _bits_or_symbols(p, g):
         columns, left, right = table
-        found = [(columns[c], float(left[s, c])) for c in np.flatnonzero((left[s] > 0) & (right[s] == 0))]
+        excluded = [(columns[c], float(left[s, c])) for c in np.flatnonzero((left[s] > 0) & (right[s] == 0))]
         if not is_probabilities(of_group(p.emissions, g)):  # a bit that q always has
             always = np.flatnonzero((left[s] < 1) & (right[s] == 1))
-            found += [(f"no {columns[c]}", 1.0 - float(left[s, c])) for c in always]
+            excluded += [(f"no {columns[c]}", 1.0 - float(left[s, c])) for c in always]
         return [
             f"{what} in {state_name(p, s)}{where}: {shown(chance, 3)} in {names[0]}, 0 in {names[1]}"
-            for what, chance in found
+            for what, chance in excluded
         ]
     return [f"what is seen in {state_name(p, s)}{where}: {names[1]} excludes values that {names[0]} allows"]
 
@@ -138,7 +138,7 @@ def _initial(p: Model, q: Model, parts: Parts, names: tuple[str, str]) -> list[C
 
 
 def _rows(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str) -> list[Cause]:
-    found = []
+    named = []
     for g in range(max(p.n_groups, q.n_groups)):
         if not (has_transition(p, g) and has_transition(q, g)):
             continue
@@ -148,21 +148,21 @@ def _rows(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str) -
         for s in range(p.n_states):
             t = int(np.argmax(each[s]))
             what = f"{state_name(p, s)} to {state_name(p, t)}" if s != t else f"staying in {state_name(p, s)}"
-            found.append(
+            named.append(
                 _of_cell(what, _where(p, q, g, word), float(left[s, t]), float(right[s, t]), float(each[s, t]),
                          float(adds[s]), names, f"the transitions from {state_name(p, s)}")
             )  # fmt: skip
-    return found
+    return named
 
 
 def _states(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str) -> list[Cause]:
-    found = []
+    named = []
     for g in range(max(p.n_groups, q.n_groups)):
         adds, where, table = group_adds(parts.states, g), _where(p, q, g, word), emission_table(p, q, g)
         for s in range(p.n_states):
             seen = f"What is seen in {state_name(p, s)}{where}"
             if table is None or not len(table[0]):
-                found.append(Cause(f"{seen} differs", float(adds[s]), "this state"))
+                named.append(Cause(f"{seen} differs", float(adds[s]), "this state"))
                 continue
             columns, left, right = table
             shares = emission_adds(p, q, g, left, right, adds)
@@ -170,15 +170,15 @@ def _states(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str)
                 each = shares[s]
                 c = int(np.argmax(each))
                 what = f"{columns[c]} in {state_name(p, s)}"
-                found.append(
+                named.append(
                     _of_cell(what, where, float(left[s, c]), float(right[s, c]), float(each[c]), float(adds[s]), names,
                              f"what is seen in {state_name(p, s)}")
                 )  # fmt: skip
             else:
                 c = int(np.argmax(shares[s])) if shares is not None else most_moved(p, q, g, s)
                 values = _against(float(left[s, c]), float(right[s, c]), names)
-                found.append(Cause(f"{seen} differs ({columns[c]} is {values})", float(adds[s]), "this state"))
-    return found
+                named.append(Cause(f"{seen} differs ({columns[c]} is {values})", float(adds[s]), "this state"))
+    return named
 
 
 def _of_cell(

@@ -67,7 +67,7 @@ def collection_page(
     assert groups.linkage is not None
     drawn = dendrogram(groups.linkage, labels)
     points = embed(values)
-    told = pairs_in_words(models, where, labels)
+    sentences = pairs_in_words(models, where, labels)
     return render(
         "collection.html.j2",
         {
@@ -89,7 +89,7 @@ def collection_page(
             "neighbours": neighbours(values, labels, groups),
             "versions": versions(),
             "result": _data(matrix, values, where, labels, groups, points, missing),
-            "view": _view(labels, drawn.order, groups) | {"pairs": told, "status": matrix.status},
+            "view": _view(labels, drawn.order, groups) | {"pairs": sentences, "status": matrix.status},
             "print_list": len(labels) <= IN_A_TABLE,
         },
         json_name,

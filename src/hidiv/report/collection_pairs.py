@@ -33,12 +33,12 @@ def pairs_in_words(models: Any, tree: Any, names: list[str]) -> dict[str, Any]:
             if parts is None:
                 continue
             both = names[i], names[j]
-            found = guilty(p, q, parts, both)[0][:TOLD] if isinf(joint.value) else []
+            cells = guilty(p, q, parts, both)[0][:TOLD] if isinf(joint.value) else []
             told[f"{i},{j}"] = {
                 "joint": short(joint.value, 5),
                 "parts": short([parts.initial, parts.transition, parts.emission], 4),
                 "whole": short(finite_whole(parts), 4),
-                "impossible": found,
+                "impossible": cells,
                 "causes": [[one.words, short(one.adds, 3), one.place] for one in causes(p, q, parts, both)[:TOLD]],
             }
     return told

@@ -112,12 +112,12 @@ def _shown_reading(p: Model, reading: Reading, where: Any, evidence: Any, first:
     dominant, weights = _dominant(p, q, parts)
     drawn, diagrams_left_out = diagrams(p, q, names, weights, dominant)
     chart, profiled = _profile(prefix, comparison, where)
-    told = [] if parts is None else causes(p, q, parts, names, word)
+    reasons = [] if parts is None else causes(p, q, parts, names, word)
     return {
         "key": reading.key, "prefix": prefix, "comparison": comparison,
         "infinite": _infinite(p, comparison, names), "cards": cards(comparison), "answer": answer(comparison),
         "rows": part_rows(p, q, comparison.joint, None if parts is None else Pair.models(p, q).once(local_terms)),
-        "causes": told, "notes": _notes(reading, told),
+        "causes": reasons, "notes": _notes(reading, reasons),
         "whole": 0.0 if parts is None else finite_whole(parts),
         "guilty": guilty(p, q, parts, names, word) if parts is not None and isinf(comparison.joint.value) else ([], 0),  # type: ignore[union-attr]
         "tables": tables, "tables_left_out": left_out, "word": word, "dominant": dominant,

@@ -51,11 +51,13 @@ def _words(strict: SamplesNeeded, what: str) -> str:
         (rounded(side.value), name) for side, name in zip(sides, strict.names, strict=True) if isfinite(side.upper)
     ]
     if not known:
-        said = f"How many {what} tell them apart could not be simulated in the time there was"
+        sentence = f"How many {what} tell them apart could not be simulated in the time there was"
         guess = " and ".join(
             f"{rounded(side.wald)} if {name} is true" for side, name in zip(sides, strict.names, strict=True)
         )
-        return f"{said}; Wald's approximation is {guess}." if all(side.wald > 0 for side in sides) else f"{said}."
+        return (
+            f"{sentence}; Wald's approximation is {guess}." if all(side.wald > 0 for side in sides) else f"{sentence}."
+        )
     (first, name), *others = known
     rest = "".join(f", about {count} if {other} is" for count, other in others)
     return f"{along} {first} {what} tell them apart with one error in a thousand if {name} is true{rest}."

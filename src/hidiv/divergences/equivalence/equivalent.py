@@ -266,9 +266,9 @@ def same_process(pair: Pair) -> bool:
     p, q = pair.p, pair.q
     if max(p.n_groups, q.n_groups) > 1 or (p.end is None) != (q.end is None):
         return False
-    on = "trees" if isinstance(pair.tree, Tree) and not pair.tree.is_chain else "chains"
+    places = "trees" if isinstance(pair.tree, Tree) and not pair.tree.is_chain else "chains"
     try:
-        return _decided(p, q, on, ROUNDING, spell=False).equal
+        return _decided(p, q, places, ROUNDING, spell=False).equal
     except HidivError:  # other observations, or laws that are not linearly independent
         return False
 

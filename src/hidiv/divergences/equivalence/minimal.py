@@ -64,12 +64,12 @@ class Minimal(Value):
     def summary(self) -> str:
         """What was merged, in one sentence."""
         before = sum(map(len, self.merged)) + len(self.unreachable)
-        said = [f"states {self._listed(block)} are one" for block in self.merged if len(block) > 1]
+        merges = [f"states {self._listed(block)} are one" for block in self.merged if len(block) > 1]
         if self.unreachable:
             word = "state" if len(self.unreachable) == 1 else "states"
-            said.append(f"{word} {self._listed(self.unreachable)} never visited")
-        what = "; ".join(said) if said else "no two states are alike"
-        begin = f"{counted(before, 'state')} are {self.n_states}" if said else counted(before, "state")
+            merges.append(f"{word} {self._listed(self.unreachable)} never visited")
+        what = "; ".join(merges) if merges else "no two states are alike"
+        begin = f"{counted(before, 'state')} are {self.n_states}" if merges else counted(before, "state")
         if self.order is None:
             return f"{begin}: {what}"
         least = (

@@ -33,11 +33,11 @@ def posterior_of_long_chain(p: Model, q: Model, evidence: Evidence, tree: Tree, 
         normal, chunk = (np.ascontiguousarray(chain.rows.x), fast.p, fast.q, fast.between), chain.in_cache
     elif fast is None and weigh is not None and chain.rows.plain and not unobserved:
         try:
-            found = weigh.count_tables(chain.rows.x)
+            tables = weigh.count_tables(chain.rows.x)
         except InvalidEvidence:  # whose message is to name the node
             return None
-        if found is not None:
-            counts, chunk = found[0], chain.in_cache
+        if tables is not None:
+            counts, chunk = tables[0], chain.in_cache
     shifts: dict[int, tuple[float, float]] = {}
 
     def make(first: int, end: int) -> tuple[Array, Array, Array | None]:

@@ -42,10 +42,10 @@ def occurring(x: Array) -> Counts | None:
     """The numbers of x (n, F); None where they are not whole, or too large or too many to be looked up."""
     if len(x) < MANY or not x.shape[1]:
         return None
-    found = distinct_counts(np.ascontiguousarray(x), min(WIDE * len(x), WIDEST))
-    if found is None or int(np.diff(found[1]).max()) * SHARE > len(x):
+    distinct = distinct_counts(np.ascontiguousarray(x), min(WIDE * len(x), WIDEST))
+    if distinct is None or int(np.diff(distinct[1]).max()) * SHARE > len(x):
         return None
-    return Counts(*found)
+    return Counts(*distinct)
 
 
 def by_count(x: Array, of_column: Callable[[int, Array], Array]) -> Array | None:

@@ -110,14 +110,14 @@ def terminal(verdicts: list[Verdict], claims: list[Claim]) -> str:
 
 def parts(experiments: Experiments) -> list[PaperPart]:
     """The tables and figures that are finished, with their numbers."""
-    found = [PaperPart("Figure 1", "figure-1", "the binary tree with its node words")]
+    listed = [PaperPart("Figure 1", "figure-1", "the binary tree with its node words")]
     if experiments.trees is not None:
-        found.append(_table_1(experiments.trees))
+        listed.append(_table_1(experiments.trees))
     if experiments.lengths is not None:
-        found.append(_figure_2(experiments.lengths))
+        listed.append(_figure_2(experiments.lengths))
     if experiments.given is not None:
-        found.append(_figure_3(experiments.given))
-    return found
+        listed.append(_figure_3(experiments.given))
+    return listed
 
 
 def _table_1(trees: Table1) -> PaperPart:

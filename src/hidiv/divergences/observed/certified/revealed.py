@@ -120,16 +120,16 @@ def _words(p: FiniteChain, q: FiniteChain, law: Array, cells: int, longest: int)
     starts = [np.concatenate([c.transition, c.initial[None]]) for c in (p, q)]
     tables = [start * c.probabilities.T[:, None, :] for start, c in zip(starts, (p, q), strict=True)]  # (M, K + 1, K)
     weights = law @ steps[0]  # (M, K)
-    found = []
+    blocks = []
     for size in range(1, longest + 1):
         goes_on = (weights.sum(axis=1) >= threshold) & (size < longest)
         if not goes_on.all():
-            found.append(BlockWords(size, *(table[~goes_on] for table in tables)))
+            blocks.append(BlockWords(size, *(table[~goes_on] for table in tables)))
         if not goes_on.any():
             break
         weights = np.concatenate((weights[goes_on][:, None, None] @ steps[0])[:, :, 0])
         tables = [np.concatenate(table[goes_on][:, None] @ step) for table, step in zip(tables, steps, strict=True)]
-    return found
+    return blocks
 
 
 def _leaves(p: FiniteChain, law: Array, threshold: float, longest: int, room: int) -> int:
@@ -181,8 +181,10 @@ def _best(
     words: list[BlockWords], apart: Array, length: int | None, powers: tuple[float, ...] = SHARP
 ) -> tuple[float, Array]:
     """The least bound with blocks of one symbol, and its E."""
-    found = [(_along(words, weight, apart, length), weight) for weight in (_weight(words, apart, c) for c in powers)]
-    return min(found, key=lambda each: each[0])
+    candidates = [
+        (_along(words, weight, apart, length), weight) for weight in (_weight(words, apart, c) for c in powers)
+    ]
+    return min(candidates, key=lambda each: each[0])
 
 
 def _weight(words: list[BlockWords], apart: Array, sharp: float) -> Array:

@@ -72,10 +72,10 @@ def _cross_entropy(p: Model, q: Model, tree: Tree, nodes: int, fineness: Finenes
 
     @cache
     def space(of_p: int, of_q: int) -> ObservationPoints:
-        found = points(p.emissions[of_p], q.emissions[of_q], fineness)
-        if ((found.p.max(axis=0) > 0) & ~np.isfinite(found.log_q).all(axis=0)).any():
+        rule = points(p.emissions[of_p], q.emissions[of_q], fineness)
+        if ((rule.p.max(axis=0) > 0) & ~np.isfinite(rule.log_q).all(axis=0)).any():
             raise NotApplicable("q cannot have some of the values of p")
-        return found
+        return rule
 
     def of(count: int, group: int) -> int:
         return group if count > 1 else 0

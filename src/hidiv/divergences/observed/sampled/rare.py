@@ -56,7 +56,9 @@ def as_drawn(counts: Array, costs: Array, mean: Mean) -> Array:
     if with_rare.sum() < TOLD:
         return costs
     left = (mean.draws - mean.value)[with_rare]
-    share = min(float(np.linalg.norm(left) / np.linalg.norm(spent[with_rare])), 1.0)
+    unit = max(float(np.abs(left).max()), float(spent.max()))  # whose square may be no double
+    own, full = (float(np.linalg.norm(each / unit)) for each in (left, spent[with_rare]))
+    share = min(own / full, 1.0) if full > 0.0 else 1.0
     return np.where(costs <= costs[rare].max(), share * costs, costs)
 
 

@@ -55,13 +55,13 @@ class NumberOperator(Operator):
 
     def _seen(self, low: float, high: float) -> list[Seen]:
         """Rules that hold for log-odds between low and high."""
-        move, found = np.asarray(self.q.transitions[0]), []
+        move, rules = np.asarray(self.q.transitions[0]), []
         for s, apart in enumerate(self.apart):
             nearest = int(apart.argmin())
             turn = Turn(move, low, high) if nearest == 1 else Turn(move[::-1], -high, -low)
             law = rule(self.p.emissions[0], s, self.q.emissions[0], nearest, turn, self.chart.half)
-            found.append(Seen(nearest, turn, law))
-        return found
+            rules.append(Seen(nearest, turn, law))
+        return rules
 
     def _gained(self, seen: Seen, odds: Array) -> Array:
         """(S,): E[G] at log-odds (S,)."""
