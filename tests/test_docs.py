@@ -22,6 +22,13 @@ def test_the_reference_has_every_public_name(name: str) -> None:
     assert re.search(rf"hidiv\.{name}\b", (DOCS / "reference.md").read_text()), f"docs/reference.md lacks hidiv.{name}"
 
 
+@pytest.mark.parametrize("name", hidiv.plots.__all__)
+def test_the_gallery_shows_every_plot(name: str) -> None:
+    gallery = (DOCS / "gallery.md").read_text()
+    assert f"hd.plots.{name}(" in gallery, f"docs/gallery.md does not call hd.plots.{name}"
+    assert f"<!-- picture {name}:" in gallery, f"docs/gallery.md has no picture of hd.plots.{name}"
+
+
 def test_every_cited_equation_exists() -> None:
     tags = set(re.findall(r"\\tag\{([\d.]+)\}", (DOCS / "definitions.md").read_text()))
     cited = {

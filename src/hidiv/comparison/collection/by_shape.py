@@ -123,14 +123,15 @@ def check_symbols(left: ModelsByShape, right: ModelsByShape, list_names: ListNam
 def _check_columns(left: ModelsByShape, right: ModelsByShape, list_names: ListNames) -> None:
     """Refuse a column that a model of `right` has at another place than one of `left`."""
     places: dict[str, tuple[int, int]] = {}
-    for side, models in enumerate((left, right)):
+    for side, models in enumerate((left,) if right is left else (left, right)):
         for group, numbers in models.groups:
-            for i, names in enumerate(group.column_names):
+            for names in dict.fromkeys(group.column_names):
+                i = int(numbers[group.column_names.index(names)])
                 for f, name in enumerate(names or ()):
-                    before, owner = places.setdefault(name, (f, int(numbers[i])))
+                    before, owner = places.setdefault(name, (f, i))
                     if before != f:
                         rule = f"{name!r} is column {before} of {list_names[0]}[{owner}] and column {f} of "
-                        rule += f"{list_names[0 if right is left else side]}[{int(numbers[i])}]"
+                        rule += f"{list_names[side]}[{i}]"
                         remedy = "give all models the same columns with model.select(names)"
                         refuse(IncompatibleModels, "column_names", rule, remedy=remedy)
 
