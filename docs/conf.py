@@ -22,7 +22,8 @@ SHOWN_BY = {
     "over_length": ["joint_kl_rate", "observed_kl_rate"], "differences": ["compare", "Comparison"],
     "pairwise": ["pairwise_kl", "PairwiseMatrix"],
     "influence": ["influence"], "reduction": ["reduce"], "choice": ["choose"], "difference": ["differ"],
-    "interval": ["divergence_interval", "bootstrap_divergence"], "standard_errors": ["standard_errors"], "score": ["score"],
+    "interval": ["divergence_interval", "bootstrap_divergence"],
+    "standard_errors": ["standard_errors"], "score": ["score"],
     "equivalence": ["equivalent"], "minimal": ["minimal"], "matching": ["match"], "agreement": ["agreement"],
     "state_diagram": ["Model"], "emissions": ["Gaussian"],
 }  # fmt: skip
