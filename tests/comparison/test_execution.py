@@ -29,7 +29,7 @@ def serial():
 def cluster():
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as running:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as running:
         yield running
 
 

@@ -104,7 +104,7 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
                 const bool light = x[s] - top<low, wide_apart = apart[s]> far || apart[s] < -far;
                 // Negligible for both models whatever the row: stands in as 2^-400.
                 const bool nothing = light & (x[s] + y[s] - top_q < low);
-                beyond += !nothing & (light | wide_apart);
+                beyond += (!nothing) & (light | wide_apart);
                 weight[s] = nothing ? low : weight[s];
                 apart[s] = nothing ? 0.0 : apart[s];
             }

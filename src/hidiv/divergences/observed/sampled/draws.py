@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -175,10 +176,14 @@ def in_order(
         yield work(portion)
         if workers > 1:
             break
+    ahead = list(islice(left, 2))
+    if len(ahead) < 2:  # a thread takes longer to start than the last portion
+        yield from map(work, ahead)
+        return
     waiting: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(workers)
     try:
-        for portion in left:
+        for portion in chain(ahead, left):
             waiting.append(pool.submit(work, portion))
             if len(waiting) > AHEAD * workers:
                 yield waiting.popleft().result()
