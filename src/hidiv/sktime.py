@@ -45,6 +45,7 @@ class HMMPairwise(BasePairwiseTransformerPanel):  # type: ignore[misc]
 
     Examples
     --------
+    >>> from hidiv.sktime import HMMPairwise
     >>> import numpy as np
     >>> panel = np.random.default_rng(0).normal(size=(4, 1, 60))
     >>> HMMPairwise(n_states=1).transform(panel).shape

@@ -27,7 +27,7 @@ def test_the_checks_of_sktime():
 
 def test_the_examples():
     failed, found = doctest.testmod(hidiv.sktime)
-    assert (failed, found) == (0, 3)
+    assert (failed, found) == (0, 4)
 
 
 @pytest.mark.parametrize("n_states", [1, 2])
