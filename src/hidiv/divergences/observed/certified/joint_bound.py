@@ -92,7 +92,10 @@ def below_all_orders(pair: Pair) -> float:
     states = pair.p.n_states
     if not pair.same_states or not isinstance(pair.tree, Tree) or FEW < states <= EXHAUSTIVE or states > MOST:
         return 0.0
-    costs = Costs.of(pair)
+    try:
+        costs = Costs.of(pair)
+    except HidivError:  # of laws without a divergence
+        return 0.0
     if states <= FEW:
         each = costs.of_orders(np.array(list(permutations(range(states))), dtype=np.int64))
         per_node = float(np.where(each.infinite > 0, inf, each.finite - CLOSE * each.rounding).min())
