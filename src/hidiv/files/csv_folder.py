@@ -21,6 +21,7 @@ from hidiv.errors import HidivError, InvalidFile, counted, refuse, shown
 from hidiv.files.disk import opened, read_limited
 from hidiv.files.formats import placed
 from hidiv.models.model import Model
+from hidiv.models.symbol_names import is_number
 
 STATE = "state"  # the heading of the column with the names of the states
 
@@ -134,30 +135,21 @@ def _table(path: str) -> Table:
         refuse(InvalidFile, place, f"is no table, {error}")
     if not rows:
         refuse(InvalidFile, place, "is empty")
-    headings = None if all(_is_number(entry) for entry in rows[0]) else [entry.strip() for entry in rows[0]]
+    headings = None if all(is_number(entry) for entry in rows[0]) else [entry.strip() for entry in rows[0]]
     below = rows if headings is None else rows[1:]
     states = None
     if headings is not None and (headings[0].lower() in ("", STATE)):
         # R writes the names of its rows into a first column without a heading.
         texts = [row[0] for row in below]
-        states = texts if headings[0] or not all(_is_number(entry) for entry in texts) else None
+        states = texts if headings[0] or not all(is_number(entry) for entry in texts) else None
         headings, below = headings[1:], [row[1:] for row in below]
     width = len(below[0]) if below else 0
     lines = []
     for number, row in enumerate(below, 1 if headings is None else 2):
         for entry in row:
-            if not _is_number(entry):
+            if not is_number(entry):
                 refuse(InvalidFile, f"{place}, line {number}", "holds numbers", entry)
         if len(row) != width or (headings is not None and width != len(headings)):
             refuse(InvalidFile, f"{place}, line {number}", "all lines need as many entries as the first", len(row))
         lines.append([float(entry) for entry in row])
     return Table(headings, lines, states)
-
-
-def _is_number(entry: str) -> bool:
-    """Whether an entry is a number."""
-    try:
-        float(entry)
-    except ValueError:
-        return False
-    return True

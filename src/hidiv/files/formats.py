@@ -129,21 +129,14 @@ def _is_chromhmm(text: str) -> bool:
 
 def _table(text: str) -> str:
     """A table in words: what stands between its values, or that it has one column; empty for a text that is none."""
+    from hidiv.models.symbol_names import is_number  # with numpy, which few files need here
+
     lines = [line for line in text.removeprefix("\ufeff")[:4096].splitlines() if line.strip()][:2]
     if len(lines) < 2 or lines[0].lstrip()[0] in "{[":
         return ""
     counts = ((word, lines[0].count(mark), lines[1].count(mark)) for mark, word in SEPARATORS.items())
     separated = (f"a table of values between {word}" for word, first, second in counts if first == second > 0)
-    return next(separated, "a column of values" if _is_number(lines[1]) else "")
-
-
-def _is_number(text: str) -> bool:
-    """Whether a text is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return next(separated, "a column of values" if is_number(lines[1]) else "")
 
 
 def _needed(wanted: str | None) -> str:

@@ -185,15 +185,15 @@ def _column(place: str, column: Any) -> tuple[Array, Alphabet | None]:
 
 def _text(place: str, entries: list[Any]) -> tuple[Array, Alphabet]:
     """Texts as symbols; a number among them is probably a mistake, and is refused."""
-    text = [entry for entry in entries if isinstance(entry, str) and not _is_number(entry)]
+    text = [entry for entry in entries if isinstance(entry, str) and not is_number(entry)]
     for node, entry in enumerate(entries):
-        if entry is not None and (not isinstance(entry, str) or _is_number(entry)):
+        if entry is not None and (not isinstance(entry, str) or is_number(entry)):
             both = f"{text[0]!r} and {entry!r}" if text else repr(entry)
             refuse(InvalidEvidence, place, f"must hold numbers only, or text only for symbols (see node {node})", both)
     return encoded(entries)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     """Whether a text is a number."""
     try:
         float(text)
