@@ -42,8 +42,9 @@ def rows() -> Iterator[Row]:
 def prepared(p: hd.Model, q: hd.Model, x: np.ndarray, tree: hd.Tree):  # type: ignore[no-untyped-def]
     """Tables and layout of the recursion, so that the kernel is timed alone."""
     from hidiv.divergences.posterior.kl import pair_tables
+    from hidiv.inference.rows import evidence_and_tree
 
-    return pair_tables(p, q, x, tree, "states", None)[:2]
+    return pair_tables(p, q, *evidence_and_tree(x, tree), "states", None)
 
 
 def compiled(pair, layout):  # type: ignore[no-untyped-def]

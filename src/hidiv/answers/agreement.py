@@ -14,7 +14,7 @@ from hidiv.arguments import Seed, generator, number, whole
 from hidiv.divergences.pair import check_length, check_observations
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import plain
-from hidiv.divergences.saved import read_saved
+from hidiv.divergences.saved_checks import read_saved
 from hidiv.errors import HidivError, ImpossibleEvidence, IncompatibleModels, counted, refuse
 from hidiv.inference.likelihood import log_likelihood
 from hidiv.inference.sampling import sample

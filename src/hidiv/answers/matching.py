@@ -15,7 +15,7 @@ from hidiv.divergences.alignment.align import alignment
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import plain
-from hidiv.divergences.saved import read_saved
+from hidiv.divergences.saved_checks import read_saved
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree

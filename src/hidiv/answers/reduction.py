@@ -18,7 +18,7 @@ from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence
-from hidiv.divergences.saved import read_saved
+from hidiv.divergences.saved_checks import read_saved
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree

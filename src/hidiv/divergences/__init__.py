@@ -5,7 +5,7 @@ the pair, whose result `pair.once` keeps.
 
     pair.py             Pair: models adapted, checked against each other and the tree; what is computed once
     quantities.py       names, meanings, statuses, units and JSON version of the quantities
-    result.py           Divergence and its Parts; numeric.py lets it be used as a number, saved.py checks its files
+    result.py           Divergence and its Parts; numeric.py lets it be used as a number, saved_checks.py its files
     infinite.py         the one place that builds an infinite divergence; the reasons, in words, come from
                         joint/local_terms.py (places without mass) and observed/support/ (words q cannot show)
     joint/              the joint divergence, its rate, Do's bound, Renyi orders, inward quantities

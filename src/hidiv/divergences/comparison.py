@@ -10,7 +10,7 @@ from hidiv.divergences.alignment.align import Alignment
 from hidiv.divergences.measures.measure import Measure
 from hidiv.divergences.quantities import COMPARED, MEANINGS, OVERLAPS, UNITS, header, in_words
 from hidiv.divergences.result import Divergence, number, plain
-from hidiv.divergences.saved import check_saved_comparison
+from hidiv.divergences.saved_checks import check_saved_comparison
 from hidiv.errors import InvalidFile
 from hidiv.markup import card, table
 from hidiv.values import Value

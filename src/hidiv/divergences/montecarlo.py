@@ -18,6 +18,7 @@ from hidiv.divergences.quantities import Quantity
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, refuse
 from hidiv.inference.likelihood import log_likelihood, log_likelihoods
+from hidiv.inference.rows import evidence_and_tree
 from hidiv.inference.sampling import BLOCK, check_size, draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -162,10 +163,11 @@ def _posterior(
     """The pair on the tree of the evidence, and log p(S | E) / q(S | E) of draws from p's posterior, in blocks."""
     p, q = models.p, models.q
     check_posterior(p, q, "states", None)
-    tables, layout, place = pair_tables(p, q, evidence, tree, "states", None)
+    known, place = evidence_and_tree(evidence, tree)
+    tables, layout = pair_tables(p, q, known, place, "states", None)
     refuse_if_impossible(p, q, posterior(tables, layout))
     # log q(E) / p(E); where the divergence is infinite the recursion stops before it.
-    shift = log_likelihood(q, evidence, place) - log_likelihood(p, evidence, place)
+    shift = log_likelihood(q, known, place) - log_likelihood(p, known, place)
     rows = layout.rows(np.arange(place.n_nodes))
 
     def draws() -> Iterator[Array]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hidiv.divergences.numeric import Numeric
 from hidiv.divergences.quantities import UNITS, Quantity, Status, header
-from hidiv.divergences.saved import check_saved
+from hidiv.divergences.saved_checks import check_saved
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.markup import card, table
 from hidiv.types import Array

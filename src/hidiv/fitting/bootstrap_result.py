@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.divergences.result import number, plain
-from hidiv.divergences.saved import read_saved
+from hidiv.divergences.saved_checks import read_saved
 from hidiv.errors import counted
 from hidiv.fitting.near_zero import corrected
 from hidiv.models.checks import frozen

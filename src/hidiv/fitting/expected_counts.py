@@ -17,8 +17,7 @@ from hidiv.inference.weights import allowed_states, log_weights, symbol_sets
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.expectation import ExpectedCounts, expect
-from hidiv.recursions.layout import Places
-from hidiv.recursions.tables import Tables
+from hidiv.recursions.tables import Places, Tables
 from hidiv.types import Array
 
 

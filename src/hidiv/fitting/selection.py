@@ -14,7 +14,7 @@ from hidiv.arguments import generator, whole
 from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence, number, plain
-from hidiv.divergences.saved import read_saved
+from hidiv.divergences.saved_checks import read_saved
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.fitting.draft import draft_of
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of

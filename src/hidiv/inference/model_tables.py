@@ -10,9 +10,8 @@ from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_
 from hidiv.inference.weights import FAR, check_end, layout_of, log_weights, near
 from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree
-from hidiv.recursions.layout import Layout
 from hidiv.recursions.normal_rows import normal_table
-from hidiv.recursions.tables import Tables
+from hidiv.recursions.tables import Layout, Tables
 from hidiv.types import Array
 
 

@@ -14,9 +14,8 @@ from hidiv.inference.model_tables import tables_of
 from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
-from hidiv.recursions.layout import Layout
 from hidiv.recursions.posterior_draws import sample_states
-from hidiv.recursions.tables import Tables
+from hidiv.recursions.tables import Layout, Tables
 from hidiv.types import Array, IntArray
 
 BLOCK = 1 << 22  # uniforms drawn at once

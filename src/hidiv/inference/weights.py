@@ -16,7 +16,7 @@ from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
 from hidiv.inference.rows import EvidenceRows
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.recursions.layout import Layout
+from hidiv.recursions.tables import Layout
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, Flags, IntArray
 

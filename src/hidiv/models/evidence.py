@@ -280,7 +280,7 @@ def as_evidence(evidence: Any) -> Evidence:
 
 def _values(x: Any) -> tuple[Array, SymbolNames | None, tuple[str, ...] | None]:
     """(n, F) numbers, the names of those that are symbols, and the headings of a table."""
-    if not has_headings(x):
+    if isinstance(x, np.ndarray | list | tuple) or not has_headings(x):
         try:
             return _numbers("x", x), None, None
         except InvalidEvidence:

@@ -452,6 +452,11 @@ def _state_names(model: Model) -> list[str]:
     return [str(s) for s in range(model.n_states)] if model.state_names is None else list(model.state_names)
 
 
+def by_group(table: Array, groups: int) -> Array:
+    """A table by group, contiguous: as it is when grouped, repeated for every group when not."""
+    return np.ascontiguousarray(table if len(table) > 1 else np.broadcast_to(table, (groups, *table.shape[1:])))
+
+
 def check_groups(model: Model, tree: Tree, who: str) -> None:
     """Refuse a tree whose groups the grouped parts of a model do not have (definitions, section 1)."""
     for part, count in (("transition", len(model.has_transition)), ("emission", len(model.emissions))):

@@ -5,17 +5,16 @@ their compiled form; those marked with a star have none.
 
 Trees without evidence (kernels/joint)
     inward.py             Theorem 1: divergences of subtrees, leaves to root
-    state_laws.py         the law of every node's state, root to leaves, and expected visits by group
+    state_laws.py         the law of every node's state, root to leaves, expected visits by group, what is possible
     levels.py             the level of every node, and the laws of a homogeneous chain by level
-    reach.py              the states that are possible at every node
     doubled.py            doubled precision, which the above are carried in
     powers.py *           sums over powers of a stochastic matrix by doubling
     gth.py *              stationary and absorption laws by elimination without subtraction
     subtrees.py *         nodes with equal subtrees, counted together
-    terms.py *            second-order terms of divergences, accurate for close models
+    terms.py *            second-order terms of divergences, accurate for close models, and sums of logarithms
 
 One model and evidence (kernels/one_model)
-    layout.py, tables.py  where the nodes are, and the numbers they read
+    tables.py             where each node looks, and the numbers it reads
     boolean_messages.py   what is possible, decided on zeros alone
     upward.py             messages leaves to root, the log-likelihood
     downward.py           marginals, pairs and entropies, root to leaves
@@ -28,7 +27,6 @@ One model and evidence (kernels/one_model)
 Two models and evidence (kernels/posterior)
     posterior_sweep.py    the posterior divergence, in total and by node
     posterior_batch.py    the same for many chains
-    local_divergence.py   KL of two rows given by logarithms, which both use
     infinite_profile.py * the profile of an infinite divergence
     inward_given.py *     divergences of subtrees given the state above
 

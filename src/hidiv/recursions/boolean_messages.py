@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.recursions.layout import Layout
-from hidiv.recursions.tables import PairTables, Tables
+from hidiv.recursions.tables import Layout, PairTables, Tables
 from hidiv.types import Flags, IntArray
 
 

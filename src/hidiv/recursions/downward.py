@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hidiv.recursions.kernels import ranged_kernel
-from hidiv.recursions.layout import Layout, Places
-from hidiv.recursions.tables import Law, Tables
+from hidiv.recursions.tables import Law, Layout, Places, Tables
 from hidiv.recursions.upward import conditional_rows, root_law, upward
 from hidiv.types import Array
 

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import ranged_kernel
-from hidiv.recursions.layout import Places
 from hidiv.recursions.levels import levels
-from hidiv.recursions.local_divergence import log_sum
-from hidiv.recursions.tables import Law, Tables
-from hidiv.recursions.upward import log_of
+from hidiv.recursions.tables import Law, Places, Tables
+from hidiv.recursions.terms import log_of, log_sum
 from hidiv.types import Array, Flags, IntArray
 
 

@@ -51,7 +51,10 @@ def run_filters(initial: Array, moves: Array, weights: Weights) -> Filters:
 
 
 def run_both(initial: Sequence[Array], moves: Sequence[Array], weights: Sequence[Weights]) -> list[Filters]:
-    """Filters of several models along the same sequences, in one loop: for each initial (K,), moves and weights."""
+    """Filters of several models along the same sequences, in one loop: for each initial, moves and weights.
+
+    initial (K,), or (K, n) where every sequence has its own.
+    """
     sizes = [w.value.shape[1] for w in weights]
     length, _, count = weights[0].value.shape
     ends = np.cumsum([0, *sizes])
@@ -64,7 +67,7 @@ def run_both(initial: Sequence[Array], moves: Sequence[Array], weights: Sequence
         mine = slice(ends[i], ends[i + 1])
         step[:, mine, mine] = move.transpose(0, 2, 1)
         step[:, states + ends[i] : states + ends[i + 1], mine] = 1.0
-        predicted[0, mine] = initial[i][:, None]
+        predicted[0, mine] = initial[i].reshape(sizes[i], -1)
     ahead = np.empty((length, 2 * states, count))
     over, under = ahead[:, :states], ahead[:, states:]
     steps = [step[0]] * length if len(step) == 1 else [*step[1:], step[-1]]
@@ -94,7 +97,7 @@ def _in_logs(initial: Array, moves: Array, weights: Weights) -> Filters:
     logs = weights.logs()
     length, n_states, count = logs.shape
     predicted, updated, log_prob = np.empty_like(logs), np.empty_like(logs), np.empty((length, count))
-    now = np.broadcast_to(initial[:, None], (n_states, count))
+    now = np.broadcast_to(initial.reshape(n_states, -1), (n_states, count))
     with np.errstate(divide="ignore", invalid="ignore"):
         for t in range(length):
             predicted[t] = now

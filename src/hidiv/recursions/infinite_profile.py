@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.recursions.boolean_messages import gaps, posterior_support, upward_support
-from hidiv.recursions.layout import Layout
-from hidiv.recursions.tables import PairTables, Tables
-from hidiv.recursions.terms import row_divergence
-from hidiv.recursions.upward import Upward, log_of, upward
+from hidiv.recursions.tables import Layout, PairTables, Tables
+from hidiv.recursions.terms import log_of, row_divergence
+from hidiv.recursions.upward import Upward, upward
 from hidiv.types import Array, IntArray
 
 

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.boolean_messages import first_gap, upward_support
-from hidiv.recursions.layout import Layout, add_to_parents
 from hidiv.recursions.posterior_sweep import finite_posterior
-from hidiv.recursions.tables import PairTables
+from hidiv.recursions.tables import Layout, PairTables, add_to_parents
 from hidiv.recursions.terms import row_divergence
 from hidiv.recursions.upward import conditional_rows, upward
 from hidiv.types import Array, IntArray

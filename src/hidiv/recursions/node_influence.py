@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.recursions.kernels import ranged_kernel
-from hidiv.recursions.layout import Layout, Places, add_to_parents
-from hidiv.recursions.local_divergence import local_divergence, log_sum
-from hidiv.recursions.tables import Law, Tables
-from hidiv.recursions.upward import Upward, log_of, upward
+from hidiv.recursions.tables import Law, Layout, Places, Tables, add_to_parents
+from hidiv.recursions.terms import local_divergence, log_of, log_sum
+from hidiv.recursions.upward import Upward, upward
 from hidiv.types import Array
 
 

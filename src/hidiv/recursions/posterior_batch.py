@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
-from hidiv.recursions.layout import Layout, Places
 from hidiv.recursions.posterior_sweep import Posterior, posterior_value
-from hidiv.recursions.tables import Law, PairTables
+from hidiv.recursions.tables import Law, Layout, PairTables, Places
 from hidiv.types import Array, IntArray
 
 BEYOND = -2  # stands in place of p's failing node for a sequence out of the compiled kernel's range

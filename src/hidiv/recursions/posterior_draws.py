@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.recursions.kernels import ranged_kernel
-from hidiv.recursions.layout import Layout, Places
-from hidiv.recursions.tables import Law, Tables
+from hidiv.recursions.tables import Law, Layout, Places, Tables
 from hidiv.recursions.upward import conditional_rows, root_law, upward
 from hidiv.types import Array, IntArray
 

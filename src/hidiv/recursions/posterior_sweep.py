@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from hidiv.recursions.boolean_messages import first_gap, posterior_support, upward_support
 from hidiv.recursions.count_rows import CountTables
 from hidiv.recursions.kernels import kernel, ranged_kernel
-from hidiv.recursions.layout import Layout, Places, add_to_parents
-from hidiv.recursions.local_divergence import exact_sum, local_divergence, log_sum
 from hidiv.recursions.normal_rows import NormalLaws, NormalRatio
-from hidiv.recursions.tables import Law, MakeRows, PairTables, Tables
-from hidiv.recursions.upward import log_of
+from hidiv.recursions.tables import Law, Layout, MakeRows, PairTables, Places, Tables, add_to_parents
+from hidiv.recursions.terms import exact_sum, local_divergence, log_of, log_sum
 from hidiv.types import Array, Flags, IntArray
 
 

@@ -1,4 +1,4 @@
-"""The law of every node's state under one model, from the root down, and the expected visits of each state."""
+"""From the root down under one model: the law of every node's state, expected visits, and what is possible at all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from hidiv.recursions.doubled import Doubled, row_corrections, settled, sums_by_key, weighted
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.levels import blocks
-from hidiv.types import Array, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 
 @kernel
@@ -26,6 +26,19 @@ def visits(initial: Array, parent: IntArray, group: IntArray, transition: Array)
     high, low = _laws(initial, parent, group, transition)
     groups, above = len(transition), parent[1:]
     return _by_group(groups, group[1:], (high[above], low[above])), _by_group(groups, group, (high, low))
+
+
+@kernel
+def reach(start: Flags, parent: IntArray, group: IntArray, allowed: Flags) -> Flags:
+    """(n, K): out[u](s) = any_r out[parent](r) and allowed[g_u](r, s), and `start` at the root.
+
+    start (K,), parent, group (n,), allowed (G, K, K): where p has mass.
+    """
+    reached = np.zeros((len(parent), len(start)), dtype=np.bool_)
+    reached[0] = start
+    for nodes in blocks(parent, len(start)):
+        reached[nodes] = (reached[parent[nodes]][:, :, None] & allowed[group[nodes]]).any(axis=1)
+    return reached
 
 
 def _laws(initial: Array, parent: IntArray, group: IntArray, transition: Array) -> Doubled:

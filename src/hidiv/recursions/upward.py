@@ -9,10 +9,9 @@ import numpy as np
 from hidiv.recursions.boolean_messages import posterior_support, upward_support
 from hidiv.recursions.count_rows import CountTables
 from hidiv.recursions.kernels import kernel, ranged_kernel
-from hidiv.recursions.layout import Layout, Places, add_to_parents
-from hidiv.recursions.local_divergence import exact_sum, log_sum
 from hidiv.recursions.normal_rows import NormalLaws
-from hidiv.recursions.tables import Law, MakeRows, Tables
+from hidiv.recursions.tables import Law, Layout, MakeRows, Places, Tables, add_to_parents
+from hidiv.recursions.terms import exact_sum, log_of, log_sum
 from hidiv.types import Array, IntArray
 
 
@@ -29,12 +28,6 @@ class Upward:
     log_own: Array
     log_mass: Array
     impossible: int | None = None
-
-
-def log_of(values: Array) -> Array:
-    """Logarithms of probabilities, -inf at zero."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(values))
 
 
 def log_likelihood(tables: Tables, layout: Layout) -> tuple[float, int | None]:

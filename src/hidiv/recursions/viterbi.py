@@ -6,9 +6,8 @@ import numpy as np
 
 from hidiv.recursions.boolean_messages import upward_support
 from hidiv.recursions.kernels import ranged_kernel
-from hidiv.recursions.layout import Layout, Places, add_to_parents
-from hidiv.recursions.tables import Law, Tables
-from hidiv.recursions.upward import log_of
+from hidiv.recursions.tables import Law, Layout, Places, Tables, add_to_parents
+from hidiv.recursions.terms import log_of
 from hidiv.types import IntArray
 
 

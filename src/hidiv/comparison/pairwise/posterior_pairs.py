@@ -16,13 +16,12 @@ from hidiv.comparison.collection.by_shape import ModelsByShape, check_on_tree, c
 from hidiv.comparison.collection.collection import title
 from hidiv.comparison.pairwise.matrix_product import EPS, Factors, balance, multiply, norms
 from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
-from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.posterior.kl import pair_tables
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of, log_weights
 from hidiv.models.evidence import Evidence
-from hidiv.models.model import Model
+from hidiv.models.model import Model, by_group
 from hidiv.models.tree import Tree
 from hidiv.recursions import downward
 from hidiv.recursions.posterior_sweep import posterior
@@ -57,7 +56,7 @@ class PosteriorPairs:
             *zip(*(i.tolist() for i in uncertain), strict=True),
         ]
         for i, j in pairs:
-            pair, layout, _ = pair_tables(self.p[i], self.q[j], self.evidence, self.tree, "states", None)
+            pair, layout = pair_tables(self.p[i], self.q[j], self.evidence, self.tree, "states", None)
             out[i, j] = posterior(pair, layout).value
         return len(pairs)
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hidiv.divergences.joint.local_terms import NEVER, first_places, with_end
-from hidiv.divergences.joint.visits import by_group, visits_of
+from hidiv.divergences.joint.visits import visits_of
 from hidiv.divergences.pair import Pair, of_models
+from hidiv.models.model import by_group
 from hidiv.types import Array, Flags, IntArray
 
 CHUNK = 1 << 18  # probabilities weighed at once

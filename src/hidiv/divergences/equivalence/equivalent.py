@@ -16,7 +16,7 @@ from hidiv.divergences.pair import Pair, check_length, check_observations
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import number as from_json
 from hidiv.divergences.result import plain
-from hidiv.divergences.saved import read_saved
+from hidiv.divergences.saved_checks import read_saved
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree

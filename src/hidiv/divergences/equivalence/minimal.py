@@ -15,7 +15,7 @@ from hidiv.divergences.equivalence.equivalent import LISTED, PLACES, TOLERANCE, 
 from hidiv.divergences.equivalence.letters import few, letters_of, own_laws
 from hidiv.divergences.equivalence.spanning_words import spanned
 from hidiv.divergences.quantities import header
-from hidiv.divergences.saved import read_saved
+from hidiv.divergences.saved_checks import read_saved
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.models.model import Model
 from hidiv.types import Array, Flags, IntArray

@@ -12,6 +12,7 @@ from hidiv.divergences.joint.kl import inward_terms, root_states, too_large
 from hidiv.divergences.joint.local_terms import Local, local_terms
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
+from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.inward import inward as inward_recursion
@@ -79,7 +80,7 @@ def inward(p: Any, q: Any, tree: Tree | int, evidence: Any = None) -> Array:
 def _given(p: Model, q: Model, tree: Tree | int, evidence: Any) -> Array:
     """(n, K): the quantities given evidence, node by node on any tree."""
     check_posterior(p, q, "unobserved", None)
-    tables, layout, _ = pair_tables(p, q, evidence, tree, "unobserved", None)
+    tables, layout = pair_tables(p, q, *evidence_and_tree(evidence, tree), "unobserved", None)
     refuse_if_impossible(p, q, posterior(tables, layout))
     return inward_given(tables, layout)
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from hidiv.divergences.forest import over_forest, tree_alone
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import Local, reached_terms
-from hidiv.divergences.joint.visits import Visits, by_group, expected_visits, tree_size, visits_of
+from hidiv.divergences.joint.visits import Visits, expected_visits, tree_size, visits_of
 from hidiv.divergences.pair import Initial, Pair, Several, is_forest
 from hidiv.divergences.result import Detail, Divergence, Parts
 from hidiv.emissions.registry import kl_bounds
 from hidiv.errors import OutOfRange, refuse
-from hidiv.models.model import Model
+from hidiv.models.model import Model, by_group
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.inward import inward

@@ -12,7 +12,7 @@ from hidiv.divergences.pair import Pair, families, of_models
 from hidiv.emissions.registry import pair as check_comparable
 from hidiv.errors import HidivError, OutOfRange, counted, refuse
 from hidiv.models.until_end import UntilEnd
-from hidiv.recursions.reach import reach
+from hidiv.recursions.state_laws import reach
 from hidiv.recursions.terms import row_divergence
 from hidiv.types import Array, IntArray
 

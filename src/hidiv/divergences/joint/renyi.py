@@ -11,11 +11,11 @@ import numpy as np
 from hidiv.divergences.infinite import infinite, smoothing_helps
 from hidiv.divergences.joint.kl import too_large
 from hidiv.divergences.joint.local_terms import Local, Reached, by_family, reached, used_rows
-from hidiv.divergences.joint.visits import by_group, tree_size
+from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, refuse
-from hidiv.models.model import Model
+from hidiv.models.model import Model, by_group
 from hidiv.models.tree import Tree
 from hidiv.models.zero_filling import with_weight
 from hidiv.recursions.levels import by_level

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hidiv.errors import InvalidModel, refuse
+from hidiv.models.model import by_group
 from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.gth import cesaro_law, reaches, visits_until_end
 from hidiv.recursions.levels import level_visits
@@ -105,11 +106,6 @@ def _by_node(p: Model, tree: Tree) -> tuple[Array, Array]:
     groups = int(tree.group.max()) + 1
     rows, states = visits(p.initial, tree.parent, tree.group, by_group(p.transitions, groups))
     return rows, states
-
-
-def by_group(table: Array, groups: int) -> Array:
-    """A table by group, contiguous: as it is when grouped, repeated for every group when not."""
-    return np.ascontiguousarray(table if len(table) > 1 else np.broadcast_to(table, (groups, *table.shape[1:])))
 
 
 def _until_end(p: Model) -> Visits:

@@ -11,6 +11,7 @@ from hidiv.adapters.as_model import as_models
 from hidiv.arguments import whole
 from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
 from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
+from hidiv.inference.rows import evidence_and_tree
 from hidiv.recursions.posterior_batch import posterior_batch
 from hidiv.types import Array, IntArray
 
@@ -61,7 +62,7 @@ def posterior_kl_batch(
         refuse(IncompatibleModels, "groups", "sequences of different lengths need models with one group")
     values, start = stacked(x, lengths)
     # The tables are those of one long chain; `start` cuts it into sequences.
-    tables, layout, _ = pair_tables(p, q, values, None, "states", None, start[1:] - 1)
+    tables, layout = pair_tables(p, q, *evidence_and_tree(values, None), "states", None, start[1:] - 1)
     results = posterior_batch(tables, layout, start, 0 if threads is None else whole("threads", threads))
     if results.impossible.any():
         first = int(np.argmax(results.impossible))

@@ -10,22 +10,21 @@ import numpy as np
 
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import state_in_words
-from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.pair import Pair, check_same_states, subject
 from hidiv.divergences.posterior.pair_rows import pair_rows, two_evidences
 from hidiv.divergences.posterior.without_tables import posterior_of_long_chain
 from hidiv.divergences.result import Detail, Divergence
 from hidiv.errors import HidivError, IncompatibleModels, refuse
 from hidiv.inference.likelihood import refuse_impossible
+from hidiv.inference.long_chains import LONG
 from hidiv.inference.rows import evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of
 from hidiv.models.evidence import Evidence
-from hidiv.models.model import Model, check_groups
+from hidiv.models.model import Model, by_group, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions.infinite_profile import infinite_profile
-from hidiv.recursions.layout import Layout
 from hidiv.recursions.posterior_sweep import Posterior, posterior
-from hidiv.recursions.tables import PairTables, Tables
+from hidiv.recursions.tables import Layout, PairTables, Tables
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
 
@@ -87,14 +86,14 @@ def posterior_of(
     """
     p, q = models.p, models.q
     check_posterior(p, q, target, evidence_q)
+    known, place = evidence_and_tree(evidence, tree)
     streamed = None
-    if evidence_q is None:
-        known, place = evidence_and_tree(evidence, tree)
+    if evidence_q is None and place.n_nodes >= LONG:
         streamed = posterior_of_long_chain(p, q, known, place, target == "unobserved")
     if streamed is not None:
         result, profile = streamed, partial(_late_profile, p, q, known, place, target)
     else:
-        tables, layout, place = pair_tables(p, q, evidence, tree, target, evidence_q)
+        tables, layout = pair_tables(p, q, known, place, target, evidence_q)
         result, profile = posterior(tables, layout), partial(_profile, tables, layout)
     refuse_if_impossible(p, q, result)
     fields: dict[str, Any] = {"subject": subject(p, q, place), "detail": Detail(by_node=profile)}
@@ -129,13 +128,12 @@ def refuse_if_impossible(p: Model, q: Model, result: Posterior, place: str = "")
 
 
 def pair_tables(
-    p: Model, q: Model, evidence: Any, tree: Any, target: str, evidence_q: Any, lasts: IntArray | None = None
-) -> tuple[PairTables, Layout, Tree]:
+    p: Model, q: Model, known: Evidence, place: Tree, target: str, evidence_q: Any, lasts: IntArray | None = None
+) -> tuple[PairTables, Layout]:
     """Both models' tables on the evidence with accurate log-ratios, and how the nodes use them.
 
     `lasts` (chains,): the last node of each chain, where models have end probabilities and there are several chains.
     """
-    known, place = evidence_and_tree(evidence, tree)
     for model, who in ((p, "p"), (q, "q")):
         check_groups(model, place, who)
         check_end(model, place)
@@ -161,13 +159,12 @@ def pair_tables(
         Tables(q.initial, transitions_q, parts.q, parts.shift_q),
         log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), parts.ratio, parts.residual,
     )  # fmt: skip
-    return tables, layout_of(groups, place, rows), place
+    return tables, layout_of(groups, place, rows)
 
 
 def _late_profile(p: Model, q: Model, evidence: Evidence, tree: Tree, target: Target) -> Array | None:
     """(n,): the share of each node of a chain that was compared without tables."""
-    tables, layout, _ = pair_tables(p, q, evidence, tree, target, None)
-    return _profile(tables, layout)
+    return _profile(*pair_tables(p, q, evidence, tree, target, None))
 
 
 def _profile(tables: PairTables, layout: Layout) -> Array | None:

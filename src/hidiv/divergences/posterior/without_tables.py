@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.divergences.joint.visits import by_group
 from hidiv.divergences.posterior.pair_rows import pair_rows, weigher
 from hidiv.errors import HidivError, InvalidEvidence
 from hidiv.inference.long_chains import long_chain
 from hidiv.inference.weights import check_end
 from hidiv.models.evidence import Evidence
-from hidiv.models.model import Model, check_groups
+from hidiv.models.model import Model, by_group, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions.normal_rows import NormalPair
 from hidiv.recursions.posterior_sweep import Posterior, posterior_stream

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.divergences.observed.sampled.draws import weigh
 from hidiv.inference.likelihood import log_likelihoods
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
+from hidiv.recursions.filters import run_both
 from hidiv.types import Array, IntArray
 
 BLOCK = 32  # steps drawn at once
-TINY = 1e-200  # sums of weights below it may have lost terms to underflow
 LONGEST = 100_000  # steps after which a simulation is given up
 
 
@@ -78,22 +79,26 @@ class Chains:
     """Chains of `true`, observation by observation."""
 
     def __init__(self, true: Model, other: Model, paths: int, rng: np.random.Generator) -> None:
-        self.true, self.rng = true, rng
-        self.laws = [_ChainFilters(true, paths), _ChainFilters(other, paths)]
+        self.models, self.rng, self.place = (true, other), rng, Tree.chain(BLOCK)
+        # (K, n): the law of each chain's next state, given its observations so far, under either model
+        self.laws = [np.repeat(model.initial[:, None], paths, axis=1) for model in self.models]
         self.states = _chosen(np.broadcast_to(np.cumsum(true.initial), (paths, true.n_states)), rng)
 
     def gains(self) -> Array:
         """(BLOCK, n): log-ratios of the next observations given those before."""
-        walked, self.states = _walk(self.true, self.states, self.rng)
-        x = self.true.emissions[0].sample(walked.ravel(), self.rng)
-        one, two = (law.advance(_weights(law.model, x, walked.shape)) for law in self.laws)
-        return np.asarray(one - two)
+        true = self.models[0]
+        walked, self.states = _walk(true, self.states, self.rng)
+        x = np.asarray(true.emissions[0].sample(walked.ravel(), self.rng))
+        x = x.reshape(*walked.shape, true.n_features).transpose(1, 0, 2)
+        weights = [weigh(model, self.place, x) for model in self.models]
+        one, two = run_both(self.laws, [model.transitions for model in self.models], weights)
+        self.laws = [m.transitions[0].T @ f.updated[-1] for m, f in zip(self.models, (one, two), strict=True)]
+        return np.asarray(one.log_prob - two.log_prob)
 
     def keep(self, going: NDArray[np.bool_]) -> None:
         """Drop the chains whose test has decided."""
         self.states = self.states[going]
-        for law in self.laws:
-            law.keep(going)
+        self.laws = [law[:, going] for law in self.laws]
 
 
 class Forests:
@@ -119,47 +124,6 @@ class Forests:
         self.going = int(going.sum())
 
 
-class _ChainFilters:
-    """Filters of many chains: the law of each hidden state given the observations so far."""
-
-    def __init__(self, model: Model, paths: int) -> None:
-        self.model = model
-        self.law = np.broadcast_to(model.initial, (paths, model.n_states))
-        self.started = False
-
-    def advance(self, log_weights: Array) -> Array:
-        """(BLOCK, n): log-probability of each observation given those before; (BLOCK, n, K) log-weights of them."""
-        top = log_weights.max(axis=2, keepdims=True)
-        shift = np.where(np.isfinite(top), top, 0.0)
-        weights, gains = np.exp(log_weights - shift), np.empty(log_weights.shape[:2])
-        for t, now in enumerate(weights):
-            predicted = self.law @ self.model.transitions[0] if self.started else self.law
-            self.started = True
-            weighted = predicted * now
-            total = weighted.sum(axis=1)
-            if total.min() < TINY:  # the largest weight may be that of a state the chain cannot be in
-                gains[t], self.law = _carefully(predicted, log_weights[t])
-            else:
-                gains[t], self.law = np.log(total) + shift[t, :, 0], weighted / total[:, None]
-        return gains
-
-    def keep(self, which: NDArray[np.bool_]) -> None:
-        """Drop the chains whose test has decided."""
-        self.law = self.law[which]
-
-
-def _carefully(predicted: Array, log_weights: Array) -> tuple[Array, Array]:
-    """The same step with weights relative to the largest among possible states; -inf where none has any."""
-    possible = np.where(predicted > 0, log_weights, -np.inf)
-    top = possible.max(axis=1, keepdims=True)
-    weighted = predicted * np.exp(possible - np.where(np.isfinite(top), top, 0.0))
-    total = weighted.sum(axis=1, keepdims=True)
-    # An impossible observation ends the test; the law after it is never used.
-    law = np.where(total > 0, weighted / np.where(total > 0, total, 1.0), predicted)
-    with np.errstate(divide="ignore"):
-        return np.log(total[:, 0]) + np.where(np.isfinite(top), top, 0.0)[:, 0], law
-
-
 def _walk(model: Model, states: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
     """(BLOCK, n) states from the current ones on, and those that come next."""
     steps = np.cumsum(model.transitions[0], axis=1)
@@ -174,8 +138,3 @@ def _chosen(cumulated: Array, rng: np.random.Generator) -> IntArray:
     """One state for each row of cumulated probabilities; rounding never picks one of probability 0."""
     u = rng.random(len(cumulated)) * cumulated[:, -1]
     return np.asarray((cumulated <= u[:, None]).sum(axis=1), dtype=np.int64)
-
-
-def _weights(model: Model, x: Any, shape: tuple[int, ...]) -> Array:
-    """(BLOCK, n, K) log-weights of observations drawn as one long vector."""
-    return np.asarray(model.emissions[0].log_prob(x)).reshape(*shape, model.n_states)

@@ -1,4 +1,4 @@
-// What the posterior divergence and the one-model recursions read and write; see recursions/tables.py and layout.py.
+// What the posterior divergence and the one-model recursions read and write; see recursions/tables.py.
 #pragma once
 
 #include <stdint.h>
