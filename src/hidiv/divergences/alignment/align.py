@@ -163,7 +163,7 @@ def every_order(costs: Costs) -> IntArray:
 
     In lexicographic order.
     """
-    orders = np.array(list(permutations(range(len(costs.finite.linear)))), dtype=np.int64)
+    orders = np.array(list(permutations(range(len(costs.emissions)))), dtype=np.int64)
     each = costs.of_orders(orders)
     fewest = each.infinite == each.infinite.min()
     room = CLOSE * each.rounding

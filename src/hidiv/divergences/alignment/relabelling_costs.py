@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -101,9 +102,7 @@ class Costs:
 
     emissions: Array  # (K, K): what the emission of state s of p adds when paired with state t of q, if finite
     endless: Array  # (K, K): in how many groups it is infinite
-    rows: tuple[RowCosts, ...]
-    finite: Assignment
-    infinite: Assignment
+    rows: tuple[RowCosts, ...]  # the initial law, then the transitions by group
 
     @classmethod
     def of(cls, pair: Pair) -> Costs:
@@ -124,7 +123,31 @@ class Costs:
             RowCosts.between(a, b, weight, when < NEVER)
             for a, b, weight, when in zip(left, right, visits.rows, places.rows, strict=True)
         )
-        return cls(emissions, endless, (initial, *rows), *_assignments(p.n_states, emissions, endless, initial, rows))
+        return cls(emissions, endless, (initial, *rows))
+
+    @cached_property
+    def finite(self) -> Assignment:
+        """The finite costs."""
+        initial, *groups = self.rows
+        n_states, linear = len(self.emissions), self.emissions + initial.weights[0][:, None] * initial.costs
+        for group in groups:
+            for end in range(n_states, group.weights.shape[1]):  # the end goes with the state alone
+                linear = linear + group.weights[:, end, None] * group.costs[None, :, end]
+        weights, costs = (np.stack([getattr(g, name)[:, :n_states] for g in groups]) for name in ("weights", "costs"))
+        return Assignment(linear, weights, costs)
+
+    @cached_property
+    def infinite(self) -> Assignment:
+        """The numbers of probabilities that q lacks."""
+        initial, *groups = self.rows
+        n_states, linear = len(self.endless), self.endless + (initial.used[0][:, None] & initial.zero)
+        for group in groups:
+            for end in range(n_states, group.weights.shape[1]):
+                linear = linear + (group.used[:, end, None] & group.zero[None, :, end])
+        used, zero = (
+            np.stack([getattr(g, n)[:, :n_states] for g in groups]).astype(np.float64) for n in ("used", "zero")
+        )
+        return Assignment(linear, used, zero)
 
     def of_orders(self, orders: IntArray) -> OrderCosts:
         """The costs of (n, K) orders."""
@@ -139,26 +162,6 @@ class Costs:
         parts = [OrderCosts(self.endless[paired].sum(axis=1), emissions, emissions)]
         parts += [rows.of_orders(orders) for rows in self.rows]
         return OrderCosts(*(np.sum(columns, axis=0) for columns in zip(*parts, strict=True)))
-
-
-def _assignments(
-    n_states: int, emissions: Array, endless: Array, initial: RowCosts, rows: tuple[RowCosts, ...]
-) -> tuple[Assignment, Assignment]:
-    """The finite costs, and the numbers of probabilities that q lacks, as quadratic assignments."""
-    finite = emissions + initial.weights[0][:, None] * initial.costs
-    lacking = endless + (initial.used[0][:, None] & initial.zero)
-    for group in rows:
-        for end in range(n_states, group.weights.shape[1]):  # the end goes with the state alone
-            finite = finite + group.weights[:, end, None] * group.costs[None, :, end]
-            lacking = lacking + (group.used[:, end, None] & group.zero[None, :, end])
-    square = np.s_[:, :n_states]
-    return (
-        Assignment(finite, *(np.stack([getattr(g, name)[square] for g in rows]) for name in ("weights", "costs"))),
-        Assignment(
-            lacking,
-            *(np.stack([getattr(g, name)[square].astype(np.float64) for g in rows]) for name in ("used", "zero")),
-        ),
-    )
 
 
 @of_models

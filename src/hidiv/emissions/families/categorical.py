@@ -68,6 +68,15 @@ class Categorical(Family):
     def parameters(self) -> dict[str, Array]:
         return {"probs": self.probs}
 
+    def take(self, states: ArrayLike) -> Self:
+        rows = np.ascontiguousarray(self.probs[np.asarray(states)])
+        if rows.ndim != 2 or not rows.size:
+            return super().take(states)  # which refuses it
+        taken = object.__new__(type(self))  # rows that were checked already
+        rows.flags.writeable = False
+        object.__setattr__(taken, "probs", rows)
+        return taken
+
     @property
     def space(self) -> SampleSpace:
         return symbol_space(self.n_symbols)

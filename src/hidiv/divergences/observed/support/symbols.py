@@ -19,6 +19,8 @@ def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word 
     Breadth first over pairs of a state of p and the set of states q can be in (definitions, section 8).
     """
     emits_p, emits_q = p.probabilities > 0, q.probabilities > 0
+    if emits_q.all():  # wherever q is, it can show every symbol next
+        return None
     step_p, step_q = p.moves(), q.moves()
     seen: dict[tuple[int, bytes], tuple[tuple[int, bytes] | None, int]] = {}
     queue: deque[tuple[int, NDArray[np.bool_], int]] = deque()
