@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
+from functools import cache
 from math import inf
 from typing import Any
 
@@ -22,6 +22,7 @@ EXHAUSTIVE = 8  # states; beyond it 9! orders and more are searched, not listed
 COMPARED = 100  # orders alike up to rounding whose divergences are computed to choose among them
 TIE = 1e-12  # relative difference of two divergences that count as equal
 LONG = 1000  # nodes of the chain on which states are matched for a rate
+WORTH = 24  # orders that are gone through in no time
 CLOSE = 1e-9  # relative difference of costs below which rounding may have exchanged two orders
 STEP = 1e-12  # relative gain an exchange must bring
 STARTS = 4  # randomized starts of the quadratic assignment
@@ -163,12 +164,39 @@ def every_order(costs: Costs) -> IntArray:
 
     In lexicographic order.
     """
-    orders = np.array(list(permutations(range(len(costs.emissions)))), dtype=np.int64)
+    orders = _worth_a_look(costs, all_orders(len(costs.emissions)))
     each = costs.of_orders(orders)
     fewest = each.infinite == each.infinite.min()
     room = CLOSE * each.rounding
     least = (each.finite + room)[fewest].min()
     return np.asarray(orders[fewest & (each.finite - room <= least)])
+
+
+@cache
+def all_orders(count: int) -> IntArray:
+    """(count!, count): in lexicographic order, read-only."""
+    orders = np.zeros((1, 0), dtype=np.int64)
+    for size in range(1, count + 1):
+        first = np.repeat(np.arange(size), len(orders))[:, None]
+        rest = np.tile(orders, (size, 1))
+        orders = np.concatenate([first, rest + (rest >= first)], axis=1)
+    orders.flags.writeable = False
+    return orders
+
+
+def _worth_a_look(costs: Costs, orders: IntArray) -> IntArray:
+    """The orders without those that a bound of their terms rules out, where some order makes all terms finite."""
+    if len(orders) <= WORTH:
+        return orders
+    least = costs.least()
+    at_least = least[np.arange(orders.shape[1]), orders].sum(axis=1)
+    sample = costs.of_orders(orders[np.argpartition(at_least, WORTH)[:WORTH]])
+    finite = sample.infinite == 0
+    if not finite.any():
+        return orders
+    reached = float((sample.finite + 2.0 * CLOSE * sample.rounding)[finite].min())
+    room = 2.0 * CLOSE * float(sample.rounding.max())
+    return np.asarray(orders[at_least <= reached + room])
 
 
 def best_found(costs: Costs) -> IntArray:

@@ -91,6 +91,24 @@ class RowCosts:
         rounding = np.where(endless, 0.0, sums + np.abs(self.own))
         return OrderCosts(endless.sum(axis=1).astype(np.float64), finite.sum(axis=1), rounding.sum(axis=1))
 
+    def least(self, n_states: int) -> Array:
+        """(K, K): no order that pairs state s of p with state t of q makes the term of row s cheaper; the initial law's
+        term has its exact share.
+
+        Of a row, the state itself and the end keep their places; the other probabilities of p are paired with those of
+        q as is cheapest, the largest with the largest (Gilmore and Lawler).
+        """
+        if len(self.costs) == 1:
+            share = self.own[0] / n_states
+            return np.asarray(self.weights[0][:, None] * self.costs[0][None, :] + share)
+        kept = np.einsum("s,t->st", np.diagonal(self.weights), np.diagonal(self.costs))
+        kept += self.weights[:, n_states:] @ self.costs[:, n_states:].T
+        others = ~np.eye(n_states, dtype=np.bool_)
+        weights, costs = (
+            np.sort(table[:, :n_states][others].reshape(n_states, -1), axis=1) for table in (self.weights, self.costs)
+        )
+        return np.asarray(np.maximum(kept + weights @ costs[:, ::-1].T + self.own[:, None], 0.0))
+
 
 @dataclass(frozen=True, eq=False)
 class Costs:
@@ -148,6 +166,13 @@ class Costs:
             np.stack([getattr(g, n)[:, :n_states] for g in groups]).astype(np.float64) for n in ("used", "zero")
         )
         return Assignment(linear, used, zero)
+
+    def least(self) -> Array:
+        """(K, K): what pairing state s of p with state t of q adds at least, where no term is infinite.
+
+        No such order o costs less than the sum of entries (s, o_s), rounding aside.
+        """
+        return np.asarray(self.emissions + sum(rows.least(len(self.emissions)) for rows in self.rows))
 
     def of_orders(self, orders: IntArray) -> OrderCosts:
         """The costs of (n, K) orders."""

@@ -7,13 +7,12 @@ differently may be one process too; then the divergence is zero as well.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
 from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hidiv.divergences.alignment.align import CLOSE, EXHAUSTIVE, alignment
+from hidiv.divergences.alignment.align import CLOSE, EXHAUSTIVE, alignment, all_orders
 from hidiv.divergences.alignment.relabelling_costs import Costs
 from hidiv.divergences.equivalence.equivalent import same_process
 from hidiv.divergences.joint.local_terms import NEVER, first_places
@@ -22,6 +21,7 @@ from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.errors import HidivError, counted
 from hidiv.models.tree import Tree
+from hidiv.types import Array
 
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
@@ -86,24 +86,32 @@ def room_above(value: float, levels: int = 1) -> float:
 def below_all_orders(pair: Pair) -> float:
     """No joint divergence is smaller, in whatever order of q's states; found sooner than the best order.
 
-    Of few states by going through the orders, of many the emissions' part in the best one. 0 where all orders take as
-    long as the best one, and where nodes cannot be counted.
+    Of few states by going through the orders, of more from the least that each pair of states adds. 0 where nodes cannot
+    be counted.
     """
     states = pair.p.n_states
-    if not pair.same_states or not isinstance(pair.tree, Tree) or FEW < states <= EXHAUSTIVE or states > MOST:
+    if not pair.same_states or not isinstance(pair.tree, Tree) or states > MOST:
         return 0.0
     try:
         costs = Costs.of(pair)
     except HidivError:  # of laws without a divergence
         return 0.0
     if states <= FEW:
-        each = costs.of_orders(np.array(list(permutations(range(states))), dtype=np.int64))
+        each = costs.of_orders(all_orders(states))
         per_node = float(np.where(each.infinite > 0, inf, each.finite - CLOSE * each.rounding).min())
     else:
-        from scipy.optimize import linear_sum_assignment
+        per_node = _cheapest(costs.least()) * (1.0 - CLOSE)
+        per_node -= 2.0 * CLOSE * sum(float(np.abs(rows.own).sum()) for rows in costs.rows)
+    return max(per_node, 0.0) * pair.tree.n_nodes * (1.0 - ROOM)
 
-        per_node = float(costs.emissions[linear_sum_assignment(costs.emissions)].sum())
-    return per_node * pair.tree.n_nodes * (1.0 - ROOM)
+
+def _cheapest(costs: Array) -> float:
+    """The smallest sum of one entry from each row and column."""
+    if len(costs) <= EXHAUSTIVE:
+        return float(costs[np.arange(len(costs)), all_orders(len(costs))].sum(axis=1).min())
+    from scipy.optimize import linear_sum_assignment
+
+    return float(costs[linear_sum_assignment(costs)].sum())
 
 
 def capped_by_joint(estimate: Divergence, pair: Pair) -> Divergence:

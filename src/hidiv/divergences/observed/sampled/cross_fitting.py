@@ -18,6 +18,7 @@ from hidiv.divergences.observed.sampled.standard_errors import (
     unit_of,
     widened,
 )
+from hidiv.recursions.products import products
 from hidiv.types import Array, Flags
 
 FOLDS = 5
@@ -30,6 +31,8 @@ MANY = 3 * 10**7  # multiplications from which on a factorisation of all draws t
 CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
 FEW_SHARE = 2.0  # the same where the error grows by what few draws leave open
 ROUNDED = 2.0**-53  # relative error of a mean that rounding explains
+FEW_UNKNOWNS = 64  # whose factorisation starts no threads
+STEPS, SOLVED = 100, 1e-14  # of conjugate gradients, and what they leave, relatively
 EXACT = 1e-13  # relative spread that rounding explains
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
 
@@ -49,7 +52,7 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool 
     if len(draws) < FEWEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
     with np.errstate(invalid="ignore", over="ignore"):
-        marks = controls @ np.cos(np.arange(controls.shape[1]))  # equal for equal draws alone
+        marks = np.einsum("ij,j->i", controls, np.cos(np.arange(controls.shape[1])))  # equal for equal draws alone
     different = len(np.unique(marks))
     most = different // SHARE
     controls = controls[:, np.isfinite(controls).all(axis=0)]
@@ -106,7 +109,7 @@ class Folds:
         self.folds = [slice(ends[f], ends[f + 1]) for f in range(FOLDS)]
         rest = n - np.diff(ends)
         sums = np.stack([basis[mine].sum(axis=0) for mine in self.folds])
-        grams = np.stack([basis[mine].T @ basis[mine] for mine in self.folds])
+        grams = np.stack([_products(basis[mine].T) for mine in self.folds])
         grams = grams.sum(axis=0) - grams
         self.grams = grams - sums[:, :, None] * sums[:, None, :] / rest[:, None, None]
         right = basis.T @ off - np.stack([off[mine] @ basis[mine] for mine in self.folds])
@@ -114,9 +117,8 @@ class Folds:
 
     def fitted(self, count: int) -> Mean | None:
         """The mean with the first `count` columns; None where only one fold has seen one of them move."""
-        try:
-            slopes = np.linalg.solve(self.grams[:, :count, :count], self.right[:, :count, None])[:, :, 0]
-        except np.linalg.LinAlgError:
+        slopes = _solved(self.grams[:, :count, :count], self.right[:, :count])
+        if slopes is None:
             return None
         parts = zip(self.folds, slopes, strict=True)
         left = np.concatenate(
@@ -126,6 +128,45 @@ class Folds:
         # A spread that is only rounding has no meaningful kurtosis.
         fair = n >= SETTLED * kurtosis(left) or spread <= EXACT * abs(value)
         return Mean(value, max(spread / sqrt(n), ROUNDED * abs(value)), count, left, fair)
+
+
+def _products(rows: Array) -> Array:
+    """(k, k): inner products of rows (k, n); the kernel starts no threads."""
+    out, rows = np.empty((len(rows), len(rows))), np.ascontiguousarray(rows)
+    products(rows, rows, np.full(len(rows), -np.inf), False, out)
+    return out
+
+
+def _solved(matrices: Array, right: Array) -> Array | None:
+    """(m, k): solutions of positive definite systems (m, k, k) that are near the identity; None where one is singular.
+
+    Many unknowns by conjugate gradients, since a factorisation would start threads.
+    """
+    if right.shape[1] > FEW_UNKNOWNS:
+        found = _by_gradients(matrices, right)
+        if found is not None:
+            return found
+    try:
+        return np.asarray(np.linalg.solve(matrices, right[:, :, None])[:, :, 0])
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _by_gradients(matrices: Array, right: Array) -> Array | None:
+    """The same by conjugate gradients; None where a few dozen steps do not suffice."""
+    found, rest = np.zeros_like(right), right
+    step, square = rest, np.einsum("mk,mk->m", rest, rest)
+    goal = SOLVED**2 * square
+    for _ in range(STEPS):
+        if (square <= goal).all():
+            return found
+        moved = np.matmul(matrices, step[:, :, None])[:, :, 0]
+        curve = np.einsum("mk,mk->m", step, moved)
+        length = np.where(curve > 0, square / np.where(curve > 0, curve, 1.0), 0.0)[:, None]
+        found, rest = found + length * step, rest - length * moved
+        last, square = square, np.einsum("mk,mk->m", rest, rest)
+        step = rest + (square / np.where(last > 0, last, 1.0))[:, None] * step
+    return None
 
 
 def orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
@@ -144,14 +185,41 @@ def orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
         centred, mean, size = centred[:, : n - 1], mean[: n - 1], size[: n - 1]
     centred /= size
     if centred.size * centred.shape[1] < MANY:
-        triangle = np.asarray(np.linalg.qr(centred, mode="r"))
-        keep = np.flatnonzero(np.abs(np.diagonal(triangle)) > COLLINEAR)[:most]
-        # The columns kept are a rotation of those of the triangle, whose own triangle is theirs too.
-        inverse = np.linalg.inv(np.asarray(np.linalg.qr(triangle[:, keep], mode="r")))
-    else:
-        keep, products = _from_products(centred.T @ centred, most)
-        inverse = np.linalg.inv(products)
+        return _one_by_one(np.ascontiguousarray(centred.T), mean / size, size, most)
+    keep, triangle = _from_products(centred.T @ centred, most)
+    inverse = _inverse(triangle)
     return centred[:, keep] @ inverse, (mean[keep] / size[keep]) @ inverse, size[keep] / np.abs(np.diagonal(inverse))
+
+
+def _inverse(triangle: Array) -> Array:
+    """Of an upper triangle (m, m), column by column."""
+    inverse = np.zeros_like(triangle)
+    for j, corner in enumerate(np.diagonal(triangle).tolist()):
+        inverse[:j, j] = inverse[:j, :j] @ triangle[:j, j] / -corner
+        inverse[j, j] = 1.0 / corner
+    return inverse
+
+
+def _one_by_one(columns: Array, mean: Array, size: Array, most: int) -> tuple[Array, Array, Array]:
+    """The same of columns (F, n) of length one, each made orthogonal to those before it, twice (Gram and Schmidt).
+
+    A factorisation would start threads for every column, which takes a hundred times as long where other programs run.
+    """
+    basis, offset, length = np.empty((most, columns.shape[1])), np.empty(most), np.empty(most)
+    count = 0
+    for column, off, own in zip(columns, mean.tolist(), size.tolist(), strict=True):
+        before = basis[:count]
+        for _ in range(2):
+            slopes = before @ column
+            column = column - slopes @ before
+            off -= float(slopes @ offset[:count])
+        left = sqrt(float(column @ column))
+        if left > COLLINEAR:
+            basis[count], offset[count], length[count] = column / left, off / left, own * left
+            count += 1
+            if count == most:
+                break
+    return basis[:count].T, offset[:count], length[:count]
 
 
 def _from_products(gram: Array, most: int) -> tuple[NDArray[np.intp], Array]:

@@ -40,6 +40,7 @@ DOUBT = 1.2  # by how much an error is taken to be larger where a few draws deci
 GROWTH = 1.15  # least growth between two looks
 LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
+TRIAL = 1 << 29  # the number of the first stream of a trial whose draws are kept if it was in vain
 FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
 DECIDES = 0.5  # share of the wanted error from which on rare moves are made likely
 PILOT = 1024  # draws of such a trial at most
@@ -110,7 +111,8 @@ class _Drawing:
 
     def draw_until(self, count: int) -> bool:
         """Draw until there are `count`; True when the time is over. Nothing is drawn that is not used."""
-        size = min(self.draws.at_once, max(LEAST, -(-(count - self.drawn) // PARTS)))
+        least = self.draws.at_once if self.draws.whole else LEAST
+        size = min(self.draws.at_once, max(least, -(-(count - self.drawn) // PARTS)))
         sizes = [min(size, count - start) for start in range(self.drawn, count, size)]
         numbered = list(enumerate(sizes, self.portions))
         portions = in_order(
@@ -183,8 +185,11 @@ class _Drawing:
         needed = best.needed() * best.dear
         if dear > 1.0 and needed >= PAYS * dear * FEWEST and (best is self or not self.draws.fitted):
             tried = _Drawing(self.draws, self.limits, self.streams, _by(self.draws, False), dear)
+            tried.portions = TRIAL if self.draws.whole else 0
             pilot = int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
-            best = self._tried(tried, pilot, best, progress)
+            before, best = best, self._tried(tried, pilot, best, progress)
+            if best is before is self and self.draws.whole:
+                self._take_over(tried)
         return best if best.is_done else best._with_rare_moves(progress)
 
     def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress) -> _Drawing:
@@ -196,6 +201,11 @@ class _Drawing:
             if other.drawn >= count:
                 break
         return best
+
+    def _take_over(self, other: _Drawing) -> None:
+        """The draws of a trial in vain, of streams of its own, are draws like any others without its controls."""
+        self.portions_drawn += [batch._replace(controls=batch.controls[:, :0]) for batch in other.portions_drawn]
+        self.drawn, self.best = self.drawn + other.drawn, None
 
     def _with_rare_moves(self, progress: Progress) -> _Drawing:
         """This, or draws with rare moves made likely, where these moves decide how many are needed and it helps."""

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from hidiv.divergences.pair import Pair
     from hidiv.divergences.result import Divergence
 
-DEAR = 3.0  # work of posterior counts on a tree, over that of a likelihood
+DEAR, BY_STATE = 4.0, 0.25  # work of posterior counts on a tree, over that of a likelihood: so much, and for each state
+FITTED = 100.0  # nodes whose likelihood takes as long as the fit of the controls of a draw
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
 LONG = 32  # nodes from which on what is averaged is nearly normal, but for rare events
 SMALL = 1e-3  # of the divergence of two emissions
@@ -75,7 +76,7 @@ def draws_on_tree(pair: Pair) -> Draws:
             )  # fmt: skip
         return Draws(
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
-            lambda: on_nodes.expected, DEAR, likely=lambda: with_rare_moves(p, *on_nodes.expected),
+            lambda: on_nodes.expected, on_nodes.dear, likely=lambda: with_rare_moves(p, *on_nodes.expected), whole=True,
         )  # fmt: skip
     base, dear = "KL(p(x_t | past) || q(x_t | past)) summed", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
     scored = on_chain.scored if on_chain.is_plain else None
@@ -151,6 +152,11 @@ class TreePair:
         laws = self.counts.laws
         pairs = np.einsum("ur,urs->rs", laws[self.tree.parent[1:]], self.moves[0][1:])
         return np.concatenate([laws[0], pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+
+    @property
+    def dear(self) -> float:
+        """The work of a draw with controls, over that of one without."""
+        return DEAR + BY_STATE * self.p.n_states + FITTED / self.tree.n_nodes
 
     @property
     def base(self) -> str:
