@@ -224,6 +224,16 @@ def normal_tables(
     threads: int = 0,
     limit: float = 1e300,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64], bool]: ...
+def curve_table(
+    x: NDArray[np.float64], p: tuple[int, NDArray[np.float64], NDArray[np.float64]], threads: int = 0
+) -> tuple[NDArray[np.float64], bool]: ...
+def curve_tables(
+    x: NDArray[np.float64],
+    p: tuple[int, NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[int, NDArray[np.float64], NDArray[np.float64]],
+    between: tuple[NDArray[np.float64], NDArray[np.float64]],
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], bool]: ...
 def mixture_table(
     tables: Sequence[NDArray[np.float64]], weights: NDArray[np.float64], threads: int = 0
 ) -> tuple[NDArray[np.float64], bool]: ...

@@ -275,6 +275,36 @@ void moment_kernels(int round) {
     }
 }
 
+// Exponential, gamma, beta and von Mises rows: NaN and a word of it where a number is out of range, and only there.
+void curve_kernels(int round) {
+    const int64_t n = whole(0, 70), k = whole(1, 12), features = whole(1, 6), threads = whole(1, 3);
+    const bool two = whole(0, 1);
+    const auto numbers = [](int64_t count) {
+        Doubles out(static_cast<size_t>(count));
+        for (double &each : out) each = wild && uniform() < 0.1 ? anything() : 0.01 + 0.98 * uniform();
+        return out;
+    };
+    const Doubles x = numbers(n * features), law = numbers(2 * k * features), other = numbers(2 * k * features),
+                  between = numbers(2 * k * features), constant = numbers(k);
+    Doubles log_p(size_t(n * k)), log_q(log_p), ratio(log_p);
+    const CurveLaws q{k, features, other.data(), constant.data()};
+    const CurveTask task{Curve(whole(0, 3)),
+                         {k, features, law.data(), constant.data()},
+                         &q,
+                         two ? between.data() : nullptr,
+                         constant.data(),
+                         x.data(),
+                         log_p.data(),
+                         log_q.data(),
+                         ratio.data()};
+    bool odd = false, none = false;
+    if (curve_rows(task, n, threads, odd) != Status::done) fail("curve_rows", round);
+    for (const Doubles *table : {&log_p, &log_q, &ratio})
+        for (double each : *table) none |= !(fabs(each) <= 1e300);
+    if (none != odd) fail("a curve out of range and no word of it", round);
+    if (odd && !wild) fail("curves out of range", round);
+}
+
 // Log-densities: rows in the lanes, of any number of columns and states, with q and without.
 void emission_kernels(int round) {
     const int64_t n = whole(0, 70), k = whole(1, 12), features = whole(0, 9) ? whole(1, 6) : whole(30, 45);
@@ -564,6 +594,7 @@ int main(int argc, char **argv) {
             product_kernels(round);
             moment_kernels(round);
             emission_kernels(round);
+            curve_kernels(round);
         }
         printf("fuzz: %d rounds on %s\n", rounds, name.c_str());
     }

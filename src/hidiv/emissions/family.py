@@ -18,6 +18,7 @@ from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidEvidence, InvalidModel, refuse
 from hidiv.recursions.count_rows import CountTables
+from hidiv.recursions.curve_rows import CurveLaws, CurvePair, curve_table
 from hidiv.recursions.normal_rows import NormalLaws
 from hidiv.types import Array, Flags, IntArray
 from hidiv.values import hashable, restore, same
@@ -116,6 +117,11 @@ class Family(Protocol):
         """The laws as a kernel reads them that weighs rows on its own; None for families that are not normal."""
         return None
 
+    @property
+    def curve_laws(self) -> CurveLaws | None:
+        """The laws as the kernel of curve_rows.py reads them; None for families that it has no curve for."""
+        return None
+
     def count_tables(self, x: Array) -> CountTables | None:
         """The log-weights of the counts that occur in x (n, F), for a kernel that looks them up; None for others."""
         counts = occurring(x) if self.space.is_counts and self.density_adds_up else None
@@ -167,6 +173,17 @@ class Family(Protocol):
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         """(n, K): log w_u(s) of definitions (1.2); where x (n, F) is NaN the interval counts, infinite = open."""
+        laws = self.curve_laws
+        if laws is None:
+            return self._by_columns(x, lower, upper)
+        value, odd = curve_table(np.ascontiguousarray(x), laws)
+        if not odd:
+            return value
+        self.check(x)
+        return redone(value, self._by_columns, x, lower, upper)
+
+    def _by_columns(self, x: Array, lower: Array | None, upper: Array | None) -> Array:
+        """`log_weight` column by column; entries may be missing, in an interval, or at an end of the range."""
         self.check(x)
         if lower is None and self.space.is_counts:
             looked_up = by_count(x, lambda f, counts: self.select([f]).log_density(counts)[:, :, 0])
@@ -188,6 +205,8 @@ class Family(Protocol):
 
     def log_seen(self, x: Array) -> Array:
         """(n, K): `log_weight` of rows that are wholly seen and were checked before, as in every step of a fit."""
+        if self.curve_laws is not None:
+            return self.log_weight(x)
         each = self.log_density(x)
         return np.asarray(each[:, :, 0] if each.shape[2] == 1 else each.sum(axis=2))
 
@@ -446,6 +465,12 @@ def redone(table: Array, slow: Callable[..., Array], *known: Array | None) -> Ar
             slow(*known)
             raise
     return table
+
+
+def ratio_of_rows(tables: CurvePair, slow: Callable[[Array], Array], x: Array) -> Array:
+    """(n, K): log q/p by the kernel, and by `slow` where a row is missing, or at an end of the range."""
+    _, _, ratio, odd = tables(x, False)
+    return redone(ratio, slow, x) if odd else ratio
 
 
 def add_columns(terms: Array, x: Array) -> Array:

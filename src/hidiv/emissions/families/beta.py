@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaln
 
-from hidiv.emissions.family import Family, add_columns, check_between, check_density
+from hidiv.emissions.family import Family, add_columns, check_between, check_density, ratio_of_rows
 from hidiv.emissions.guarded import refuse_integral
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import cross, deviance, times
@@ -20,6 +21,8 @@ from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import UNIT, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
+from hidiv.recursions import curve_rows
+from hidiv.recursions.curve_rows import CurveLaws, CurvePair
 from hidiv.types import Array, IntArray
 
 
@@ -76,6 +79,12 @@ class Beta(Family):
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = log_mass_of_log_odds(a, b, at, 1.0 - at) - np.log(at) - np.log1p(-at)
         return np.where(at == 0, _at_end(a, b), np.where(at == 1, _at_end(b, a), inside))
+
+    @cached_property
+    def curve_laws(self) -> CurveLaws:
+        a, b = wide(self.a), wide(self.b)
+        constant = remainder(a + b) - remainder(a) - remainder(b)
+        return curve_rows.UNIT, np.stack([a, b], axis=2), np.asarray(constant.sum(axis=1))
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         from hidiv.emissions.numerics.tails import beta_tails, log_interval, short_interval
@@ -202,7 +211,22 @@ def renyi(p: Beta, q: Beta, alpha: float) -> Array:
     return np.asarray(renyi_between(kl_natural, natural(p), natural(q), alpha).sum(axis=1))
 
 
+def tables(p: Beta, q: Beta) -> CurvePair:
+    """About p's mean: the shapes times the logarithms of x and 1 - x over theirs."""
+    first, second = natural(p), natural(q)
+    step = second - first
+    (a, b), (c, d), (u, v) = first, second, step
+    with np.errstate(all="ignore"):
+        constant = change(a + b, c + d, u + v) - change(a, c, u) - change(b, d, v) - mean_part(first, second, step)
+    return CurvePair(p.curve_laws, q.curve_laws, (np.stack([u, v], axis=2), np.asarray(constant.sum(axis=1))))
+
+
 def log_ratio(p: Beta, q: Beta, x: Array) -> Array:
+    return ratio_of_rows(tables(p, q), lambda known: _log_ratio(p, q, known), x)
+
+
+def _log_ratio(p: Beta, q: Beta, x: Array) -> Array:
+    """`log_ratio` of entries that may be missing, or at an end of the range."""
     first, second = natural(p), natural(q)
     step, at = second - first, x[:, None, :]
     (a, b), (c, d), (u, v) = first, second, step
@@ -223,4 +247,4 @@ def stretches(p: Beta, q: Beta, lower: Array, upper: Array) -> list[Any]:
     return [odds(exponents[0], exponents[1], ratio, mirrored, lower, upper)]
 
 
-register(Beta, Beta, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches))
+register(Beta, Beta, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches, tables=tables))

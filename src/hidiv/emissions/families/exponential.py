@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, add_columns, check_between
+from hidiv.emissions.family import Family, add_columns, check_between, ratio_of_rows
 from hidiv.emissions.numerics.deviance import deviance
 from hidiv.emissions.numerics.exponential_family import renyi_between
 from hidiv.emissions.parameters import positive, wide
@@ -16,6 +17,7 @@ from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import POSITIVE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
+from hidiv.recursions.curve_rows import FALLING, CurveLaws, CurvePair
 from hidiv.types import Array, IntArray
 
 
@@ -63,6 +65,11 @@ class Exponential(Family):
 
     def log_density(self, x: Array) -> Array:
         return np.asarray(np.log(wide(self.rate)) - wide(self.rate) * x[:, None, :])
+
+    @cached_property
+    def curve_laws(self) -> CurveLaws:
+        rate = wide(self.rate)
+        return FALLING, np.stack([rate, np.zeros_like(rate)], axis=2), np.log(rate).sum(axis=1)
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         low = np.maximum(lower, 0.0)[:, None, :]
@@ -118,7 +125,21 @@ def renyi(p: Exponential, q: Exponential, alpha: float) -> Array:
     return np.asarray(renyi_between(kl_rates, wide(p.rate)[None], wide(q.rate)[None], alpha).sum(axis=1))
 
 
+def tables(p: Exponential, q: Exponential) -> CurvePair:
+    """The log-ratio is linear in x: minus the divergence at p's mean."""
+    a, b = wide(p.rate), wide(q.rate)
+    with np.errstate(all="ignore"):
+        slope = (a - b) / a
+        constant = -kl_rates(a[None], b[None], (b - a)[None]).sum(axis=1)
+    return CurvePair(p.curve_laws, q.curve_laws, (np.stack([slope, np.zeros_like(slope)], axis=2), constant))
+
+
 def log_ratio(p: Exponential, q: Exponential, x: Array) -> Array:
+    return ratio_of_rows(tables(p, q), lambda known: _log_ratio(p, q, known), x)
+
+
+def _log_ratio(p: Exponential, q: Exponential, x: Array) -> Array:
+    """`log_ratio` of entries that may be missing or out of range."""
     a, b = wide(p.rate), wide(q.rate)
     relative = (b - a) / a
     return add_columns((1.0 - a * x[:, None, :]) * relative - kl_rates(a[None], b[None], (b - a)[None]), x)
@@ -131,4 +152,4 @@ def stretches(p: Exponential, q: Exponential, lower: Array, upper: Array) -> lis
     return [half_line(laws[0], laws[1], on_points(p, q)[1], lower, upper)]
 
 
-register(Exponential, Exponential, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches))
+register(Exponential, Exponential, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches, tables=tables))

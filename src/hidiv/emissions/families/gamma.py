@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from hidiv.emissions.families.exponential import Exponential
-from hidiv.emissions.family import Family, add_columns, check_between, check_density
+from hidiv.emissions.family import Family, add_columns, check_between, check_density, ratio_of_rows
 from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.guarded import refuse_integral
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
@@ -22,6 +23,7 @@ from hidiv.emissions.registry import FamilyPair, converted, no_gaps, register
 from hidiv.emissions.sample_space import POSITIVE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
+from hidiv.recursions.curve_rows import RISING, CurveLaws, CurvePair
 from hidiv.recursions.terms import h
 from hidiv.types import Array, IntArray
 
@@ -80,6 +82,11 @@ class Gamma(Family):
         with np.errstate(divide="ignore", invalid="ignore"):
             value = -deviance(a, b * at) - remainder(a) - np.log(at)
         return np.where(at == 0, np.where(a > 1, -np.inf, np.where(a == 1, np.log(b), np.inf)), value)
+
+    @cached_property
+    def curve_laws(self) -> CurveLaws:
+        shape = wide(self.shape)
+        return RISING, np.stack([shape, wide(self.rate)], axis=2), -remainder(shape).sum(axis=1)
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         from hidiv.emissions.numerics.tails import gamma_tails, log_interval, short_interval
@@ -185,8 +192,24 @@ def renyi(p: Gamma, q: Gamma, alpha: float) -> Array:
     return np.asarray(renyi_between(kl_natural, natural(p), natural(q), alpha).sum(axis=1))
 
 
-def log_ratio(p: Gamma, q: Gamma, x: Array) -> Array:
+def tables(p: Gamma, q: Gamma) -> CurvePair:
     """About p's mean, first the shape at equal means, then the mean: no large terms that cancel."""
+    first, second = natural(p), natural(q)
+    (a, b), (c, d) = first, second
+    step, across = c - a, cross(first, second, second - first)
+    with np.errstate(all="ignore"):
+        constant = -change(a, c, step) - deviance(c, a * (d / b), across / b)
+        return CurvePair(
+            p.curve_laws, q.curve_laws, (np.stack([-step, -across / b], axis=2), np.asarray(constant.sum(axis=1)))
+        )
+
+
+def log_ratio(p: Gamma, q: Gamma, x: Array) -> Array:
+    return ratio_of_rows(tables(p, q), lambda known: _log_ratio(p, q, known), x)
+
+
+def _log_ratio(p: Gamma, q: Gamma, x: Array) -> Array:
+    """`log_ratio` of entries that may be missing or out of range."""
     first, second = natural(p), natural(q)
     (a, b), (c, d) = first, second
     step, across = c - a, cross(first, second, second - first)
@@ -210,7 +233,7 @@ def stretches(p: Gamma, q: Gamma, lower: Array, upper: Array) -> list[Any]:
     return [half_line(laws[0], laws[1], on_points(p, q)[1], lower, upper)]
 
 
-_PAIR = FamilyPair(kl, renyi, log_ratio, no_gaps, stretches)
+_PAIR = FamilyPair(kl, renyi, log_ratio, no_gaps, stretches, tables=tables)
 register(Gamma, Gamma, _PAIR)
 register(Exponential, Gamma, converted(_PAIR, p=of_exponential))
 register(Gamma, Exponential, converted(_PAIR, q=of_exponential))

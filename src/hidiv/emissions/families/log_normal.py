@@ -12,14 +12,16 @@ from hidiv.emissions.families.gaussian import Gaussian, compare_variances
 from hidiv.emissions.families.gaussian import kl as gaussian_kl
 from hidiv.emissions.families.gaussian import log_ratio as gaussian_log_ratio
 from hidiv.emissions.families.gaussian import renyi as gaussian_renyi
-from hidiv.emissions.family import Family
+from hidiv.emissions.families.gaussian import tables as gaussian_tables
+from hidiv.emissions.family import Family, redone
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_density, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, require, same_shape, wide
-from hidiv.emissions.registry import FamilyPair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, Tables, no_gaps, register
 from hidiv.emissions.sample_space import POSITIVE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import NARROWEST, Weighted, kept
 from hidiv.errors import InvalidEvidence, refuse
+from hidiv.recursions.normal_rows import normal_table
 from hidiv.types import Array, IntArray
 
 LARGEST_LOG = 700.0
@@ -94,6 +96,15 @@ class LogNormal(Family):
         logs = np.log(x)[:, None, :]
         return normal_log_density((logs - wide(self.mean)) / wide(self.std)) - np.log(wide(self.std)) - logs
 
+    def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
+        logs = np.log(x)
+        value, odd = normal_table(np.ascontiguousarray(logs), of_log(self).normal_laws)
+        value -= logs.sum(axis=1)[:, None]
+        if not odd:
+            return value
+        self.check(x)
+        return redone(value, self._by_columns, x, lower, upper)
+
     def log_mass(self, lower: Array, upper: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             low, high = np.log(np.maximum(lower, 0.0)), np.log(np.maximum(upper, 0.0))
@@ -160,6 +171,20 @@ def log_ratio(p: LogNormal, q: LogNormal, x: Array) -> Array:
     return gaussian_log_ratio(of_log(p), of_log(q), np.log(x))
 
 
+def tables(p: LogNormal, q: LogNormal) -> Tables:
+    """Those of the normal laws of log X, and what the change of variable takes off both."""
+    of_logs = gaussian_tables(of_log(p), of_log(q))
+
+    def seen(x: Array, with_q: bool) -> tuple[Array, Array | None, Array, bool]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(x)
+            log_p, log_q, ratio, odd = of_logs(logs, with_q)
+            off = logs.sum(axis=1)[:, None]
+            return log_p - off, None if log_q is None else log_q - off, ratio, odd
+
+    return seen
+
+
 def stretches(p: LogNormal, q: LogNormal, lower: Array, upper: Array) -> list[Any]:
     """Those of the normal laws of log X."""
     from hidiv.emissions.evidence.coordinates import Normal, first, logs, normal_line
@@ -178,5 +203,6 @@ register(
         log_ratio,
         no_gaps,
         stretches,
+        tables=tables,
     ),
 )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.family import Family, check_between, ratio_of_rows
 from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.bessel import bregman, growth, log_bessel, mean_cosine, mean_cosine_gap, scaled_growth
@@ -20,6 +21,7 @@ from hidiv.emissions.sample_space import ANGLE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept
 from hidiv.errors import InvalidEvidence, refuse
+from hidiv.recursions.curve_rows import TURNING, CurveLaws, CurvePair
 from hidiv.types import Array, IntArray
 
 TWO_PI = 2.0 * math.pi
@@ -84,6 +86,11 @@ class VonMises(Family):
         kappa = wide(self.concentration)
         fall = 2.0 * kappa * np.sin(0.5 * (x[:, None, :] - wide(self.mean))) ** 2
         return np.asarray(-fall - log_bessel(kappa) - LOG_TWO_PI)
+
+    @cached_property
+    def curve_laws(self) -> CurveLaws:
+        mean, kappa = wide(self.mean), wide(self.concentration)
+        return TURNING, np.stack([mean, kappa], axis=2), -(log_bessel(kappa) + LOG_TWO_PI).sum(axis=1)
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         """Of the arc from lower on to upper, at most one turn; both ends infinite: the whole circle."""
@@ -233,7 +240,23 @@ def _equal_means(kp: Array, kq: Array, mixed: Array, rest: float) -> Array:
     return np.where(np.abs(step) <= 0.5 * (kp + 1.0), near, far)
 
 
+def tables(p: VonMises, q: VonMises) -> CurvePair:
+    """`_log_ratio` in the sine s and cosine c of half the angle from p's mean: constant + u s c + w s^2."""
+    kp, kq = wide(p.concentration), wide(q.concentration)
+    half = 0.5 * (wide(q.mean) - wide(p.mean))
+    sine, cosine, step = np.sin(half), np.cos(half), kq - kp
+    with np.errstate(all="ignore"):
+        between = np.stack([4.0 * kq * sine * cosine, 4.0 * kq * sine**2 - 2.0 * step], axis=2)
+        constant = step * mean_cosine_gap(kp) - bregman(kp, kq, step) - 2.0 * kq * sine**2
+    return CurvePair(p.curve_laws, q.curve_laws, (between, np.asarray(constant.sum(axis=1))))
+
+
 def log_ratio(p: VonMises, q: VonMises, x: Array) -> Array:
+    return ratio_of_rows(tables(p, q), lambda known: _log_ratio(p, q, known), x)
+
+
+def _log_ratio(p: VonMises, q: VonMises, x: Array) -> Array:
+    """`log_ratio` of entries that may be missing, or many turns away."""
     kp, kq = wide(p.concentration), wide(q.concentration)
     off_p, off_q = 0.5 * (x[:, None, :] - wide(p.mean)), 0.5 * (x[:, None, :] - wide(q.mean))
     turned = 2.0 * kq * np.sin(off_p + off_q) * np.sin(0.5 * (wide(q.mean) - wide(p.mean)))
@@ -247,4 +270,4 @@ def stretches(p: VonMises, q: VonMises, lower: Array, upper: Array) -> list[Any]
     return turns(*on_points(p, q), first(p.mean), first(p.concentration), lower, upper)
 
 
-register(VonMises, VonMises, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches))
+register(VonMises, VonMises, FamilyPair(kl, renyi, log_ratio, no_gaps, stretches, tables=tables))

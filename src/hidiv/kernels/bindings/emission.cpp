@@ -50,6 +50,56 @@ nb::object normal_tables(const Rows &x, const NormalArrays &p, const NormalArray
     return nb::make_tuple(log_p.array(), log_q.array(), log_ratio.array(), odd);
 }
 
+using CurveArrays = std::tuple<int64_t, Cube, Vector>;  // which curve, coefficients, constant
+using CurveRatioArrays = std::tuple<Cube, Vector>;
+
+CurveLaws check_curves(const Cube &coefficients, const Vector &constant, const Rows &x) {
+    require(coefficients.shape(0) > 0 && coefficients.shape(1) > 0 && coefficients.shape(2) == 2,
+            "coefficients must have shape (K, F, 2)");
+    require(shaped(constant, coefficients.shape(0)), "constant must have shape (K,)");
+    require(x.shape(1) == coefficients.shape(1), "x must have shape (n, F)");
+    return {int64_t(coefficients.shape(0)), int64_t(coefficients.shape(1)), coefficients.data(), constant.data()};
+}
+
+CurveTask check_curves(const CurveArrays &p, const Rows &x) {
+    const int64_t which = std::get<0>(p);
+    require(which >= 0 && which <= int64_t(Curve::turning), "there is no such curve");
+    CurveTask task{};
+    task.kind = Curve(which);
+    task.p = check_curves(std::get<1>(p), std::get<2>(p), x);
+    task.x = x.data();
+    return task;
+}
+
+nb::object curve_table(const Rows &x, const CurveArrays &p, int64_t threads) {
+    CurveTask task = check_curves(p, x);
+    Out<double> log_p({x.shape(0), size_t(task.p.states)});
+    task.log_p = log_p.data();
+    bool odd = false;
+    run([&] { return curve_rows(task, int64_t(x.shape(0)), threads, odd); });
+    return nb::make_tuple(log_p.array(), odd);
+}
+
+nb::object curve_tables(const Rows &x, const CurveArrays &p, const CurveArrays &other, const CurveRatioArrays &between,
+                        int64_t threads) {
+    CurveTask task = check_curves(p, x);
+    const CurveLaws q = check_curves(std::get<1>(other), std::get<2>(other), x),
+                    ratio = check_curves(std::get<0>(between), std::get<1>(between), x);
+    require(std::get<0>(other) == std::get<0>(p) && q.states == task.p.states && ratio.states == q.states,
+            "p and q must be of one kind and shape");
+    const size_t rows = x.shape(0), states = size_t(q.states);
+    Out<double> log_p({rows, states}), log_q({rows, states}), log_ratio({rows, states});
+    task.q = &q;
+    task.between = ratio.coefficients;
+    task.constant = ratio.constant;
+    task.log_p = log_p.data();
+    task.log_q = log_q.data();
+    task.log_ratio = log_ratio.data();
+    bool odd = false;
+    run([&] { return curve_rows(task, int64_t(rows), threads, odd); });
+    return nb::make_tuple(log_p.array(), log_q.array(), log_ratio.array(), odd);
+}
+
 using TableList = std::vector<Rows>;
 
 std::vector<const double *> check_tables(const TableList &tables, size_t components, size_t rows, size_t states) {
@@ -157,6 +207,8 @@ void bind_emission(nb::module_ &m) {
     m.def("normal_table", &normal_table, as_is("x"), as_is("p"), nb::arg("threads") = 0, nb::arg("limit") = 1e300);
     m.def("normal_tables", &normal_tables, as_is("x"), as_is("p"), as_is("q"), as_is("between"), nb::arg("with_q"),
           nb::arg("threads") = 0, nb::arg("limit") = 1e300);
+    m.def("curve_table", &curve_table, as_is("x"), as_is("p"), nb::arg("threads") = 0);
+    m.def("curve_tables", &curve_tables, as_is("x"), as_is("p"), as_is("q"), as_is("between"), nb::arg("threads") = 0);
     m.def("mixture_table", &mixture_table, as_is("tables"), as_is("weights"), nb::arg("threads") = 0);
     m.def("mixture_tables", &mixture_tables, as_is("tables_p"), as_is("tables_q"), as_is("ratios"), as_is("weights_p"),
           as_is("weights_q"), as_is("weights_ratio"), nb::arg("threads") = 0);

@@ -1,8 +1,9 @@
 // Log-densities of observations in every state, and log-ratios of two models' (recursions/normal_rows.py,
-// mixture_rows.py and count_rows.py).
+// curve_rows.py, mixture_rows.py and count_rows.py).
 //
 // Which route a problem takes, in pieces over threads (rows.cpp):
 //   normal laws     normal_steps.cpp   rows of observations in the lanes, four vectors of them at once
+//   other numbers   curve_steps.cpp    exponential, gamma, beta and von Mises laws, the same with two vectors
 //   mixtures        mixture_steps.cpp  log-sum-exp over components, a row and state in every lane
 //   counts          count_steps.cpp    columns looked up in a table of the numbers that occur (counts.cpp), and added
 // Rows with a number that is none or infinite are flagged, and answered by the family in numpy. *_steps.cpp are
@@ -49,6 +50,28 @@ constexpr int64_t most_features = 512;
 // Rows first..end-1.
 using normal_steps_kernel = Status(const NormalTask &, int64_t first, int64_t end, bool &odd);
 
+// Laws that are sums of a curve of each column; recursions/curve_rows.py says what the coefficients of each are.
+enum class Curve { falling, rising, unit, turning };
+
+struct CurveLaws {
+    int64_t states, features;
+    const double *coefficients;  // (K, F, 2)
+    const double *constant;      // (K)
+};
+
+// between null: log_p alone. Rows with a number out of the range of the laws are NaN, and `odd` is set.
+struct CurveTask {
+    Curve kind;
+    CurveLaws p;
+    const CurveLaws *q;
+    const double *between, *constant;  // of the log-ratio: (K, F, 2), (K)
+    const double *x;                   // (n, F)
+    double *log_p, *log_q, *log_ratio;
+};
+
+// Rows first..end-1.
+using curve_steps_kernel = Status(const CurveTask &, int64_t first, int64_t end, bool &odd);
+
 // Mixtures of C components: their tables (n, K), log-weights (K, C) of p and q, and log(q/p) of the weights. Where the
 // log-ratios of all components are below 1/2 the log-ratio is log1p of their mean excess, else a difference.
 struct MixtureTask {
@@ -83,7 +106,7 @@ struct CountTask {
 // Rows first..end-1.
 using count_steps_kernel = Status(const CountTask &, int64_t first, int64_t end, bool &odd);
 
-#define HIDIV_EMISSION_KERNELS(X) X(normal_steps) X(mixture_steps) X(count_steps)
+#define HIDIV_EMISSION_KERNELS(X) X(normal_steps) X(curve_steps) X(mixture_steps) X(count_steps)
 
 Status count_rows(const CountTask &, int64_t rows, int64_t threads, bool &odd);
 
@@ -95,6 +118,8 @@ void number_counts(const double *x, int64_t rows, int64_t columns, const int64_t
                    int32_t *place, int64_t *first);
 
 Status mixture_rows(const MixtureTask &, int64_t rows, int64_t threads, bool &odd);
+
+Status curve_rows(const CurveTask &, int64_t rows, int64_t threads, bool &odd);
 
 Status normal_rows(const NormalTask &, int64_t rows, int64_t threads, bool &odd);
 

@@ -2,6 +2,7 @@
 // is read once for all of them and the sums do not wait for each other.
 #include "emission/emission.hpp"
 
+#include "emission/turned_rows.hpp"
 #include "runtime/scratch.hpp"
 #include "runtime/table.hpp"
 #include "simd/simd.hpp"
@@ -71,20 +72,6 @@ HIDIV_INLINE void sums(const NormalLaws &p, const NormalRatio *r, int64_t s, con
         diagonal<RATIO>(p, r, s, x, out);
 }
 
-// (K, at_once) by states into rows (count, K); a known number of states is written without a loop.
-template <int K>
-HIDIV_INLINE void turn_states(const double *from, int64_t count, double *to) {
-    for (int64_t i = 0; i < count; ++i)
-        for (int s = 0; s < K; ++s) to[i * K + s] = from[s * at_once + i];
-}
-void turn(const double *from, int64_t states, int64_t count, double *to) {
-    if (states == 2) return turn_states<2>(from, count, to);
-    if (states == 3) return turn_states<3>(from, count, to);
-    if (states == 4) return turn_states<4>(from, count, to);
-    for (int64_t i = 0; i < count; ++i)
-        for (int64_t s = 0; s < states; ++s) to[i * states + s] = from[s * at_once + i];
-}
-
 }  // namespace
 
 Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &odd) {
@@ -98,11 +85,7 @@ Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &od
     const double limit = task.limit;
     for (int64_t row = first; row < end; row += at_once) {
         const int64_t count = end - row < at_once ? end - row : at_once;
-        const double *from = task.x + row * features;
-        for (int64_t i = 0; i < count; ++i)
-            for (int64_t f = 0; f < features; ++f) x[f * at_once + i] = from[i * features + f];
-        for (int64_t i = count; i < at_once; ++i)  // the last rows again
-            for (int64_t f = 0; f < features; ++f) x[f * at_once + i] = from[f];
+        into_lanes<at_once>(task.x + row * features, features, count, x);
         for (int64_t s = 0; s < states; ++s) {
             Sums own;
             if (task.ratio && task.ratio->near[s])
@@ -137,9 +120,9 @@ Status normal_steps(const NormalTask &task, int64_t first, int64_t end, bool &od
                 bad |= ~(size<W>(own.ratio[m]) <= 1e300);
             }
         }
-        turn(log_p, states, count, task.log_p + row * states);
-        if (task.log_ratio) turn(ratio, states, count, task.log_ratio + row * states);
-        if (task.log_q) turn(log_q, states, count, task.log_q + row * states);
+        turn<at_once>(log_p, states, count, task.log_p + row * states);
+        if (task.log_ratio) turn<at_once>(ratio, states, count, task.log_ratio + row * states);
+        if (task.log_q) turn<at_once>(log_q, states, count, task.log_q + row * states);
     }
     odd = any<W>(bad);
     return Status::done;

@@ -34,6 +34,11 @@ Status normal_rows(const NormalTask &task, int64_t rows, int64_t threads, bool &
                   [&](int64_t first, int64_t end, bool &mine) { return table().normal_steps(task, first, end, mine); });
 }
 
+Status curve_rows(const CurveTask &task, int64_t rows, int64_t threads, bool &odd) {
+    return pieces(rows, 16 * task.p.states * task.p.features, threads, odd,
+                  [&](int64_t first, int64_t end, bool &mine) { return table().curve_steps(task, first, end, mine); });
+}
+
 Status mixture_rows(const MixtureTask &task, int64_t rows, int64_t threads, bool &odd) {
     return pieces(rows, 4 * task.states * task.components, threads, odd, [&](int64_t first, int64_t end, bool &mine) {
         return table().mixture_steps(task, first, end, mine);
