@@ -97,7 +97,31 @@ def test_infinite_values_are_explained(tmp_path: Path) -> None:
     done = hidiv("compare", CHAINS[0], str(tmp_path / "narrow.json"), "--tree", "chain:3")
     assert done.returncode == 0
     assert "infinite" in done.stdout
-    assert "state 0 emits symbol 2 under p and never under q" in " ".join(done.stdout.split())
+    assert "what theta_1 does and narrow forbids:\n  symbol 2 in state 0: 0.6 in theta_1, 0 in narrow\n" in done.stdout
+
+
+def test_of_many_infinities_the_likeliest_are_told(tmp_path: Path) -> None:
+    """What is finite comes first; models without names have those of their files; three places, and how many more."""
+    rng = np.random.default_rng(0)
+    dense, probs = rng.dirichlet(np.ones(6), 6), rng.uniform(0.1, 0.9, (6, 2))
+    sparse = dense * (dense >= np.sort(dense, axis=1)[:, 3:4])
+    hd.save(hd.Model(dense[0], dense, hd.Bernoulli(probs)), tmp_path / "liver.json")
+    hd.save(hd.Model(dense[0], sparse / sparse.sum(axis=1)[:, None], hd.Bernoulli(probs)), tmp_path / "lung.json")
+    done = hidiv("compare", str(tmp_path / "liver.json"), str(tmp_path / "lung.json"), "--tree", "chain:20")
+    printed = " ".join(done.stdout.split())
+    assert printed.startswith("D(liver || lung) on a chain of 20 nodes the observed divergence is finite")
+    assert "because lung forbids 18 of 36 transitions that liver takes" in printed
+    assert "hd.smoothed(q, weight) fills the zeros of lung" in printed
+    assert done.stdout.index("observed divergence  ") < done.stdout.index("joint divergence  ")
+    told = done.stdout.split("what liver does and lung forbids, the likeliest first:\n")[1].split("\n")[:4]
+    largest = np.sort(dense[sparse == 0])[::-1]
+    assert [float(line.split(": ")[1].split(" in liver")[0]) for line in told[:3]] == [
+        float(f"{x:.3g}") for x in largest[:3]
+    ]
+    assert told[3] == "  and 15 more, which the page of hidiv report lists"
+    assert done.stdout.count("infinite because") == 0
+    short = repr(hd.compare(hd.load(tmp_path / "liver.json"), hd.load(tmp_path / "lung.json"), 20))
+    assert "; and 5 more reasons, see .infinite" in short
 
 
 @pytest.mark.parametrize(
@@ -149,7 +173,7 @@ def test_initial_laws_may_be_left_out(tmp_path: Path) -> None:
     chain = hd.load(CHAINS[1])
     hd.save(hd.Model([1.0, 1e-75], chain.transition, chain.emission), path)
     printed = hidiv("compare", CHAINS[0], path, "--tree", "chain:10").stdout
-    assert "% of the joint divergence is the initial law of q" in printed
+    assert "% of the joint divergence is the initial law of fitted" in printed
     left_out = hidiv("compare", CHAINS[0], path, "--tree", "chain:10", "--initial", "none", "--json").stdout
     assert json.loads(left_out)["joint"]["parts"]["initial"] == 0.0
     assert "does not go with" in refusal("compare", *CHAINS, "--initial", "none", "--montecarlo", "10")

@@ -111,3 +111,20 @@ def test_what_is_refused():
         assert str(caught.value).startswith(sentence)
     with pytest.raises(HidivError, match="lists: must be a whole number from 1 to the 1 model, got 3"):
         hd.faiss_index([two], 5, lists=3)
+
+
+def test_options_of_a_measure_go_along():
+    """Symbols have no distance of their own: the nearest by transport need one, and those by kernels a power."""
+    models = list(stacked(6, 7))
+
+    def apart(a, b):
+        return 0.5 * np.abs(a.probs[:, None] - b.probs[None]).sum(axis=2)
+
+    matrix = np.asarray(hd.pairwise(models, None, measure="aggregated_wasserstein", ground=apart))
+    found = hd.nearest(models[:2], models, None, 3, quantity="aggregated_wasserstein", ground=apart)
+    np.testing.assert_array_equal(found.indices, expected(matrix[:2], 3)[0])
+    kernels = np.asarray(hd.pairwise(models, 5, measure="product_kernel", beta=0.5))
+    found = hd.nearest(models[0], models, 5, 2, quantity="product_kernel", beta=0.5)
+    np.testing.assert_allclose(found.values, np.sort(kernels[0])[::-1][:2], rtol=1e-14)
+    with pytest.raises(HidivError, match='^beta: is no option of quantity="joint"'):
+        hd.nearest(models[0], models, 5, 2, beta=0.5)

@@ -105,7 +105,7 @@ def test_both_infinite_leaves_the_difference_open() -> None:
     assert found.observed.value == np.inf
     assert found.expected_posterior is None
     assert "both infinite" in found.undefined["expected_posterior"]
-    assert any(reason.startswith("observed; observed rate: infinite because p emits") for reason in found.infinite)
+    assert any(reason.startswith("observed; observed rate: infinite because one emits") for reason in found.infinite)
 
 
 @pytest.mark.parametrize(("p", "q"), [(P, THREE), (THREE, P)])
@@ -251,7 +251,7 @@ def test_what_is_finite_is_said_first_and_why_the_rest_is_not() -> None:
     found = hd.compare(P, ABSENT, 4)
     (note,) = found.notes
     assert note.startswith("the observed divergence is finite and the joint one is not, because q forbids")
-    assert "1 of 2 first states that p has and 1 of 4 transitions that p takes" in note
+    assert "1 of 2 first states that one has and 1 of 4 transitions that one takes" in note
     assert "hd.smoothed(q, weight)" in note
     assert repr(found).splitlines()[1].strip() == note
     assert hd.Comparison.from_dict(json.loads(json.dumps(found.to_dict()))) == found

@@ -110,7 +110,7 @@ def compare(
     if as_json:
         print_json(comparison.to_dict() | {f"{name}_montecarlo": result.to_dict() for name, result in drawn.items()})
     else:
-        say(in_words(first, comparison, drawn, tree))
+        say(in_words(first, second, comparison, drawn, tree))
     if fail_above is not None and is_above(comparison, fail_above):
         sys.exit(1)
 

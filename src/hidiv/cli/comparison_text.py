@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from hidiv.divergences.result import Divergence, Parts
     from hidiv.models.model import Model
 
+FORBIDDEN = 3  # of what one model does and the other forbids that are listed
 MOST = 10  # rows or states that are listed; of more, the largest, sorted by size
 
 Estimates = dict[str, "Divergence"]  # Monte Carlo estimates by the quantity they estimate
 
 
-def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = None, tree: Any = None) -> str:
+def in_words(p: Model, q: Model, comparison: Comparison, estimates: Estimates | None = None, tree: Any = None) -> str:
     """What to know first, the results as a table, the chain rule, what is infinite or missing, and meanings."""
-    from hidiv.divergences.quantities import MEANINGS
+    from hidiv.divergences.quantities import MEANINGS, in_names
 
     estimates = estimates or {}
     lines = [
@@ -36,7 +37,7 @@ def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = Non
             comparison.chain_rule,
             *comparison.overlap,
             *_joint_notes(comparison),
-            *comparison.infinite,
+            *_infinities(p, q, comparison, "level" if getattr(tree, "kind", None) == "regular" else "group"),
             *comparison.absent,
         )
         if note is not None
@@ -45,7 +46,10 @@ def in_words(p: Model, comparison: Comparison, estimates: Estimates | None = Non
     explained = [name for name in MEANINGS if name != "do_bound" and getattr(comparison, name) is not None]
     if comparison.rates.joint is not None and "joint" not in explained:
         explained.insert(0, "joint")
-    lines += ["", *(f"{name.replace('_', ' ')}: {MEANINGS[name]}" for name in explained)]
+    lines += [
+        "",
+        *(f"{name.replace('_', ' ')}: {in_names(MEANINGS[name], comparison.names)}" for name in explained),
+    ]
     return "\n".join(lines)
 
 
@@ -55,8 +59,39 @@ def _as_options(note: str) -> str:
 
 
 def _joint_notes(comparison: Comparison) -> list[str]:
-    """The notes of the joint divergence, for example what it compares in mixtures."""
-    return [] if comparison.joint is None else [f"joint: {note}" for note in comparison.joint.notes]
+    """The notes of the joint divergence, for example what it compares in mixtures; not what was said first."""
+    from hidiv.divergences.quantities import in_names
+
+    notes = () if comparison.joint is None else comparison.joint.notes
+    told = [in_names(note, comparison.names) for note in notes]
+    return [f"joint: {note}" for note in told if not any(note in first for first in comparison.notes)]
+
+
+def _infinities(p: Model, q: Model, comparison: Comparison, word: str) -> list[str]:
+    """What is infinite, and the likeliest of what q forbids."""
+    if not comparison.infinite:
+        return []
+    from hidiv.report.causes import guilty, infinite_quantities
+
+    names, reasons = infinite_quantities(p, comparison)
+    lines = ["infinite: " + ", ".join(names), *reasons]
+    joint, (first, second) = comparison.joint, comparison.names
+    if joint is not None and joint.infinite and joint.parts is not None:
+        places = guilty(p, q, joint.parts, comparison.names, word)
+        lines.append(f"what {first} does and {second} forbids{', the likeliest first' if len(places) > 1 else ''}:")
+        lines += [f"  {place}" for place in places[:FORBIDDEN]]
+        if len(places) > FORBIDDEN:
+            lines.append(f"  and {len(places) - FORBIDDEN} more, which the page of hidiv report lists")
+    return lines
+
+
+def _observed_rows(comparison: Comparison, estimates: Estimates) -> list[Row]:
+    rows: list[Row] = []
+    if comparison.observed is not None:
+        rows += [divergence_row("observed divergence", comparison.observed), *estimate_rows(estimates, "observed")]
+    if comparison.do_bound is not None:
+        rows.append(("  at most, by Do's bound", comparison.do_bound.value, "equal to the joint divergence"))
+    return rows
 
 
 def _rows(p: Model, comparison: Comparison, estimates: Estimates, tree: Any) -> list[Row]:
@@ -70,12 +105,10 @@ def _rows(p: Model, comparison: Comparison, estimates: Estimates, tree: Any) -> 
     if comparison.joint is not None and comparison.joint_per_node is not None:
         rows.append(("  per node", comparison.joint_per_node.value, comparison.unit))
     if comparison.alignment is not None and comparison.joint_aligned is not None:
-        rows.append(("  with q's states aligned", comparison.joint_aligned.value, _alignment(comparison)))
-    if comparison.observed is not None:
-        rows.append(divergence_row("observed divergence", comparison.observed))
-        rows += estimate_rows(estimates, "observed")
-    if comparison.do_bound is not None:
-        rows.append(("  at most, by Do's bound", comparison.do_bound.value, "equal to the joint divergence"))
+        rows.append(("  with the states aligned", comparison.joint_aligned.value, _alignment(comparison)))
+    seen, observed = _observed_rows(comparison, estimates), comparison.observed
+    finite = observed is not None and not observed.infinite
+    rows = [*seen, *rows] if finite and joint is not None and joint.infinite else [*rows, *seen]
     if comparison.expected_posterior is not None:
         rows.append(divergence_row("expected posterior", comparison.expected_posterior))
     if comparison.posterior is not None:

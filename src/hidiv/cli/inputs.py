@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -86,8 +87,11 @@ def read_model(path: str) -> Model:
 
 
 def read_pair(first: str, second: str, columns: str | None) -> tuple[Model, Model]:
-    """Two models from files, with the columns of --columns; columns in another order are refused without it."""
-    p, q = read_model(first), read_model(second)
+    """Two models from files, with the columns of --columns; columns in another order are refused without it.
+
+    A model without a name is named after its file.
+    """
+    p, q = (_named(read_model(path), path) for path in (first, second))
     own, other = p.column_names or (), q.column_names or ()
     common = [name for name in own if name in other]
     if columns is None:
@@ -100,6 +104,13 @@ def read_pair(first: str, second: str, columns: str | None) -> tuple[Model, Mode
         refuse(IncompatibleModels, "--columns", "needs models with names for their columns, some of them in both")
     names = common if columns == "common" else columns.split(",")
     return p.select(names), q.select(names)
+
+
+def _named(model: Model, path: str) -> Model:
+    """The model, named after its file if it has no name."""
+    if model.name is not None or path == "-":
+        return model
+    return type(model).from_dict(model.to_dict() | {"name": Path(path).stem})
 
 
 def read_tree(text: str) -> Tree:

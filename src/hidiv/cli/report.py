@@ -24,7 +24,6 @@ from hidiv.cli.text_tables import print_json
 from hidiv.errors import HidivError, refuse
 
 if TYPE_CHECKING:
-    from hidiv.models.model import Model
     from hidiv.report.page import Page
 
 
@@ -117,8 +116,7 @@ def of_two(
     from hidiv.files.loading import load
     from hidiv.report.pair_page import pair_page
 
-    models = read_pair(first, second, columns)
-    p, q = (named(model, path) for model, path in zip(models, (first, second), strict=True))
+    p, q = read_pair(first, second, columns)
     values = None if data is None else read_data(data)
     tree = read_tree_or_none(tree_text) if data is not None else read_tree_for(tree_text, p, q)
     answers = [load(path) for path in results]
@@ -147,10 +145,3 @@ def of_many(
     models, names = read_models(paths)
     tree = read_tree_for(tree_text, models[0])
     return collection_page(models, tree, names=names, quantity=quantity, json_name=json_name)  # type: ignore[arg-type]
-
-
-def named(model: Model, path: str) -> Model:
-    """The model, named after its file if it has no name."""
-    if model.name is not None or path == "-":
-        return model
-    return type(model).from_dict(model.to_dict() | {"name": Path(path).stem})

@@ -23,6 +23,7 @@ from hidiv.divergences.observed.rate import rate_of_pair
 from hidiv.divergences.pair import Initial, Pair, closed, is_forest
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_of
+from hidiv.divergences.quantities import called, in_names
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, IncompatibleModels, InvalidTree, OutOfRange, refuse
 from hidiv.inference.rows import evidence_and_tree
@@ -158,7 +159,9 @@ def compare_pair(
                 undefined.setdefault(name, INTERRUPTED)
     about = pair.subject if forest is None else f"{pair.subject.partition(' on ')[0]} {forest}"
     notes = _notes(pair if forest is None else pair.on(max(forest, key=lambda tree: tree.depth)), results)
-    return Comparison(about, pair.p.name, pair.q.name, undefined=undefined, **results, notes=notes)
+    names = called(pair.p.name, pair.q.name)
+    told = tuple(in_names(note, names) for note in notes)
+    return Comparison(about, pair.p.name, pair.q.name, undefined=undefined, **results, notes=told)
 
 
 def _notes(pair: Pair, results: dict[str, Any]) -> tuple[str, ...]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from hidiv.divergences.alignment.align import Alignment
 from hidiv.divergences.measures.measure import Measure
-from hidiv.divergences.quantities import COMPARED, MEANINGS, OVERLAPS, UNITS, header, in_words
+from hidiv.divergences.quantities import COMPARED, MEANINGS, OVERLAPS, UNITS, called, header, in_names, in_words
 from hidiv.divergences.result import Divergence, number, plain
 from hidiv.divergences.saved_checks import check_saved_comparison
-from hidiv.errors import InvalidFile
+from hidiv.errors import InvalidFile, counted
 from hidiv.markup import card, table
 from hidiv.values import Value
 
@@ -117,13 +118,35 @@ class Comparison(Value):
     @property
     def infinite(self) -> list[str]:
         """Which quantities are infinite and why, the first place first; those of one reason together."""
+        return [f"{listed(names)}: infinite because {reason}" for reason, names in self._infinite().items()]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The models in sentences: their names, or "p" and "q"."""
+        return called(self.p, self.q)
+
+    def _infinite(self) -> dict[str, tuple[str, ...]]:
+        """Each reason of an infinity, in the names of the models, and the quantities it makes infinite."""
         named = {in_words(name): getattr(self, name) for name in MEANINGS}
         named |= {f"{in_words(name)} rate": self.rates[name] for name in self.rates}
-        reasons: dict[str, list[str]] = {}
+        reasons: dict[str, tuple[str, ...]] = {}
         for name, result in named.items():
             for reason in () if result is None else result.infinite:
-                reasons.setdefault(reason, []).append(name)
-        return [f"{listed(names)}: infinite because {reason}" for reason, names in reasons.items()]
+                words = in_names(reason, self.names)
+                reasons[words] = (*reasons.get(words, ()), name)
+        return reasons
+
+    @property
+    def infinite_in_short(self) -> list[str]:
+        """The same with the first reason alone of each list of quantities, and how many more there are."""
+        reasons = self._infinite()
+        counts = Counter(reasons.values())
+        first = {names: reason for reason, names in reversed(reasons.items())}
+        return [
+            f"{listed(names)}: infinite because {first[names]}"
+            + (f"; and {counted(count - 1, 'more reason')}, see .infinite" if count > 1 else "")
+            for names, count in counts.items()
+        ]
 
     @property
     def absent(self) -> list[str]:
@@ -131,7 +154,7 @@ class Comparison(Value):
         reasons: dict[str, list[str]] = {}
         for name, reason in self.undefined.items():
             reasons.setdefault(reason, []).append(in_words(name))
-        return [f"{listed(names)}: none, because {reason}" for reason, names in reasons.items()]
+        return [f"{listed(names)}: none, because {in_names(reason, self.names)}" for reason, names in reasons.items()]
 
     @property
     def chain_rule(self) -> str | None:
@@ -199,7 +222,9 @@ class Comparison(Value):
             for name, result in named
             if result is not None
         ]
-        notes = [line for line in (*self.notes, self.chain_rule, *self.infinite, *self.absent) if line is not None]
+        notes = [
+            line for line in (*self.notes, self.chain_rule, *self.infinite_in_short, *self.absent) if line is not None
+        ]
         return card(f"comparison {self.subject}", table(["value", "unit", "status"], rows), notes=notes)
 
     def __repr__(self) -> str:
@@ -207,12 +232,12 @@ class Comparison(Value):
         named = [(in_words(name), getattr(self, name)) for name in MEANINGS]
         named += [(f"{in_words(name)} rate", self.rates[name]) for name in self.rates]
         lines += [f"  {name}: {short(result)}" for name, result in named if result is not None]
-        sentences = (self.chain_rule, *self.overlap, *self.infinite, *self.absent)
+        sentences = (self.chain_rule, *self.overlap, *self.infinite_in_short, *self.absent)
         lines += [f"  {line}" for line in sentences if line is not None]
         return "\n".join(lines)
 
 
-def listed(names: list[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names one after the other; they may hold commas."""
     return "; ".join(names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import log
 from typing import Any, Literal, get_args
 
@@ -29,6 +30,23 @@ RATES = ("joint", "observed", "expected_posterior")  # those that have a rate al
 def in_words(name: str) -> str:
     """The name of a quantity as a reader sees it: "joint aligned", "Do's bound"."""
     return {"do_bound": "Do's bound"}.get(name, name.replace("_", " "))
+
+
+def called(p: str | None, q: str | None) -> tuple[str, str]:
+    """The names of two models in sentences, "p" and "q" if they have none; told apart where they are equal."""
+    first, second = p or "p", q or "q"
+    return (first, second) if first != second else (f"{first} (p)", f"{second} (q)")
+
+
+def in_names(sentence: str, names: tuple[str, str]) -> str:
+    """A sentence about p and q with the names of the models; quotations and calls are left as they are.
+
+    >>> in_names("q forbids state 1 ('q') of p; hd.smoothed(q, weight) fills the zeros of q", ("wet", "dry"))
+    "dry forbids state 1 ('q') of wet; hd.smoothed(q, weight) fills the zeros of dry"
+    """
+    of = dict(zip("pq", names, strict=True))
+    words = re.compile(r"""(?<!\w)'(?:[^'\\]|\\.)*'(?!\w)|"[^"]*"|\bhd\.\w+\([^)]*\)|\b(?P<model>[pq])\b""")
+    return words.sub(lambda found: of[found["model"]] if found["model"] else found[0], sentence)
 
 
 def header(name: str) -> dict[str, Any]:

@@ -18,11 +18,7 @@ def mixture_table(tables: Sequence[Array], weights: Array, threads: int = 0) -> 
 
     And whether a number is none or infinite.
     """
-    with np.errstate(all="ignore"):
-        every = np.stack([table + weight for table, weight in zip(tables, weights, strict=True)])
-        top = every.max(axis=0)
-        value = top + np.log(np.exp(every - top).sum(axis=0))
-        return value, not bool((np.abs(value) <= 1e300).all())
+    return _log_sum(tables, weights)
 
 
 @kernel
@@ -39,7 +35,7 @@ def mixture_tables(
 
     Where all log-ratios of components are below 1/2 it is log1p of the mean of their excesses, else the difference.
     """
-    (log_p, odd_p), (log_q, odd_q) = mixture_table(tables_p, weights_p), mixture_table(tables_q, weights_q)
+    (log_p, odd_p), (log_q, odd_q) = _log_sum(tables_p, weights_p), _log_sum(tables_q, weights_q)
     with np.errstate(all="ignore"):
         steps = np.stack([ratio + weight for ratio, weight in zip(ratios, weights_ratio, strict=True)])
         near = (np.abs(steps) < NEAR).all(axis=0)
@@ -47,3 +43,12 @@ def mixture_tables(
         close = np.log1p((laws * np.expm1(np.where(near, steps, 0.0))).sum(axis=0))
         ratio = np.where(near, close, log_q - log_p)
         return log_p, log_q, ratio, odd_p or odd_q or not bool((np.abs(ratio) <= 1e300).all())
+
+
+def _log_sum(tables: Sequence[Array], weights: Array) -> tuple[Array, bool]:
+    """What `mixture_table` promises, in numpy for both twins."""
+    with np.errstate(all="ignore"):
+        every = np.stack([table + weight for table, weight in zip(tables, weights, strict=True)])
+        top = every.max(axis=0)
+        value = top + np.log(np.exp(every - top).sum(axis=0))
+        return value, not bool((np.abs(value) <= 1e300).all())

@@ -8,6 +8,8 @@ from math import isfinite
 
 import numpy as np
 
+from hidiv.divergences.comparison import Comparison
+from hidiv.divergences.quantities import MEANINGS, in_names, in_words
 from hidiv.divergences.result import Parts
 from hidiv.emissions.sample_space import Kind
 from hidiv.emissions.tabular import is_probabilities
@@ -24,7 +26,6 @@ LEAST = 0.05  # share of the whole below which a cause is not told
 ENOUGH = 0.85  # share of the whole that the causes told may leave it at
 OWN = 0.6  # share of a row from which its largest cell stands for it
 FAINT = 1e-3  # a probability below this, and below this part of the other model's, is almost impossible
-GUILTY = 12  # impossible cells that are listed
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,12 @@ def finite_whole(parts: Parts) -> float:
     return float(terms[np.isfinite(terms)].sum())
 
 
-def guilty(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str = "group") -> tuple[list[str], int]:
-    """The places where p has probability and q has none, as sentences, and how many more there are."""
-    cells = []
+def guilty(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str = "group") -> list[str]:
+    """The places where p has probability and q has none, as sentences; the likeliest under p first."""
+    cells: list[tuple[float, str]] = []
 
     def note(place: str, probability: float) -> None:
-        cells.append(f"{place}: {shown(probability, 3)} in {names[0]}, 0 in {names[1]}")
+        cells.append((probability, f"{place}: {shown(probability, 3)} in {names[0]}, 0 in {names[1]}"))
 
     if np.isinf(parts.initial):
         for s in np.flatnonzero((p.initial > 0) & (q.initial == 0)):
@@ -80,11 +81,13 @@ def guilty(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str =
                 note(f"the end after {name}", float(p.end[s]))
         for s in np.flatnonzero(np.isinf(group_adds(parts.states, g))):
             cells += _impossible_emissions(p, q, g, int(s), names, where)
-    return cells[:GUILTY], max(0, len(cells) - GUILTY)
+    return [words for _, words in sorted(cells, key=lambda cell: -cell[0])]
 
 
-def _impossible_emissions(p: Model, q: Model, g: int, s: int, names: tuple[str, str], where: str) -> list[str]:
-    """The symbols that q excludes in a state, or the state where they are not listed."""
+def _impossible_emissions(
+    p: Model, q: Model, g: int, s: int, names: tuple[str, str], where: str
+) -> list[tuple[float, str]]:
+    """The symbols that q excludes in a state, each after its probability under p; the state where they have none."""
     table = emission_table(p, q, g)
     if table is not None and _bits_or_symbols(p, g):
         columns, left, right = table
@@ -93,10 +96,23 @@ def _impossible_emissions(p: Model, q: Model, g: int, s: int, names: tuple[str, 
             always = np.flatnonzero((left[s] < 1) & (right[s] == 1))
             excluded += [(f"no {columns[c]}", 1.0 - float(left[s, c])) for c in always]
         return [
-            f"{what} in {state_name(p, s)}{where}: {shown(chance, 3)} in {names[0]}, 0 in {names[1]}"
+            (chance, f"{what} in {state_name(p, s)}{where}: {shown(chance, 3)} in {names[0]}, 0 in {names[1]}")
             for what, chance in excluded
         ]
-    return [f"what is seen in {state_name(p, s)}{where}: {names[1]} excludes values that {names[0]} allows"]
+    return [(1.0, f"what is seen in {state_name(p, s)}{where}: {names[1]} excludes values that {names[0]} allows")]
+
+
+def infinite_quantities(p: Model, comparison: Comparison) -> tuple[list[str], list[str]]:
+    """The names of what is infinite, and the reasons that are not in the list of impossible places."""
+    named = [name for name in MEANINGS if getattr(comparison, name) is not None and getattr(comparison, name).infinite]
+    rates = [
+        f"{in_words(name)} rate"
+        for name in comparison.rates
+        if (rate := comparison.rates[name]) is not None and rate.infinite
+    ]
+    seen = [getattr(comparison, name).infinite for name in named if name in ("observed", "posterior")]
+    reasons = dict.fromkeys(forbidden(reason, p, comparison.names) for one in seen for reason in one)
+    return [*map(in_words, named), *rates], list(reasons)
 
 
 def forbidden(reason: str, p: Model, names: tuple[str, str]) -> str:
@@ -110,7 +126,7 @@ def forbidden(reason: str, p: Model, names: tuple[str, str]) -> str:
     word = re.fullmatch(r"p emits the word ([\d ]+)( \.\.\.)? and q cannot", reason)
     rows = p.emissions[0].alphabet()
     if word is None or rows is None:
-        return re.sub(r"\bq\b", names[1], re.sub(r"\bp\b", names[0], reason))
+        return in_names(reason, names)
     spelled = [_symbol(p, rows[int(i)]) for i in word[1].split()]
     return f"{names[0]} can show {', then '.join(spelled)}{word[2] or ''}, and {names[1]} cannot"
 

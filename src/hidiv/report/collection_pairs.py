@@ -33,7 +33,7 @@ def pairs_in_words(models: Any, tree: Any, names: list[str]) -> dict[str, Any]:
             if parts is None:
                 continue
             both = names[i], names[j]
-            cells = guilty(p, q, parts, both)[0][:TOLD] if isinf(joint.value) else []
+            cells = guilty(p, q, parts, both)[:TOLD] if isinf(joint.value) else []
             told[f"{i},{j}"] = {
                 "joint": short(joint.value, 5),
                 "parts": short([parts.initial, parts.transition, parts.emission], 4),

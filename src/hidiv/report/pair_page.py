@@ -23,7 +23,7 @@ from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
 from hidiv.report.aligned import Reading, pairing, readings
-from hidiv.report.causes import Cause, causes, finite_whole, forbidden, guilty
+from hidiv.report.causes import Cause, causes, finite_whole, guilty, infinite_quantities
 from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.data_strip import said, strip
 from hidiv.report.digits import is_estimate
@@ -115,11 +115,11 @@ def _shown_reading(p: Model, reading: Reading, where: Any, evidence: Any, first:
     reasons = [] if parts is None else causes(p, q, parts, names, word)
     return {
         "key": reading.key, "prefix": prefix, "comparison": comparison,
-        "infinite": _infinite(p, comparison, names), "cards": cards(comparison), "answer": answer(comparison),
+        "infinite": infinite_quantities(p, comparison), "cards": cards(comparison), "answer": answer(comparison),
         "rows": part_rows(p, q, comparison.joint, None if parts is None else Pair.models(p, q).once(local_terms)),
         "causes": reasons, "notes": _notes(reading, reasons),
         "whole": 0.0 if parts is None else finite_whole(parts),
-        "guilty": guilty(p, q, parts, names, word) if parts is not None and isinf(comparison.joint.value) else ([], 0),  # type: ignore[union-attr]
+        "guilty": guilty(p, q, parts, names, word) if parts is not None and isinf(comparison.joint.value) else [],  # type: ignore[union-attr]
         "tables": tables, "tables_left_out": left_out, "word": word, "dominant": dominant,
         "diagrams": drawn, "diagrams_left_out": diagrams_left_out,
         "coloured": any(arrow["kind"] != "same" for one in drawn for arrow in one.arrows),
@@ -136,19 +136,6 @@ def _notes(reading: Reading, told: list[Cause]) -> list[str]:
     if reading.key == "aligned" or any(cause.initial for cause in told):
         notes = [note for note in notes if "is the initial law" not in note]
     return notes
-
-
-def _infinite(p: Model, comparison: Comparison, names: tuple[str, str]) -> dict[str, list[str]]:
-    """The names of what is infinite, and the reasons that are not in the list of impossible cells."""
-    named = [name for name in MEANINGS if getattr(comparison, name) is not None and getattr(comparison, name).infinite]
-    rates = [
-        f"{in_words(name)} rate"
-        for name in comparison.rates
-        if (rate := comparison.rates[name]) is not None and rate.infinite
-    ]
-    seen = [getattr(comparison, name).infinite for name in named if name in ("observed", "posterior")]
-    reasons = dict.fromkeys(forbidden(reason, p, names) for one in seen for reason in one)
-    return {"names": [*map(in_words, named), *rates], "reasons": list(reasons)}
 
 
 def _dominant(p: Model, q: Model, parts: Parts | None) -> tuple[int, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hidiv.divergences.quantities import called
 from hidiv.models.model import Model
 
 
@@ -12,5 +13,4 @@ def state_name(model: Model, s: int) -> str:
 
 def names_of(p: Model, q: Model) -> tuple[str, str]:
     """The names of the models, "p" and "q" if they have none; told apart where they are equal."""
-    first, second = p.name or "p", q.name or "q"
-    return (first, second) if first != second else (f"{first} (p)", f"{second} (q)")
+    return called(p.name, q.name)

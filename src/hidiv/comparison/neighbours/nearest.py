@@ -81,7 +81,7 @@ class Nearest(Value):
 def nearest(
     queries: Any, models: Any, tree: Any, k: int, *, quantity: Quantity = "joint", index: Any = "exact",
     sampled: int = 32, evidence: Any = None, rtol: float | None = None, seed: int | None = None,
-    progress: Wanted = None,
+    progress: Wanted = None, **options: Any,
 ) -> Nearest:  # fmt: skip
     """The k models with the smallest divergence from each query.
 
@@ -112,6 +112,8 @@ def nearest(
         Of the draws of the observed divergence, as in `pairwise_kl`.
     progress : bool or function, default None
         True for a line on the terminal, or a function of what is done and of how much there is.
+    **options
+        Further arguments of a measure, as in `pairwise`: ground of "aggregated_wasserstein", beta of "product_kernel".
 
     Returns
     -------
@@ -144,12 +146,14 @@ def nearest(
     if not (isinstance(index, FaissIndex) or index in ("exact", "faiss")):
         refuse(HidivError, "index", 'must be "exact", "faiss" or an index made by faiss_index', index)
     if quantity == "joint":
+        if options:
+            refuse(HidivError, next(iter(options)), 'is no option of quantity="joint"')
         result = _joint(left, right, tree, k, index, sampled)
     elif index != "exact":
         refuse(HidivError, "index", 'belongs to quantity="joint"', quantity, 'use index="exact"')
     else:
         given = {"evidence": evidence, "rtol": rtol, "seed": seed}
-        options = {key: value for key, value in given.items() if value is not None}
+        options |= {key: value for key, value in given.items() if value is not None}
         matrix = pairwise(left, tree, right, measure=quantity, progress=progress, **options)
         result = _of_matrix(matrix, k)
     if single:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hidiv.emissions.numerics.stirling import log_step
+from hidiv.emissions.numerics.stirling import log_quotient, log_step
 from hidiv.recursions.terms import h, phi
 from hidiv.types import Array
 
@@ -17,7 +17,7 @@ def deviance(x: Array, y: Array, step: Array | None = None) -> Array:
     d = np.asarray(y - x if step is None else step)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         near = x * h(d / x)
-        far = x * (np.log(x) - np.log(y)) + d
+        far = x * log_quotient(x, y) + d
     value = np.where((d >= -0.5 * x) & (d <= 1e3 * x), near, far)
     return np.where(x == 0, y, np.where(y == 0, np.inf, value))
 

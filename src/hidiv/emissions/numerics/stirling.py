@@ -122,9 +122,16 @@ def bregman(a: Array, b: Array, step: Array) -> Array:
 
 def log_step(a: Array, b: Array, step: Array) -> Array:
     """log(b/a) from step = b - a, relatively accurate; 0 where a = b = 0."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        value = np.where(np.abs(step) <= 0.5 * a, np.log1p(step / a), np.log(b) - np.log(a))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(np.abs(step) <= 0.5 * a, np.log1p(step / a), log_quotient(b, a))
     return np.where((a == 0) & (b == 0), 0.0, value)
+
+
+def log_quotient(a: Array, b: Array) -> Array:
+    """log(a/b) for a and b far apart: by their quotient, whose log is smaller than theirs, wherever it is a number."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        quotient = a / b
+        return np.where((quotient > 1e-300) & (quotient < 1e300), np.log(quotient), np.log(a) - np.log(b))
 
 
 def panel_rule(length: float) -> tuple[Array, Array]:
