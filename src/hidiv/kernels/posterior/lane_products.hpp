@@ -91,11 +91,16 @@ HIDIV_INLINE void rows_by_products(const StepTables &tables, const V<W> *z, cons
         most = larger<W>(most, own + 2.0 * size<W>(mixed));
     };
     int r = 0;
-    Products<W> sums[2];
-    for (; r + 2 <= states; r += 2) {
+    constexpr int R = W == 8 ? 4 : 2;  // as many sums as there are registers for
+    Products<W> sums[R];
+    for (; r + R <= states; r += R) {
+        products<W, R>(T + r * states, D + r * states, F + r * states, states, z, zu, zi, sums);
+        for (int k = 0; k < R; ++k) finish(r + k, sums[k]);
+    }
+    if (R > 2 && r + 2 <= states) {
         products<W, 2>(T + r * states, D + r * states, F + r * states, states, z, zu, zi, sums);
-        finish(r, sums[0]);
-        finish(r + 1, sums[1]);
+        for (int k = 0; k < 2; ++k) finish(r + k, sums[k]);
+        r += 2;
     }
     if (r < states) {
         products<W, 1>(T + r * states, D + r * states, F + r * states, states, z, zu, zi, sums);

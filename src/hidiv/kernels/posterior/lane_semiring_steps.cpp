@@ -102,6 +102,10 @@ bool steps(const StepTables &tables, const LaneRows &rows, const int64_t *node, 
             ze[s] = w * expected[s] - z[s] * ze[s];
         }
         int r = 0;
+        if constexpr (W == 8)
+            for (; r + 4 <= states; r += 4)
+                products<4>(T + r * states, Q + r * states, TL + r * states, states, z, z_q, ze, b + r, b_q + r,
+                            expected + r);
         for (; r + 2 <= states; r += 2)
             products<2>(T + r * states, Q + r * states, TL + r * states, states, z, z_q, ze, b + r, b_q + r,
                         expected + r);
