@@ -88,6 +88,15 @@ def posterior_sequences(
     residual: NDArray[np.float64] | None,
     threads: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]: ...
+def posterior_normal_sequences(
+    start: NDArray[np.int64],
+    p: tuple[NDArray[np.float64], NDArray[np.float64]],
+    q: tuple[NDArray[np.float64], NDArray[np.float64]],
+    ratio: tuple[NDArray[np.float64], NDArray[np.float64]],
+    normal: tuple[Any, ...],
+    limit: float,
+    threads: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]] | None: ...
 def variational_pairs(
     kinds: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
     own: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]],

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
+from hidiv.recursions.normal_rows import NormalLaws, NormalRatio, normal_tables
 from hidiv.recursions.posterior_sweep import Posterior, posterior_value
 from hidiv.recursions.tables import Law, Layout, PairTables, Places
 from hidiv.types import Array, IntArray
@@ -53,9 +54,9 @@ def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: 
     numbers, outcomes = posterior_sequences(start, places, *laws, pair.residual, threads)
     for i in np.flatnonzero(outcomes[:, 3] == BEYOND):
         numbers[i], outcomes[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual)
-    rows = layout.rows(np.arange(layout.n_nodes))
     for side, tables in ((1, pair.p), (2, pair.q)):
         if tables.shift is not None:
+            rows = layout.rows(np.arange(layout.n_nodes))
             numbers[:, side] += np.add.reduceat(tables.shift[rows], start[:-1])
     return PosteriorBatch(numbers, outcomes)
 
@@ -71,6 +72,31 @@ def posterior_sequences(
     for i, (first, end) in enumerate(itertools.pairwise(start)):
         values[i], outcomes[i] = _one_sequence(first, end, places, p, q, ratio, residual)
     return values, outcomes
+
+
+# x (n, F) and what `NormalPair` holds, with independent columns.
+NormalEvidence = tuple[Array, NormalLaws, NormalLaws, NormalRatio]
+
+
+@kernel
+def posterior_normal_sequences(
+    start: IntArray,
+    p: tuple[Array, Array],
+    q: tuple[Array, Array],
+    ratio: tuple[Array, Array],
+    normal: NormalEvidence,
+    limit: float,
+    threads: int = 0,
+) -> tuple[Array, IntArray] | None:
+    """`posterior_sequences` of normal observations, without tables of their weights; initial and transition of each.
+
+    None where a number is none or a log-density beyond +-limit, or numbers are out of the compiled kernel's range.
+    """
+    log_p, log_q, log_ratio, odd = normal_tables(*normal, True, limit=limit)
+    if odd or log_q is None:
+        return None
+    laws = ((*p, log_p), (*q, log_q), (*ratio, log_ratio))
+    return posterior_sequences(start, (None, None, None), *laws, None, threads)
 
 
 def _one_sequence(

@@ -10,9 +10,16 @@ from numpy.typing import ArrayLike
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import whole
 from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
+from hidiv.divergences.posterior.pair_rows import weigher
 from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
-from hidiv.inference.rows import evidence_and_tree
-from hidiv.recursions.posterior_batch import posterior_batch
+from hidiv.inference.rows import evidence_and_tree, lay_out
+from hidiv.inference.weights import FAR
+from hidiv.models.evidence import Evidence
+from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.recursions.normal_rows import NormalPair
+from hidiv.recursions.posterior_batch import PosteriorBatch, posterior_batch, posterior_normal_sequences
+from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
 
 
@@ -61,13 +68,34 @@ def posterior_kl_batch(
     if max(p.n_groups, q.n_groups) > 1:
         refuse(IncompatibleModels, "groups", "sequences of different lengths need models with one group")
     values, start = stacked(x, lengths)
-    # The tables are those of one long chain; `start` cuts it into sequences.
-    tables, layout = pair_tables(p, q, *evidence_and_tree(values, None), "states", None, start[1:] - 1)
-    results = posterior_batch(tables, layout, start, 0 if threads is None else whole("threads", threads))
+    at_most = 0 if threads is None else whole("threads", threads)
+    known, place = evidence_and_tree(values, None)  # one long chain; `start` cuts it into sequences
+    results = _of_normal_laws(p, q, known, place, start, at_most)
+    if results is None:
+        tables, layout = pair_tables(p, q, known, place, "states", None, start[1:] - 1)
+        results = posterior_batch(tables, layout, start, at_most)
     if results.impossible.any():
         first = int(np.argmax(results.impossible))
         refuse_if_impossible(p, q, results.one(first), f"sequence {first}")
     return results.values
+
+
+def _of_normal_laws(
+    p: Model, q: Model, known: Evidence, place: Tree, start: IntArray, threads: int
+) -> PosteriorBatch | None:
+    """The results where all that is known are values of independent normal columns; None where tables are the way."""
+    weigh = weigher(p, q)
+    fast = None if weigh is None else weigh.fast
+    if p.end is not None or not isinstance(fast, NormalPair) or fast.p[1].shape[1] != 1:
+        return None
+    rows = lay_out(known, place, p)
+    if not rows.plain or rows.row_of is not None:
+        return None
+    laws = (p.initial, p.transitions), (q.initial, q.transitions)
+    between = log_ratio(p.initial, q.initial), log_ratio(p.transitions, q.transitions)
+    normal = np.ascontiguousarray(rows.x), fast.p, fast.q, fast.between
+    found = posterior_normal_sequences(start, *laws, between, normal, FAR, threads)
+    return None if found is None else PosteriorBatch(*found)
 
 
 def stacked(x: Any, lengths: ArrayLike | None) -> tuple[Any, IntArray]:

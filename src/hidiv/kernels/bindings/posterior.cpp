@@ -53,23 +53,29 @@ nb::object posterior(int64_t n, const PlaceArrays &nodes, const LawArrays &p, co
 // initial (K,), transition (G, K, K) of p, of q, and their log-ratios.
 using ChainArrays = std::tuple<Vector, Cube>;
 
-nb::object posterior_stream(int64_t n, const MaybeIndices &transition_of, const ChainArrays &p, const ChainArrays &q,
-                            const ChainArrays &ratio, nb::object make, int64_t chunk,
-                            const std::optional<NormalRows::Two> &normal,
-                            const std::optional<CountRows::Given> &counts) {
+LawPair check_chains(const ChainArrays &p, const ChainArrays &q, const ChainArrays &ratio) {
     const size_t states = std::get<0>(p).shape(0), groups = std::get<1>(p).shape(0);
-    require(states > 0 && chunk > 0, "there must be a state, and a node in a chunk");
+    require(states > 0, "there must be a state");
     for (const ChainArrays &each : {p, q, ratio})
         require(shaped(std::get<0>(each), states) && shaped(std::get<1>(each), groups, states, states),
                 "initial must have shape (K,) and transition (G, K, K)");
     LawPair pair{};
     pair.states = int64_t(states);
     pair.transitions = int64_t(groups);
-    pair.rows = n;
     pair.p = {std::get<0>(p).data(), std::get<1>(p).data(), nullptr};
     pair.q = {std::get<0>(q).data(), std::get<1>(q).data(), nullptr};
     pair.initial_ratio = std::get<0>(ratio).data();
     pair.transition_ratio = std::get<1>(ratio).data();
+    return pair;
+}
+
+nb::object posterior_stream(int64_t n, const MaybeIndices &transition_of, const ChainArrays &p, const ChainArrays &q,
+                            const ChainArrays &ratio, nb::object make, int64_t chunk,
+                            const std::optional<NormalRows::Two> &normal,
+                            const std::optional<CountRows::Given> &counts) {
+    LawPair pair = check_chains(p, q, ratio);
+    require(chunk > 0, "there must be a node in a chunk");
+    pair.rows = n;
     const Places places = check_places(n, {std::nullopt, transition_of, std::nullopt}, pair.transitions, n);
     PythonRows rows(make, pair.states);
     std::optional<NormalRows> densities;
@@ -87,22 +93,11 @@ nb::object posterior_stream(int64_t n, const MaybeIndices &transition_of, const 
     return nb::make_tuple(result.value, result.log_likelihood_p, result.log_likelihood_q);
 }
 
-nb::object posterior_sequences(const Indices &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
-                               const LawArrays &ratio, const std::optional<Rows> &residual, int64_t threads) {
-    const LawPair pair = check_pair(p, q, ratio, residual);
-    require(start.shape(0) > 0, "start must not be empty");
-    const size_t sequences = start.shape(0) - 1;
-    const int64_t *first = start.data();
-    const Places places = check_places(first[sequences], nodes, pair.transitions, pair.rows);
-    require(!places.parent, "sequences are chains and have no parents");
-    bool good = first[0] == 0;
-    for (size_t i = 0; i < sequences; ++i) good &= first[i] < first[i + 1];
-    require(good, "start must begin with 0 and increase");
-    std::vector<Divergence> results(sequences);
-    run([&] { return posterior_batch(pair, places, first, int64_t(sequences), threads, results.data()); });
-    Out<double> values({sequences, 3});
-    Out<int64_t> outcomes({sequences, 5});
-    for (size_t i = 0; i < sequences; ++i) {
+// The results of every sequence: numbers (m, 3), and where they are infinite or fail (m, 5).
+nb::object outcomes_of(const std::vector<Divergence> &results) {
+    Out<double> values({results.size(), 3});
+    Out<int64_t> outcomes({results.size(), 5});
+    for (size_t i = 0; i < results.size(); ++i) {
         const Divergence &each = results[i];
         const double numbers[3] = {each.value, each.log_likelihood_p, each.log_likelihood_q};
         const int64_t where[5] = {each.infinite[0], each.infinite[1], each.infinite[2],
@@ -111,6 +106,49 @@ nb::object posterior_sequences(const Indices &start, const PlaceArrays &nodes, c
         std::copy(where, where + 5, outcomes.data() + 5 * i);
     }
     return nb::make_tuple(values.array(), outcomes.array());
+}
+
+const int64_t *check_starts(const Indices &start) {
+    require(start.shape(0) > 0, "start must not be empty");
+    const int64_t *first = start.data();
+    bool good = first[0] == 0;
+    for (size_t i = 0; i + 1 < start.shape(0); ++i) good &= first[i] < first[i + 1];
+    require(good, "start must begin with 0 and increase");
+    return first;
+}
+
+nb::object posterior_sequences(const Indices &start, const PlaceArrays &nodes, const LawArrays &p, const LawArrays &q,
+                               const LawArrays &ratio, const std::optional<Rows> &residual, int64_t threads) {
+    const LawPair pair = check_pair(p, q, ratio, residual);
+    const int64_t *first = check_starts(start);
+    std::vector<Divergence> results(start.shape(0) - 1);
+    const Places places = check_places(first[results.size()], nodes, pair.transitions, pair.rows);
+    require(!places.parent, "sequences are chains and have no parents");
+    run([&] { return posterior_batch(pair, places, first, int64_t(results.size()), threads, results.data()); });
+    return outcomes_of(results);
+}
+
+nb::object posterior_normal_sequences(const Indices &start, const ChainArrays &p, const ChainArrays &q,
+                                      const ChainArrays &ratio, const NormalRows::Two &normal, double limit,
+                                      int64_t threads) {
+    LawPair pair = check_chains(p, q, ratio);
+    require(pair.transitions == 1, "there must be one transition");
+    const int64_t *first = check_starts(start);
+    std::vector<Divergence> results(start.shape(0) - 1);
+    pair.rows = first[results.size()];
+    const Rows &x = std::get<0>(normal);
+    NormalPair laws(std::get<1>(normal), std::get<2>(normal), std::get<3>(normal));
+    require(laws.task.p.states == pair.states && shaped(x, pair.rows, laws.task.p.features),
+            "x must have shape (n, F), the laws K states");
+    require(!laws.task.p.full, "columns must be independent");
+    laws.task.x = x.data();
+    laws.task.limit = limit;
+    const Places places = check_places(pair.rows, {std::nullopt, std::nullopt, std::nullopt}, 1, pair.rows);
+    const Status status = run([&] {
+        return posterior_batch(pair, places, first, int64_t(results.size()), threads, results.data(), &laws.task);
+    });
+    const bool beyond = std::any_of(results.begin(), results.end(), [](const Divergence &each) { return each.beyond; });
+    return status == Status::beyond || beyond ? nb::none() : outcomes_of(results);
 }
 
 nb::object elementary(int which, const Vector &x) {
@@ -129,6 +167,8 @@ void bind_posterior(nb::module_ &m) {
           as_is("residual").none(), nb::arg("by_node"), nb::arg("threads") = 0);
     m.def("posterior_sequences", &posterior_sequences, as_is("start"), as_is("places"), as_is("p"), as_is("q"),
           as_is("ratio"), as_is("residual").none(), nb::arg("threads") = 0);
+    m.def("posterior_normal_sequences", &posterior_normal_sequences, as_is("start"), as_is("p"), as_is("q"),
+          as_is("ratio"), as_is("normal"), nb::arg("limit"), nb::arg("threads") = 0);
     m.def("elementary", &elementary, nb::arg("which"), as_is("x"));
 }
 

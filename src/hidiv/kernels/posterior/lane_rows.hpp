@@ -1,11 +1,30 @@
 // Weight rows of W nodes, brought into lanes: column s of row at[l] in lane l.
 #pragma once
 
+#include "emission/emission.hpp"
 #include "posterior/steps.hpp"
 #include "simd/simd.hpp"
 
 namespace hidiv::HIDIV_TARGET {
 namespace {
+
+// Small integers as doubles, by their place in the mantissa; exponents of doubles, and back.
+template <int W>
+HIDIV_INLINE V<W> as_double(I<W> e) {
+    return (V<W>)((e + 4096) | 0x4330000000000000LL) - (0x1p52 + 4096.0);
+}
+template <int W>
+HIDIV_INLINE I<W> exponents(V<W> n) {
+    return (((I<W>)n >> 52) & 0x7ff) - 1023;
+}
+template <int W>
+HIDIV_INLINE V<W> powers(I<W> e) {
+    return (V<W>)((U<W>)(e + 1023) << 52);
+}
+
+HIDIV_INLINE int64_t row_of(const LaneRows &rows, int64_t u) {
+    return rows.row_of_32 ? rows.row_of_32[u] : rows.row_of_64 ? rows.row_of_64[u] : u;
+}
 
 #if defined(__AVX512F__)
 // Lanes A, B, ... of the sixteen of a and b.
@@ -81,6 +100,60 @@ HIDIV_INLINE void columns(const double *from, const int64_t *at, int64_t stride,
 
 constexpr double lowest_log = -277.0, farthest_ratio = 250.0;  // 2^-400
 
+// Log-densities x of p and log-ratios g of the observations at[0], ...; false where a number is none or far out.
+template <int W, int K>
+HIDIV_INLINE bool densities(const NormalTask &task, const int64_t *at, int states, V<W> *x, V<W> *g) {
+    using Vec = V<W>;
+    const NormalLaws &p = task.p, &q = *task.q;
+    const NormalRatio &ratio = *task.ratio;
+    const int64_t features = p.features;
+    Vec square[K], other[K];
+    for (int s = 0; s < states; ++s) square[s] = other[s] = Vec{};
+    for (int64_t f = 0; f < features; ++f) {
+        Vec value;
+        for (int l = 0; l < W; ++l) value[l] = task.x[at[l] * features + f];
+        for (int s = 0; s < states; ++s) {
+            const int64_t i = s * features + f;
+            const Vec z = (value - p.mean[i]) * p.whiten[i];
+            square[s] += z * z;
+            if (ratio.near[s]) {
+                other[s] += z * (z * ratio.square[i] + ratio.linear[i]);
+            } else {
+                const Vec there = (value - q.mean[i]) * q.whiten[i];
+                other[s] += there * there;
+            }
+        }
+    }
+    I<W> bad{};
+    for (int s = 0; s < states; ++s) {
+        x[s] = p.constant[s] - 0.5 * square[s];
+        g[s] = ratio.near[s] ? other[s] + ratio.constant[s] : (q.constant[s] - 0.5 * other[s]) - x[s];
+        bad |= ~(size<W>(x[s]) <= task.limit) | ~(size<W>(x[s] + g[s]) <= task.limit);
+    }
+    return !any<W>(bad);
+}
+
+// The logarithms of the rows that were not made ready.
+template <int W, int K>
+HIDIV_INLINE bool logarithms(const LaneRows &rows, const int64_t *at, int states, V<W> *x, V<W> *g) {
+    if (rows.normal) return densities<W, K>(*rows.normal, at, states, x, g);
+    columns<W, K, false>(rows.log_weight, at, states, states, x);
+    columns<W, K, false>(rows.log_ratio, at, states, states, g);
+    return true;
+}
+
+// x - k ln 2.
+template <int W>
+HIDIV_INLINE V<W> reduced(V<W> x, V<W> k) {
+    return (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33;
+}
+// The power of two nearest to e^top.
+template <int W>
+HIDIV_INLINE V<W> nearest_power(V<W> top) {
+    const double shift = 0x1.8p52;
+    return (top * 0x1.71547652b82fep0 + shift) - shift;
+}
+
 // Weights w, log-ratios g and residuals of the rows; false when plain doubles do not suffice or a zero was met.
 template <int W, int K>
 HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, int states, V<W> *w, V<W> *g, V<W> *residual,
@@ -90,24 +163,22 @@ HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, int states, V
         constexpr bool padded = K != 2;
         columns<W, K, padded>(rows.weight, at, rows.stride, states, w);
         columns<W, K, padded>(rows.ratio, at, rows.stride, states, g);
-        for (int l = 0; l < W; ++l) {
-            power[l] = rows.power[at[l]];
-            ratio_out[l] = rows.ratio_out[at[l]];
-        }
+        Vec taken[4];
+        four_columns<W>(rows.taken, at, 4, taken);
+        power = taken[0];
+        ratio_out = taken[1];
         if (rows.residual) columns<W, K, padded>(rows.residual, at, rows.stride, states, residual);
         return true;
     }
     Vec x[K];
-    columns<W, K, false>(rows.log_weight, at, states, states, x);
-    columns<W, K, false>(rows.log_ratio, at, states, states, g);
+    if (!logarithms<W, K>(rows, at, states, x, g)) return false;
     Vec top = x[0], bottom = x[0], heaviest = g[0];
     for (int s = 1; s < states; ++s) {
         heaviest = x[s] > top ? g[s] : heaviest;
         top = larger<W>(top, x[s]);
         bottom = smaller<W>(bottom, x[s]);
     }
-    const double shift = 0x1.8p52;
-    power = (top * 0x1.71547652b82fep0 + shift) - shift;
+    power = nearest_power<W>(top);
     ratio_out = heaviest;
     Vec apart{}, sum{};
     for (int s = 0; s < states; ++s) {
@@ -127,8 +198,7 @@ HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, int states, V
             g[s] = nothing ? Vec{} : g[s];
         }
     }
-    for (int s = 0; s < states; ++s)
-        w[s] = exp_of<W>((x[s] - power * 0x1.62e42fee00000p-1) - power * 0x1.a39ef35793c76p-33);
+    for (int s = 0; s < states; ++s) w[s] = exp_of<W>(reduced<W>(x[s], power));
     if (rows.residual) columns<W, K, false>(rows.residual, at, states, states, residual);
     return true;
 }

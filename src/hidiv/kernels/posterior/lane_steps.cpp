@@ -2,6 +2,7 @@
 // lanes.
 #include "posterior/steps.hpp"
 
+#include "posterior/lane_products.hpp"
 #include "posterior/lane_rows.hpp"
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"
@@ -108,19 +109,30 @@ HIDIV_INLINE bool message(const StepTables &tables, int64_t g0, const Vec *z, co
     return true;
 }
 
-// Small integers as doubles, by their place in the mantissa.
-HIDIV_INLINE Vec as_double(Int e) { return (Vec)((e + 4096) | 0x4330000000000000LL) - (0x1p52 + 4096.0); }
-HIDIV_INLINE Int exponents(Vec n) { return (((Int)n >> 52) & 0x7ff) - 1023; }
-HIDIV_INLINE Vec powers(Int e) { return (Vec)((U<W>)(e + 1023) << 52); }
-
-HIDIV_INLINE int64_t row_of(const LaneRows &rows, int64_t u) {
-    return rows.row_of_32 ? rows.row_of_32[u] : rows.row_of_64 ? rows.row_of_64[u] : u;
+// By products where the models are near enough, else by message.
+template <int K>
+HIDIV_INLINE bool quick_message(const StepTables &tables, const Vec *z, const Vec *g, const Vec *inward,
+                                Message<K> &out, Vec &doubt, int states) {
+    Vec low = g[0], high = g[0];
+    for (int s = 1; s < states; ++s) {
+        low = smaller<W>(low, g[s]);
+        high = larger<W>(high, g[s]);
+    }
+    const Vec reach = (high - low) + tables.reach;
+    if (any<W>(~(reach <= widest_product))) return message<K>(tables, 0, z, g, inward, out, states);
+    if (!any<W>(~(reach <= 0x1p-6)))
+        rows_by_products<W, K, 0>(tables, z, g, inward, out.n, out.ratio, out.inward, doubt, states);
+    else if (!any<W>(~(reach <= 0x1p-3)))
+        rows_by_products<W, K, 1>(tables, z, g, inward, out.n, out.ratio, out.inward, doubt, states);
+    else
+        rows_by_products<W, K, 2>(tables, z, g, inward, out.n, out.ratio, out.inward, doubt, states);
+    return true;
 }
 
-template <int K>
+template <int K, bool QUICK>
 bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *node, int64_t count, LaneState &state) {
     const int states = K <= most_tree_states ? K : int(tables.states);
-    Vec b[K], ratio[K], inward[K], low = all<W>(1.0), high = all<W>(1.0), out{}, taken{};
+    Vec b[K], ratio[K], inward[K], low = all<W>(1.0), high = all<W>(1.0), out{}, taken{}, doubt{};
     for (int s = 0; s < states; ++s) {
         b[s] = load<W>(state.b[s]);
         ratio[s] = load<W>(state.ratio[s]);
@@ -137,10 +149,14 @@ bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *no
             if (rows.residual) inward[s] += residual[s];
         }
         Message<K> up;
-        if (!message<K>(tables, 0, z, g, inward, up, states)) return false;
-        const Int e = exponents(up.n[0]);
-        const Vec scale = powers(-e), shift = up.ratio[0];
-        taken += power + as_double(e);
+        if constexpr (QUICK) {
+            if (!quick_message<K>(tables, z, g, inward, up, doubt, states)) return false;
+        } else {
+            if (!message<K>(tables, 0, z, g, inward, up, states)) return false;
+        }
+        const Int e = exponents<W>(up.n[0]);
+        const Vec scale = powers<W>(-e), shift = up.ratio[0];
+        taken += power + as_double<W>(e);
         out += ratio_row + shift;
         for (int s = 0; s < states; ++s) {
             b[s] = up.n[s] * scale;
@@ -161,6 +177,7 @@ bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *no
     }
     store<W>(state.power, taken);
     store<W>(state.ratio_out, out);
+    store<W>(state.doubt, doubt);
     return true;
 }
 
@@ -195,8 +212,8 @@ HIDIV_INLINE bool hand_over(double *above, const double *message, TreeSums &sums
         double top = above[0];
         for (int s = 1; s < K; ++s) top = above[s] > top ? above[s] : top;
         if (!(top > smallest && top < largest)) return false;
-        const Int lead = exponents(all<W>(top));
-        const double factor = powers(-lead)[0];
+        const Int lead = exponents<W>(all<W>(top));
+        const double factor = powers<W>(-lead)[0];
         for (int s = 0; s < K; ++s) above[s] *= factor;
         sums.power += double(lead[0]);
     }
@@ -241,9 +258,9 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
             least = smaller<W>(least, up.inward[s]);
             most = larger<W>(most, up.n[s]);
         }
-        const Int e = exponents(most);
-        const Vec scale = powers(-e), shift = up.ratio[0];
-        Vec power_all = power + as_double(e), ratio_all = ratio_row + shift, value_all = least, sound = all<W>(1.0);
+        const Int e = exponents<W>(most);
+        const Vec scale = powers<W>(-e), shift = up.ratio[0];
+        Vec power_all = power + as_double<W>(e), ratio_all = ratio_row + shift, value_all = least, sound = all<W>(1.0);
         for (int s = 0; s < K; ++s) {
             const Vec n = up.n[s] * scale;
             sound = smaller<W>(sound, n);
@@ -282,29 +299,34 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
     return true;
 }
 
+template <bool QUICK>
+bool lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, LaneState &s) {
+    switch (t.states) {
+        case 2:
+            return sequences<2, QUICK>(t, r, node, count, s);
+        case 3:
+            return sequences<3, QUICK>(t, r, node, count, s);
+        case 4:
+            return sequences<4, QUICK>(t, r, node, count, s);
+        case 5:
+            return sequences<5, QUICK>(t, r, node, count, s);
+        case 6:
+            return sequences<6, QUICK>(t, r, node, count, s);
+        case 7:
+            return sequences<7, QUICK>(t, r, node, count, s);
+        case 8:
+            return sequences<8, QUICK>(t, r, node, count, s);
+        default:
+            return t.states <= most_lane_states && sequences<most_lane_states, QUICK>(t, r, node, count, s);
+    }
+}
+
 }  // namespace
 
 int lane_count() { return W; }
 
 bool posterior_lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, LaneState &s) {
-    switch (t.states) {
-        case 2:
-            return sequences<2>(t, r, node, count, s);
-        case 3:
-            return sequences<3>(t, r, node, count, s);
-        case 4:
-            return sequences<4>(t, r, node, count, s);
-        case 5:
-            return sequences<5>(t, r, node, count, s);
-        case 6:
-            return sequences<6>(t, r, node, count, s);
-        case 7:
-            return sequences<7>(t, r, node, count, s);
-        case 8:
-            return sequences<8>(t, r, node, count, s);
-        default:
-            return t.states <= most_lane_states && sequences<most_lane_states>(t, r, node, count, s);
-    }
+    return t.difference ? lanes<true>(t, r, node, count, s) : lanes<false>(t, r, node, count, s);
 }
 
 bool posterior_nodes(const StepTables &t, const LaneRows &r, const TreeNodes &nodes, int64_t first, int64_t last,

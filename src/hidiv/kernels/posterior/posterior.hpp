@@ -7,8 +7,10 @@
 //   listed tree, 2 to 8 states                lane_tree.cpp      a node in every lane; threads where it is listed level
 //                                                                by level, from 65,536 nodes on
 //   listed tree, 1 or 9 to 512 states         broad_tree.cpp     node by node, rows of the transition in the lanes
-//   many chains, 2 to 16 states               batch.cpp          a chain in every lane; up to 4,096 rows of weights
-//                                                                semiring_chain.cpp first; others one by one as above
+//   many chains, 2 to 16 states               batch.cpp          a chain in every lane (lane_sweep.hpp): as in
+//                                                                semiring_chain.cpp for models far apart, by products
+//                                                                for near ones, else term by term
+//   many chains, more states or any zero                         one by one as above
 // A route that meets a zero, or numbers out of its range, declines: wide_sweep.cpp does the whole. Where even its
 // exponents are too short the outcome is Status::beyond and the numpy twin answers.
 //
@@ -25,8 +27,9 @@ namespace hidiv {
 Status posterior_divergence(const LawPair &, const Places &, int64_t threads, Divergence &, double *profile);
 
 // Sequence i holds the nodes start[i]..start[i+1]-1 of places, which must be a chain. The numbers do not depend on
-// threads.
+// threads. With normal laws of independent columns there are no tables of weights: row u is observation u, and
+// Status::beyond says that one of them needs tables.
 Status posterior_batch(const LawPair &, const Places &, const int64_t *start, int64_t sequences, int64_t threads,
-                       Divergence *results);
+                       Divergence *results, const NormalTask *normal = nullptr);
 
 }  // namespace hidiv

@@ -7,31 +7,30 @@
 #include <vector>
 
 #include "posterior/prepared_rows.hpp"
+#include "posterior/semiring_root.hpp"
 #include "runtime/targets.hpp"
 #include "simd/wide.hpp"
 
 namespace hidiv {
 namespace {
 
-constexpr double unit = 0x1p-53, allowed = 3e-13;
+constexpr double unit = 0x1p-53;
 constexpr int64_t trial = steps_at_once;  // steps before the first look
 
-// Below this every row's divergence is too small for the check to pass; many rows are not looked through.
-bool may_be_far(const LawPair &pair, const StepTables &tables) {
-    double reach = tables.reach;
+}  // namespace
+
+bool may_be_far(const LawPair &pair, double reach) {
     if (pair.rows > 4096) return true;
     for (int64_t i = 0; i < pair.rows * pair.states; ++i) reach = std::max(reach, fabs(pair.weight_ratio[i]));
     return reach > 0.05;
 }
-
-}  // namespace
 
 Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTables &padded_tables, Divergence &result,
                       bool &declined, Stream *stream) {
     declined = true;
     const StepTables tables = padded_tables.view();
     const int64_t states = pair.states;
-    if (places.n < 4 * trial || (!stream && !may_be_far(pair, tables))) return Status::done;
+    if (places.n < 4 * trial || (!stream && !may_be_far(pair, tables.reach))) return Status::done;
     PreparedRows rows(pair, places, tables.padded, steps_at_once, WithQ::every, stream);
     if (rows.zero()) return Status::done;
     std::vector<double> b(static_cast<size_t>(tables.padded), 1.0), b_q(b),
@@ -62,41 +61,48 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
         since += count;
         // Given the parent's state 0 this is the divergence of the nodes done so far: if it is small, so will the whole
         // be.
-        if (done == trial && !(bound <= allowed * (value.value() + expected[0] + ratio_of(b_q[0], b[0]))))
+        if (done == trial && !(bound <= semiring_allowed * (value.value() + expected[0] + ratio_of(b_q[0], b[0]))))
             return Status::done;
         if (since >= look) {
             if (interrupted()) return Status::interrupted;
             since = 0;
         }
     }
-    Wide p, q;
     if (stream && !stream->reach(0, 1)) return Status::done;
-    const int64_t at = places.row(0) * states;
+    const SemiringEnd end{b.data(), b_q.data(), expected.data(), state.exponent, state.exponent_q, bound};
+    declined = !semiring_root(pair, places, 0, end, value, gathered, result);
+    return Status::done;
+}
+
+bool semiring_root(const LawPair &pair, const Places &places, int64_t root, const SemiringEnd &end, Sum value,
+                   const Gathered &gathered, Divergence &result) {
+    const int64_t states = pair.states, at = places.row(root) * states;
+    Wide p, q;
     double mean = 0.0;
     std::vector<Wide> mass(static_cast<size_t>(states));
     for (int64_t s = 0; s < states; ++s) {
         const double log_weight = pair.p.log_weight[at + s], ratio = pair.weight_ratio[at + s];
         if (!isfinite(log_weight) || !isfinite(ratio) || (pair.residual && !isfinite(pair.residual[at + s])))
-            return Status::done;
-        mass[size_t(s)] = wide_exp(log_weight) * b[size_t(s)] * pair.p.initial[s];
+            return false;
+        mass[size_t(s)] = wide_exp(log_weight) * end.b[s] * pair.p.initial[s];
         p = p + mass[size_t(s)];
-        q = q + wide_exp(log_weight + ratio) * b_q[size_t(s)] * pair.q.initial[s];
+        q = q + wide_exp(log_weight + ratio) * end.b_q[s] * pair.q.initial[s];
     }
     for (int64_t s = 0; s < states; ++s) {
-        const double below = expected[size_t(s)] - pair.weight_ratio[at + s] - pair.initial_ratio[s] +
+        const double below = end.expected[s] - pair.weight_ratio[at + s] - pair.initial_ratio[s] +
                              (pair.residual ? pair.residual[at + s] : 0.0);
         mean += (mass[size_t(s)] / p).value() * below;
     }
     value.add(mean);
-    const double log_ratio = (Wide(q.m, q.e + state.exponent_q).log() - Wide(p.m, p.e + state.exponent).log());
+    const double log_p = Wide(p.m, p.e + end.exponent).log(), log_q = Wide(q.m, q.e + end.exponent_q).log(),
+                 log_ratio = log_q - log_p;
     // One logarithm of everything is rounded once more, at its own size.
-    bound += unit * (fabs(Wide(q.m, q.e + state.exponent_q).log()) + fabs(Wide(p.m, p.e + state.exponent).log())) * 2.0;
+    const double bound = end.bound + unit * (fabs(log_q) + fabs(log_p)) * 2.0;
     const double total = value.value() + log_ratio;
-    if (!(bound <= allowed * total)) return Status::done;
-    result = {total, Wide(p.m, p.e + state.exponent + gathered.exponent).log(), 0.0, {-1, -1, -1}, -1, -1};
+    if (!(bound <= semiring_allowed * total)) return false;
+    result = {total, Wide(p.m, p.e + end.exponent + gathered.exponent).log(), 0.0, {-1, -1, -1}, -1, -1};
     result.log_likelihood_q = result.log_likelihood_p + (log_ratio + gathered.ratio.value());
-    declined = false;
-    return Status::done;
+    return true;
 }
 
 }  // namespace hidiv

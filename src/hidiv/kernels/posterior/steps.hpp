@@ -7,6 +7,8 @@
 
 namespace hidiv {
 
+struct NormalTask;
+
 constexpr int64_t steps_at_once = 64;
 
 // (G, K, padded), by columns: transition, log-ratio, their product, q's transition, ratio q/p.
@@ -14,6 +16,8 @@ struct StepTables {
     int64_t states, padded;
     const double *transition, *ratio, *weighted, *transition_q, *quotient;
     double reach;  // largest |log-ratio| of a transition
+    // For lane_products.hpp, else null: q's transition less p's; transition times phi of the log-ratio.
+    const double *difference = nullptr, *second = nullptr;
 };
 
 // (R, padded): weights scaled by powers of two, log-ratios with that of the heaviest state taken out, residuals or
@@ -80,24 +84,39 @@ constexpr int most_lanes = 8, most_lane_states = 16, most_tree_states = 8;
 
 // Rows by their number in the tables. Few: made ready once, weight null otherwise and the logarithms are read.
 struct LaneRows {
-    const double *weight, *ratio;          // (R, stride); stride 2 for two states, else a multiple of four
-    const double *power, *ratio_out;       // (R): exponents and log-ratios taken out
-    const double *log_weight, *log_ratio;  // (R, K)
-    const double *residual;                // (R, stride) or (R, K), null for none; never infinite where made ready
+    const double *weight, *weight_q, *ratio;  // (R, stride); stride 2 for two states, else a multiple of four
+    const double *taken;                      // (R, 4): exponent and log-ratio taken out, and nothing
+    const double *log_weight, *log_ratio;     // (R, K)
+    const double *residual;                   // (R, stride) or (R, K), null for none; never infinite where made ready
     int64_t stride;
     const int32_t *row_of_32;  // node -> row; both null: the same
     const int64_t *row_of_64;
+    const NormalTask *normal = nullptr;  // densities of independent columns instead of tables: row u is its x
 };
 
 struct LaneState {
     double b[most_lane_states][most_lanes], ratio[most_lane_states][most_lanes], inward[most_lane_states][most_lanes];
     double power[most_lanes], ratio_out[most_lanes];  // taken out
+    double doubt[most_lanes];                         // sum of what may have cancelled (lane_products.hpp)
+};
+
+// SemiringState with a sequence in each lane; expected is b times the expectation.
+struct SemiringLanes {
+    double b[most_lane_states][most_lanes], b_q[most_lane_states][most_lanes], expected[most_lane_states][most_lanes];
+    double power[most_lanes], ratio_out[most_lanes];                            // taken out of both models' weights
+    double power_p[most_lanes], power_q[most_lanes], expected_out[most_lanes];  // and of each by itself
+    double largest[most_lanes];                                                 // |expectation|, or up to twice as much
+    double reach[most_lanes];  // sum of the largest |log-ratio| of rows that are out of a common scale's range
 };
 
 using lane_count_kernel = int();
 // Lane l does the nodes node[l], node[l] - 1, ...; all with transition 0. false: out of range, the state is left alone.
 using posterior_lanes_kernel = bool(const StepTables &, const LaneRows &, const int64_t *node, int64_t count,
                                     LaneState &);
+
+// The same for messages of both models and p's expected log-ratio.
+using semiring_lanes_kernel = bool(const StepTables &, const LaneRows &, const int64_t *node, int64_t count,
+                                   SemiringLanes &);
 
 // b, ratio and inward of the children's messages met so far, all zero before the first; two states fill a cache
 // line.
@@ -117,7 +136,7 @@ using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const 
 // clang-format off
 #define HIDIV_POSTERIOR_KERNELS(X) \
     X(posterior_padding) X(posterior_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) \
-    X(posterior_nodes)
+    X(semiring_lanes) X(posterior_nodes)
 // clang-format on
 
 }  // namespace hidiv

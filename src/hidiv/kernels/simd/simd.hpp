@@ -158,18 +158,21 @@ HIDIV_INLINE V<W> exp_of(V<W> x) {
     return (V<W>)((U<W>)value + ((U<W>)rounded << 52));
 }
 
+// (2 artanh(s) - 2 s) / s^3 as a polynomial in z = s^2, |s| <= 0.1716.
+template <int W>
+HIDIV_INLINE V<W> log_tail(V<W> z) {
+    return 0x1.5555555555555p-1 +
+           z * (0x1.9999999999a3ap-2 +
+                z * (0x1.249249247670ap-2 +
+                     z * (0x1.c71c7201fc0e6p-3 +
+                          z * (0x1.745cf8c09a9d4p-3 +
+                               z * (0x1.3b1c43c68eb6dp-3 + z * (0x1.0fbd140544b63p-3 + z * 0x1.0c135adcf3011p-3))))));
+}
 // k log 2 + log(1 + f), f between sqrt(1/2) - 1 and sqrt(2) - 1.
 template <int W>
 HIDIV_INLINE V<W> log_parts(V<W> k, V<W> f) {
     const V<W> s = f / (2.0 + f), z = s * s;
-    const V<W> r =
-        0x1.5555555555555p-1 +
-        z * (0x1.9999999999a3ap-2 +
-             z * (0x1.249249247670ap-2 +
-                  z * (0x1.c71c7201fc0e6p-3 +
-                       z * (0x1.745cf8c09a9d4p-3 +
-                            z * (0x1.3b1c43c68eb6dp-3 + z * (0x1.0fbd140544b63p-3 + z * 0x1.0c135adcf3011p-3))))));
-    return k * 0x1.62e42fee00000p-1 + (f + (k * 0x1.a39ef35793c76p-33 - s * (f - z * r)));
+    return k * 0x1.62e42fee00000p-1 + (f + (k * 0x1.a39ef35793c76p-33 - s * (f - z * log_tail<W>(z))));
 }
 
 // log(1 + x) for x >= 0, within 3 ulp.
