@@ -99,13 +99,23 @@ def log_likelihoods(model: Model, x: Array, tree: Tree) -> Array:
     The upward recursion (definitions (2.1)) with an axis for the draws, for Monte Carlo: a loop over the draws would
     take a thousand times as long.
     """
-    count, n = x.shape[:2]
+    return from_weights(model, tree, *node_weights(model, x, tree), x)
+
+
+def node_weights(model: Model, x: Array, tree: Tree) -> tuple[Array, Array]:
+    """(n, K, count): the probability of each observation of x (count, n) or (count, n, F) in each state, over the
+    largest of them; and (n, count), the logarithms of the largest."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        beliefs = _log_weights(model, x.reshape(count, n, -1), tree)
-        peaks = beliefs.max(axis=1)
-        beliefs = np.exp(beliefs - peaks[:, None])
+        logs = _log_weights(model, x.reshape(*x.shape[:2], -1), tree)
+        peaks = logs.max(axis=1)
+        return np.exp(logs - peaks[:, None]), peaks
+
+
+def from_weights(model: Model, tree: Tree, beliefs: Array, peaks: Array, x: Array) -> Array:
+    """`log_likelihoods` of x from its `node_weights`, which are overwritten."""
+    with np.errstate(divide="ignore", invalid="ignore"):
         total = peaks.sum(axis=0)
-        for u in range(n - 1, 0, -1):
+        for u in range(len(beliefs) - 1, 0, -1):
             up = int(tree.parent[u])
             beliefs[up] *= model.transitions[_group(tree, u, len(model.transitions))] @ beliefs[u]
             largest = beliefs[up].max(axis=0)

@@ -15,8 +15,9 @@ from hidiv.divergences.observed.alphabets import by_formula, family_symbols, has
 from hidiv.divergences.observed.certified.joint_bound import capped_by_joint
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
-from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on
+from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, state_laws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.edge_controls import EdgeControls, controls_on
 from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted, with_rare_moves
 from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
@@ -24,7 +25,7 @@ from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.pair import closed
 from hidiv.emissions.registry import has_kl
-from hidiv.inference.likelihood import log_likelihoods
+from hidiv.inference.likelihood import from_weights, node_weights
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -127,7 +128,7 @@ class TreePair:
     @cached_property
     def counts(self) -> TreeCounts:
         """Posterior counts and observed pairs, with their means."""
-        return counts_on(self.p, self.q, self.tree, self.moves[0], self.levels)
+        return counts_on(self.p, self.q, self.tree, self.moves[0], self.levels, self.laws[0])
 
     @cached_property
     def close(self) -> bool:
@@ -149,9 +150,25 @@ class TreePair:
     @cached_property
     def expected(self) -> tuple[Array, Array]:
         """Means of the states at the root and transitions that are drawn, and what one more of each may add."""
-        laws = self.counts.laws
-        pairs = np.einsum("ur,urs->rs", laws[self.tree.parent[1:]], self.moves[0][1:])
-        return np.concatenate([laws[0], pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+        return np.concatenate([self.laws[0][0], self.pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+
+    @cached_property
+    def laws(self) -> tuple[Array, Array]:
+        """(N, K), (N, L): of the states of p and q."""
+        laws_p, laws_q = (
+            state_laws(m, self.tree, moves, self.levels) for m, moves in zip((self.p, self.q), self.moves, strict=True)
+        )
+        return laws_p, laws_q
+
+    @cached_property
+    def pairs(self) -> Array:
+        """(K, K): how often p is expected to use each transition."""
+        return np.asarray(np.einsum("ur,urs->rs", self.laws[0][self.tree.parent[1:]], self.moves[0][1:]))
+
+    @cached_property
+    def edges(self) -> EdgeControls | None:
+        """Controls that need no messages."""
+        return controls_on(self.p, self.q, self.tree, self.laws, self.pairs)
 
     @property
     def dear(self) -> float:
@@ -180,8 +197,11 @@ class TreePair:
         x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
         events = drawn_counts(states, self.tree.parent, self.p.n_states)
         if lean and not self.close:  # no messages are needed, and likelihoods alone are cheaper
-            plain = log_likelihoods(self.p, x, self.tree) - log_likelihoods(self.q, x, self.tree)
-            return Drawn(plain, plain, np.zeros((size, 0)), events)
+            weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
+            controls = np.zeros((size, 0)) if self.edges is None else self.edges.along(x, *weights)
+            logs = [from_weights(m, self.tree, *w, x) for m, w in zip((self.p, self.q), weights, strict=True)]
+            plain = logs[0] - logs[1]
+            return Drawn(plain, plain, controls, events)
         one = self._upward(self.p, self.moves[0], x)
         two = self._upward(self.q, self.moves[1], x)
         plain = one.logs - two.logs
