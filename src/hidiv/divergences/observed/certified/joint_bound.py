@@ -86,8 +86,8 @@ def room_above(value: float, levels: int = 1) -> float:
 def below_all_orders(pair: Pair) -> float:
     """No joint divergence is smaller, in whatever order of q's states; found sooner than the best order.
 
-    Of few states by going through the orders, of more from the least that each pair of states adds. 0 where nodes cannot
-    be counted.
+    Of few states by going through the orders, of more from the least that each pair of states adds. 0 where nodes
+    cannot be counted.
     """
     states = pair.p.n_states
     if not pair.same_states or not isinstance(pair.tree, Tree) or states > MOST:

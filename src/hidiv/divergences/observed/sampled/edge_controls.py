@@ -15,6 +15,7 @@ import numpy as np
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
+from hidiv.inference.likelihood import NodeWeights
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.predictive import ObservationPoints
@@ -37,16 +38,12 @@ class EdgeControls(NamedTuple):
     node_means: Array
     edge_means: Array
 
-    @property
-    def dear(self) -> float:
-        """The work of a draw with them, over that of likelihoods alone."""
-        return 1.0 if self.symbols else 2.0
-
-    def along(self, x: Array, weights_p: tuple[Array, Array], weights_q: tuple[Array, Array]) -> Array:
-        """(n, D + C C) of x (n, N, F) with its `node_weights` under p and q."""
+    def along(self, x: Array, weights_p: NodeWeights, weights_q: NodeWeights) -> Array:
+        """(n, D + C C) of x (n, N, F) with its weights under p and q."""
         if self.symbols:
             return self._counted(x[:, :, 0].astype(np.int64))
-        values = functions(self.law_p, self.law_q, weights_p, weights_q)
+        units = weights_p.peaks - weights_q.peaks
+        values = functions(self.law_p, self.law_q, weights_p.shares, weights_q.shares, units)
         edges, count = len(self.edge_means), len(x)
         some = values[:, :edges]
         sums = np.zeros((edges, edges, count))
@@ -70,19 +67,18 @@ class EdgeControls(NamedTuple):
         return np.concatenate([single - self.node_means, pairs - self.edge_means.ravel()], axis=1)
 
 
-def functions(law_p: Array, law_q: Array, weights_p: tuple[Array, Array], weights_q: tuple[Array, Array]) -> Array:
+def functions(law_p: Array, law_q: Array, at_p: Array, at_q: Array, units: Array) -> Array:
     """(N, D, n): log-ratio of what p and q show in these laws, the posterior of p's states, and of q's, less the last.
 
-    Weights are (N, K, n) and the logarithms (N, n) of their units.
+    Weights (N, K, n) and (N, L, n) are in units whose log-ratios (N, n) are given.
     """
-    (at_p, unit_p), (at_q, unit_q) = weights_p, weights_q
-    k, l = len(law_p) - 1, len(law_q) - 1
-    out = np.empty((len(at_p), 1 + k + l, at_p.shape[2]))
+    k, others = len(law_p) - 1, len(law_q) - 1
+    out = np.empty((len(at_p), 1 + k + others, at_p.shape[2]))
     with np.errstate(divide="ignore", invalid="ignore"):
         total_p, total_q = np.einsum("k,ukn->un", law_p, at_p), np.einsum("k,ukn->un", law_q, at_q)
-        out[:, 0] = np.log(total_p / total_q) + (unit_p - unit_q)
-        np.multiply(at_p[:, :k], (law_p[:k, None] / total_p[:, None]), out=out[:, 1 : 1 + k])
-        np.multiply(at_q[:, :l], (law_q[:l, None] / total_q[:, None]), out=out[:, 1 + k :])
+        out[:, 0] = np.log(total_p / total_q) + units
+        np.multiply(at_p[:, :k], law_p[:k, None] / total_p[:, None], out=out[:, 1 : 1 + k])
+        np.multiply(at_q[:, :others], law_q[:others, None] / total_q[:, None], out=out[:, 1 + k :])
     return out
 
 
@@ -108,8 +104,7 @@ def controls_on(p: Model, q: Model, tree: Tree, laws: tuple[Array, Array], pairs
 
 def _expectations(space: ObservationPoints, law_p: Array, law_q: Array) -> Array:
     """(K, D): of the functions, given each state of p."""
-    units = np.zeros((1, space.p.shape[1])), space.scale[None]
-    values = functions(law_p, law_q, (space.p[None], units[0]), (space.q_scaled[None], units[1]))[0]
+    values = functions(law_p, law_q, space.p[None], space.q_scaled[None], -space.scale[None])[0]
     mass = space.p * space.weight
     shown = (mass > 0).any(axis=0)
     return np.asarray(mass[:, shown] @ values[:, shown].T)
