@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf, isfinite
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -99,13 +99,32 @@ def log_likelihoods(model: Model, x: Array, tree: Tree) -> Array:
     The upward recursion (definitions (2.1)) with an axis for the draws, for Monte Carlo: a loop over the draws would
     take a thousand times as long.
     """
-    count, n = x.shape[:2]
+    return from_weights(model, tree, node_weights(model, x, tree), x)
+
+
+class NodeWeights(NamedTuple):
+    """logs (n, K, count): log-probabilities of observations in each state; peaks (n, count): the largest of them;
+    shares (n, K, count): probabilities over the largest."""
+
+    logs: Array
+    peaks: Array
+    shares: Array
+
+
+def node_weights(model: Model, x: Array, tree: Tree) -> NodeWeights:
+    """Of x (count, n) or (count, n, F)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        beliefs = _log_weights(model, x.reshape(count, n, -1), tree)
-        peaks = beliefs.max(axis=1)
-        beliefs = np.exp(beliefs - peaks[:, None])
-        total = peaks.sum(axis=0)
-        for u in range(n - 1, 0, -1):
+        logs = _log_weights(model, x.reshape(*x.shape[:2], -1), tree)
+        peaks = logs.max(axis=1)
+        return NodeWeights(logs, peaks, np.exp(logs - peaks[:, None]))
+
+
+def from_weights(model: Model, tree: Tree, weights: NodeWeights, x: Array) -> Array:
+    """`log_likelihoods` of x from its weights, whose shares are overwritten."""
+    beliefs = weights.shares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = weights.peaks.sum(axis=0)
+        for u in range(len(beliefs) - 1, 0, -1):
             up = int(tree.parent[u])
             beliefs[up] *= model.transitions[_group(tree, u, len(model.transitions))] @ beliefs[u]
             largest = beliefs[up].max(axis=0)

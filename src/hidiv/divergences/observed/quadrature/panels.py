@@ -11,7 +11,7 @@ from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
 from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.sample_space import Kind
-from hidiv.types import Array
+from hidiv.types import Array, IntArray
 
 NODES = 16  # of a panel
 TAIL = 40.0  # densities below e^-TAIL of the peak are negligible
@@ -19,6 +19,9 @@ LOWEST = 1e6  # log-densities below -LOWEST count as no mass
 HIGHEST = 700.0  # log-densities above are refused: their exponentials overflow
 COVERED = 1e-9  # mass the points may miss before the rule is refused
 LEVELS = 40
+TOGETHER = 8  # states whose ends are looked for at once
+DRAWN = 256  # observations of a state that tell where it lies
+TRIED, FARTHEST = 10, 90  # steps by half as much again that are looked at together, and in all
 RESOLVED = 36.0  # log-odds beyond which a proportion and one are the same double
 
 
@@ -123,27 +126,48 @@ def _ends(family: Family, kind: str, step: float | None = None) -> tuple[Array, 
     if kind == "angle":
         return np.full(family.n_states, -np.pi), np.full(family.n_states, np.pi)
     starts, ends = np.zeros(family.n_states), np.zeros(family.n_states)
-    for s in range(family.n_states):
-        one = family.take([s])
-        drawn = one.draw(np.zeros(256, dtype=np.int64), np.random.default_rng(0))[:, 0]
-        y = np.sort(_there(drawn, kind))
-        height = _height(one, y, kind).max()
-        spread = max(float(y[-1] - y[0]), 1e-300 if step is None else step, 1e-9 * abs(float(y[0])))
-        for at, sign, out in ((y[0], -1.0, starts), (y[-1], 1.0, ends)):
-            reach = 0.25 * spread
-            while _height(one, np.array([at + sign * reach]), kind)[0] > height - TAIL and reach < 1e15 * spread:
-                reach *= 1.5
-            out[s] = np.ceil(at + sign * reach) if step is not None else at + sign * reach
+    for first in range(0, family.n_states, TOGETHER):
+        some = np.arange(first, min(first + TOGETHER, family.n_states))
+        starts[some], ends[some] = _some_ends(family.take(some), kind, step)
     if kind == "log-odds":
         return np.maximum(starts, -RESOLVED), np.minimum(ends, RESOLVED)
     return starts, ends
 
 
-def _height(one: Family, y: Array, kind: str) -> Array:
-    """Log-density in the variable of integration."""
+def _some_ends(family: Family, kind: str, step: float | None) -> tuple[Array, Array]:
+    """The same of a few states, all looked at together."""
+    states = np.arange(family.n_states)
+    drawn = [family.draw(np.full(DRAWN, s), np.random.default_rng(0))[:, 0] for s in states.tolist()]
+    y = np.sort(_there(np.stack(drawn), kind), axis=1)
+    floor = _heights(family, y, kind, states).max(axis=1) - TAIL
+    first, last = y[:, 0], y[:, -1]
+    least = 1e-300 if step is None else step
+    spread = np.maximum(np.maximum(last - first, least), 1e-9 * np.abs(first))
+    out = []
+    for at, sign in ((first, -1.0), (last, 1.0)):
+        end, left = at.copy(), states
+        for begin in range(0, FARTHEST, TRIED):
+            reach = 0.25 * spread[left, None] * 1.5 ** np.arange(begin, begin + TRIED)
+            there = at[left, None] + sign * (reach if step is None else np.ceil(reach))
+            beyond = _heights(family, there, kind, left, step is not None) <= floor[left, None]
+            beyond[:, -1] |= begin + TRIED >= FARTHEST
+            end[left] = there[np.arange(len(left)), beyond.argmax(axis=1)]
+            left = left[~beyond.any(axis=1)]
+            if not left.size:
+                break
+        out.append(end)
+    return out[0], out[1]
+
+
+def _heights(family: Family, y: Array, kind: str, states: IntArray, counts: bool = False) -> Array:
+    """(n, m): log-density of each of `states` (n,) at its own y (n, m), in the variable of integration; `counts` below
+    0 have none."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        x, slope = _back(y, kind)
-        return np.nan_to_num(log_weights(one, x[:, None])[:, 0] + np.log(slope), nan=-np.inf, neginf=-np.inf)
+        x, slope = _back(y.ravel(), kind)
+        logs = log_weights(family, np.maximum(x, 0.0)[:, None] if counts else x[:, None])
+        own = np.take_along_axis(logs, np.repeat(states, y.shape[1])[:, None], axis=1)[:, 0] + np.log(slope)
+        own = np.where(counts & (x < 0), -np.inf, own)
+    return np.nan_to_num(own, nan=-np.inf, neginf=-np.inf).reshape(y.shape)
 
 
 def _bends(family: Family, kind: str) -> Array:

@@ -11,6 +11,7 @@ the result:
 | drawing | draws.py: what is drawn, weights of observations, portions side by side; chain_draws.py, long_paths.py |
 | rare events | rare_moves.py: importance sampling, rare transitions made likely and weighted |
 | controls | controls.py: posterior counts of p, less their means; cross_fitting.py: means with controls |
+| controls of trees | without messages: edge_controls.py, what nodes and edges show; state_controls.py, what states do |
 | error allowance | standard_errors.py: means and their errors; rare.py: what rare events may add to them |
 | stopping | stopping.py: a pilot chooses the controls, then draws until the standard error is as small as asked |
 

@@ -101,12 +101,17 @@ class TreeCounts(NamedTuple):
         return [pairs - (table.T @ law @ table).ravel()]
 
 
-def counts_on(p: Model, q: Model, tree: Tree, moves: Array, levels: list[IntArray]) -> TreeCounts:
-    """Means from the laws of p's states, root first."""
-    laws = np.empty((tree.n_nodes, p.n_states))
-    laws[0] = p.initial
+def state_laws(model: Model, tree: Tree, moves: Array, levels: list[IntArray]) -> Array:
+    """(N, K): of the states, root first."""
+    laws = np.empty((tree.n_nodes, model.n_states))
+    laws[0] = model.initial
     for nodes in levels[1:]:
         laws[nodes] = np.einsum("ur,urs->us", laws[tree.parent[nodes]], moves[nodes])
+    return laws
+
+
+def counts_on(p: Model, q: Model, tree: Tree, moves: Array, levels: list[IntArray], laws: Array) -> TreeCounts:
+    """Means from the laws (N, K) of p's states."""
     shown = []
     groups = max(len(p.emissions), len(q.emissions))
     for g in range(groups):

@@ -37,7 +37,9 @@ EXACT = 1e-13  # relative spread that rounding explains
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
 
 
-def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool = True) -> Mean:
+def controlled_mean(
+    draws: Array, controls: Array, steps: int = 1, settle: bool = True, distinct: float = COLLINEAR
+) -> Mean:
     """Mean of draws (n,) with controls (n, F) whose means are zero, the most useful first.
 
     At most one for three different draws. Left out are those that others before them nearly determine, those whose
@@ -45,10 +47,11 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool 
     draws decide what is left. The error allows for what the missing events add: as much as the draws show, and no more
     than one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`. Without
     `settle` the controls stay where a few draws decide what is left, and the error grows by what these leave open.
+    distinct: what must be left of a control, relatively, when those before it are taken out.
     """
     unit = unit_of(draws)
     if unit > 1.0:
-        return controlled_mean(draws / unit, controls, steps, settle).scaled(unit)
+        return controlled_mean(draws / unit, controls, steps, settle, distinct).scaled(unit)
     if len(draws) < FEWEST or not draws.std() > 0:
         return plain_mean(draws, full=len(draws) >= FEWEST)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -61,9 +64,9 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool 
         controls = controls / np.where(largest > HUGE, largest, 1.0)
     # Left in, a control that is off would pass its offset on to those made orthogonal to it.
     apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
-    basis, offset, size = orthonormal(controls[:, ~apart][:, : 4 * most], most)
+    basis, offset, size = orthonormal(controls[:, ~apart][:, : 4 * most], most, distinct)
     off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
-    kept = ~off & ((SHARED if settle else FEW_SHARE) * (basis**4).sum(axis=0) <= 1.0)
+    kept = ~off & ((SHARED if settle else FEW_SHARE) * np.square(np.square(basis)).sum(axis=0) <= 1.0)
     missing = [(basis[:, off], offset[off], size[off]), orthonormal(controls[:, apart][:, : 4 * most], most)]
     folds = Folds(draws, basis[:, kept], offset[kept])
     count = int(kept.sum())
@@ -169,7 +172,7 @@ def _by_gradients(matrices: Array, right: Array) -> Array | None:
     return None
 
 
-def orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
+def orthonormal(controls: Array, most: int, distinct: float = COLLINEAR) -> tuple[Array, Array, Array]:
     """(n, m) orthonormal columns that span the first m independent centred controls; (m,) their sample means, and their
     lengths before they were made to be one."""
     n = len(controls)
@@ -185,8 +188,8 @@ def orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
         centred, mean, size = centred[:, : n - 1], mean[: n - 1], size[: n - 1]
     centred /= size
     if centred.size * centred.shape[1] < MANY:
-        return _one_by_one(np.ascontiguousarray(centred.T), mean / size, size, most)
-    keep, triangle = _from_products(centred.T @ centred, most)
+        return _one_by_one(np.ascontiguousarray(centred.T), mean / size, size, most, distinct)
+    keep, triangle = _from_products(centred.T @ centred, most, max(distinct, BLURRED))
     inverse = _inverse(triangle)
     return centred[:, keep] @ inverse, (mean[keep] / size[keep]) @ inverse, size[keep] / np.abs(np.diagonal(inverse))
 
@@ -200,7 +203,7 @@ def _inverse(triangle: Array) -> Array:
     return inverse
 
 
-def _one_by_one(columns: Array, mean: Array, size: Array, most: int) -> tuple[Array, Array, Array]:
+def _one_by_one(columns: Array, mean: Array, size: Array, most: int, distinct: float) -> tuple[Array, Array, Array]:
     """The same of columns (F, n) of length one, each made orthogonal to those before it, twice (Gram and Schmidt).
 
     A factorisation would start threads for every column, which takes a hundred times as long where other programs run.
@@ -214,7 +217,7 @@ def _one_by_one(columns: Array, mean: Array, size: Array, most: int) -> tuple[Ar
             column = column - slopes @ before
             off -= float(slopes @ offset[:count])
         left = sqrt(float(column @ column))
-        if left > COLLINEAR:
+        if left > distinct:
             basis[count], offset[count], length[count] = column / left, off / left, own * left
             count += 1
             if count == most:
@@ -222,7 +225,7 @@ def _one_by_one(columns: Array, mean: Array, size: Array, most: int) -> tuple[Ar
     return basis[:count].T, offset[:count], length[:count]
 
 
-def _from_products(gram: Array, most: int) -> tuple[NDArray[np.intp], Array]:
+def _from_products(gram: Array, most: int, distinct: float = BLURRED) -> tuple[NDArray[np.intp], Array]:
     """Which columns are independent, and their triangle (m, m), from products (F, F) of columns of length one.
 
     Ten times as fast as a factorisation of the columns, and blind to what is left of a column below 1e-7.
@@ -231,7 +234,7 @@ def _from_products(gram: Array, most: int) -> tuple[NDArray[np.intp], Array]:
     keep: list[int] = []
     for j in range(len(gram)):
         row = gram[j, j:] - triangle[: len(keep), j] @ triangle[: len(keep), j:]
-        if row[0] > BLURRED**2:
+        if row[0] > distinct**2:
             triangle[len(keep), j:] = row / sqrt(row[0])
             keep.append(j)
             if len(keep) == most:

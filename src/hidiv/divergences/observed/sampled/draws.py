@@ -80,6 +80,9 @@ class Draws:
     # What states (n, N) and observations (n, N, F) of p give, with the visits of p (n, K) where they are known.
     scored: Callable[[IntArray, Array, Array | None], Drawn] | None = None
     likely: Callable[[], Model | None] | None = None  # p with rare moves made likely, where that may help
+    distinct: float | None = (
+        None  # what must be left of a control when those before it are taken out (cross_fitting.py)
+    )
     whole: bool = False  # portions are as large as they may be: each starts with work that does not depend on its size
 
 

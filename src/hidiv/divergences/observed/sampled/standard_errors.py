@@ -131,7 +131,9 @@ def missed(counts: Array, means: Array, costs: Array, steps: int = 1) -> float:
         return 0.0
     drawn = counts.mean(axis=0)
     off = np.abs(drawn - means)
-    allowed = np.where(drawn * n * steps < FEW, DOUBTFUL, FAIR) * np.sqrt(counts.var(axis=0) / n)
+    apart = counts - drawn
+    variance = np.einsum("ij,ij->j", apart, apart) / n
+    allowed = np.where(drawn * n * steps < FEW, DOUBTFUL, FAIR) * np.sqrt(variance / n)
     doubtful = off > allowed + 1e-9 * means
     return float(off[doubtful] @ costs[doubtful])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.sampled.cross_fitting import FOLDS, controlled_mean
+from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, FOLDS, controlled_mean
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
 from hidiv.divergences.observed.sampled.rare import allowed
 from hidiv.divergences.observed.sampled.standard_errors import (
@@ -37,7 +37,7 @@ LACKING = "rare states were drawn too seldom; the standard error allows for the 
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
 DOUBT = 1.2  # by how much an error is taken to be larger where a few draws decide it
-GROWTH = 1.15  # least growth between two looks
+GROWTH = 1.15  # least growth between two looks; LEAP where a look may cost more than the draws
 LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
 TRIAL = 1 << 29  # the number of the first stream of a trial whose draws are kept if it was in vain
@@ -136,10 +136,11 @@ class _Drawing:
         self.portions_drawn = [joined(self.portions_drawn)]
         batch = self.portions_drawn[0]
         if self.best is None:
-            best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN)
+            distinct = COLLINEAR if self.draws.distinct is None else self.draws.distinct
+            best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN, distinct=distinct)
             wanted = max(self.limits.atol, self.limits.rtol * abs(best.value))
             if FEWEST <= self.drawn < OPEN and not (best.settled and best.std_error <= wanted):
-                wide = controlled_mean(batch.base, batch.controls, settle=False)
+                wide = controlled_mean(batch.base, batch.controls, settle=False, distinct=distinct)
                 wide = wide._replace(std_error=DOUBT * wide.std_error)
                 best = wide if not best.settled or wide.std_error < best.std_error else best
             self.best = best
@@ -203,8 +204,9 @@ class _Drawing:
         return best
 
     def _take_over(self, other: _Drawing) -> None:
-        """The draws of a trial in vain, of streams of its own, are draws like any others without its controls."""
-        self.portions_drawn += [batch._replace(controls=batch.controls[:, :0]) for batch in other.portions_drawn]
+        """The draws of a trial in vain, of streams of its own, are draws like any others without its own controls."""
+        width = self.portions_drawn[0].controls.shape[1]
+        self.portions_drawn += [batch._replace(controls=batch.controls[:, :width]) for batch in other.portions_drawn]
         self.drawn, self.best = self.drawn + other.drawn, None
 
     def _with_rare_moves(self, progress: Progress) -> _Drawing:
@@ -252,10 +254,11 @@ class _Drawing:
         batch, best = self.together()
         wanted, drawn = self.wanted(), self.drawn
         known = best.full and best.settled and self.error <= 1.1 * best.std_error
-        ahead = max(self.needed(), GROWTH * drawn)
+        least = (LEAP if self.draws.whole else GROWTH) * drawn
+        ahead = max(self.needed(), least)
         if not best.settled:
             enough = max(_draws_for(self.variance(), wanted), SETTLED * kurtosis(best.draws))
-            ahead = max(enough, GROWTH * drawn)
+            ahead = max(enough, least)
         if ahead > LEAP * drawn:  # the error of these draws is not known so well
             ahead = max(SHORT * ahead, LEAP * drawn)
         self.check = int(min(ahead if known else min(ahead, 2.0 * drawn), self.limits.most))

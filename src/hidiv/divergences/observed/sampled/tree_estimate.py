@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,16 +15,18 @@ from hidiv.divergences.observed.alphabets import by_formula, family_symbols, has
 from hidiv.divergences.observed.certified.joint_bound import capped_by_joint
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
-from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on
+from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, state_laws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.edge_controls import EdgeControls, controls_on
 from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted, with_rare_moves
 from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
+from hidiv.divergences.observed.sampled.state_controls import StateControls, controls_of
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
 from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.pair import closed
 from hidiv.emissions.registry import has_kl
-from hidiv.inference.likelihood import log_likelihoods
+from hidiv.inference.likelihood import from_weights, node_weights
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 DEAR, BY_STATE = 4.0, 0.25  # work of posterior counts on a tree, over that of a likelihood: so much, and for each state
 FITTED = 100.0  # nodes whose likelihood takes as long as the fit of the controls of a draw
+DISTINCT = (
+    0.1  # what must be left of a control of a tree when those before it are taken out: less is mostly rare events
+)
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
 LONG = 32  # nodes from which on what is averaged is nearly normal, but for rare events
 SMALL = 1e-3  # of the divergence of two emissions
@@ -76,7 +81,8 @@ def draws_on_tree(pair: Pair) -> Draws:
             )  # fmt: skip
         return Draws(
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
-            lambda: on_nodes.expected, on_nodes.dear, likely=lambda: with_rare_moves(p, *on_nodes.expected), whole=True,
+            lambda: on_nodes.expected, on_nodes.dear, likely=lambda: with_rare_moves(p, *on_nodes.expected),
+            distinct=DISTINCT, whole=True,
         )  # fmt: skip
     base, dear = "KL(p(x_t | past) || q(x_t | past)) summed", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
     scored = on_chain.scored if on_chain.is_plain else None
@@ -97,13 +103,6 @@ def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
         return True, 0.0
     worst = emission_pairs(p, q).min(axis=2)
     return True, tree.n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
-
-
-class Messages(NamedTuple):
-    """own (n, N, K): w_u b_u, messages rescaled to a largest of one; logs (n,): log P(x)."""
-
-    own: Array
-    logs: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +126,7 @@ class TreePair:
     @cached_property
     def counts(self) -> TreeCounts:
         """Posterior counts and observed pairs, with their means."""
-        return counts_on(self.p, self.q, self.tree, self.moves[0], self.levels)
+        return counts_on(self.p, self.q, self.tree, self.moves[0], self.levels, self.laws[0])
 
     @cached_property
     def close(self) -> bool:
@@ -149,13 +148,34 @@ class TreePair:
     @cached_property
     def expected(self) -> tuple[Array, Array]:
         """Means of the states at the root and transitions that are drawn, and what one more of each may add."""
-        laws = self.counts.laws
-        pairs = np.einsum("ur,urs->rs", laws[self.tree.parent[1:]], self.moves[0][1:])
-        return np.concatenate([laws[0], pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+        return np.concatenate([self.laws[0][0], self.pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+
+    @cached_property
+    def laws(self) -> tuple[Array, Array]:
+        """(N, K), (N, L): of the states of p and q."""
+        laws_p, laws_q = (
+            state_laws(m, self.tree, moves, self.levels) for m, moves in zip((self.p, self.q), self.moves, strict=True)
+        )
+        return laws_p, laws_q
+
+    @cached_property
+    def pairs(self) -> Array:
+        """(K, K): how often p is expected to use each transition."""
+        return np.asarray(np.einsum("ur,urs->rs", self.laws[0][self.tree.parent[1:]], self.moves[0][1:]))
+
+    @cached_property
+    def edges(self) -> EdgeControls | None:
+        """Controls that need no messages, where an observation has few points."""
+        return controls_on(self.p, self.q, self.tree, self.laws, self.pairs)
+
+    @cached_property
+    def shown(self) -> StateControls:
+        """The same for other observations."""
+        return controls_of(self.p, self.q, self.laws[0].sum(axis=0), self.expected[0])
 
     @property
     def dear(self) -> float:
-        """The work of a draw with controls, over that of one without."""
+        """The work of a draw with posterior counts, over that of one without."""
         return DEAR + BY_STATE * self.p.n_states + FITTED / self.tree.n_nodes
 
     @property
@@ -164,7 +184,7 @@ class TreePair:
         return "q(x)/p(x) - 1 - log q(x)/p(x)" if self.close else "log p(x)/q(x)"
 
     def draw(self, size: int, rng: np.random.Generator, lean: bool = False, likely: Model | None = None) -> Drawn:
-        """`size` trees of p: log-ratios, what is averaged, controls; lean: without controls.
+        """`size` trees of p: log-ratios, what is averaged, controls; lean: only those that need no messages.
 
         For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small. likely:
         half of the states are drawn from this model, with weights.
@@ -179,35 +199,32 @@ class TreePair:
         size = len(states)
         x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
         events = drawn_counts(states, self.tree.parent, self.p.n_states)
-        if lean and not self.close:  # no messages are needed, and likelihoods alone are cheaper
-            plain = log_likelihoods(self.p, x, self.tree) - log_likelihoods(self.q, x, self.tree)
-            return Drawn(plain, plain, np.zeros((size, 0)), events)
-        one = self._upward(self.p, self.moves[0], x)
-        two = self._upward(self.q, self.moves[1], x)
-        plain = one.logs - two.logs
-        base = plain
         if self.close:
             excess = self._excess(x)
-            plain, base = -np.log1p(excess), h(excess)
-        controls = np.zeros((size, 0)) if lean else self.counts.along(one.own, x)
-        return Drawn(plain, base, controls, events)
+            controls = np.zeros((size, 0)) if lean else self._counts(x)
+            return Drawn(-np.log1p(excess), h(excess), controls, events)
+        weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
+        if self.edges is not None:
+            cheap = self.edges.along(x, *weights)
+        else:
+            cheap = self.shown.along(states, events, weights[0].logs, weights[1].logs)
+        logs = [from_weights(m, self.tree, w, x) for m, w in zip((self.p, self.q), weights, strict=True)]
+        plain = logs[0] - logs[1]
+        if lean:
+            return Drawn(plain, plain, cheap, events)
+        return Drawn(plain, plain, np.concatenate([cheap, self._counts(x)], axis=1), events)
 
-    def _upward(self, model: Model, moves: Array, x: Array) -> Messages:
-        """Messages from the leaves to the root, and the log-likelihoods."""
-        weights = weigh(model, self.tree, x)
-        own = np.ascontiguousarray(weights.value.transpose(2, 0, 1))
-        logs = np.zeros(len(x)) if weights.scale is None else weights.scale.sum(axis=0)
+    def _counts(self, x: Array) -> Array:
+        """(n, F): posterior counts of p, by messages from the leaves to the root, rescaled to a largest of one."""
+        own = np.ascontiguousarray(weigh(self.p, self.tree, x).value.transpose(2, 0, 1))
         for nodes in reversed(self.levels[1:]):
-            below = np.einsum("nus,urs->nur", own[:, nodes], moves[nodes])
-            top = below.max(axis=2)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                below = below / np.where(top > 0, top, 1.0)[:, :, None]
-                logs += np.log(top).sum(axis=1)
+            below = np.einsum("nus,urs->nur", own[:, nodes], self.moves[0][nodes])
+            top = below.max(axis=2, keepdims=True)
+            with np.errstate(invalid="ignore"):
+                below = below / np.where(top > 0, top, 1.0)
             parents, first = np.unique(self.tree.parent[nodes], return_index=True)
             own[:, parents] *= np.multiply.reduceat(below, first, axis=1)
-        with np.errstate(divide="ignore"):
-            logs = logs + np.log(own[:, 0] @ model.initial)
-        return Messages(own, logs)
+        return self.counts.along(own, x)
 
     def _excess(self, x: Array) -> Array:
         """(n,): q(x)/p(x) - 1, from differences carried upward with the messages of p, all on p's scale."""
