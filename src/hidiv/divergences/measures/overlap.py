@@ -219,7 +219,7 @@ def _exact(kind: OverlapMeasure, pair: Pair) -> Measure:
     return Measure(
         kind.shown(mean), kind.name, log=float(np.log(mean)) if mean > 0 and kind is BHATTACHARYYA else None,
         complement=rest[0] if rest else None, unit=kind.unit, subject=about(pair),
-        notes=[f"every one of {words} words listed"],
+        notes=[f"every one of {words} words was listed"],
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ the result:
 | rare events | rare_moves.py: importance sampling, rare transitions made likely and weighted |
 | controls | controls.py: posterior counts of p, less their means; cross_fitting.py: means with controls |
 | error allowance | standard_errors.py: means and their errors; rare.py: what rare events may add to them |
+| words | estimate_words.py: how it was drawn, for the notes |
 | stopping | stopping.py: a pilot chooses the controls, then draws until the standard error is as small as asked |
 
 Chains with finitely many observations, or one number a node, have a control that is fitted beforehand: a function of
