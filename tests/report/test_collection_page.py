@@ -105,6 +105,21 @@ def test_a_larger_matrix_is_a_picture(browser: Browser, tmp_path: Path, count: i
         expect(page.locator("#tip")).to_be_visible()
         assert page.locator("#tip").inner_text().startswith("D(kind ")
         assert page.locator("#tip").inner_text().endswith(" nats")
+        dots = page.evaluate(
+            "[...document.querySelectorAll('svg.map circle')].map((dot) => getComputedStyle(dot).fill)"
+        )
+        strip = page.evaluate(
+            "[...document.querySelectorAll('.runs.down rect')].map((run) => getComputedStyle(run).fill)"
+        )
+        assert set(strip) == set(dots)
+        for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowRight"):
+            image.press(key)
+        said = page.locator(".matrix .reading").inner_text()
+        image.press("Enter")
+        assert f"{said.split(':')[0]} = " in page.locator(".pair").inner_text()
+        page.emulate_media(media="print")
+        assert page.locator("div.printed p:visible").count() == (count if count <= 60 else 0)
+        assert page.locator("p.printed:visible").count() == (0 if count <= 60 else 1)
 
 
 def test_a_matrix_that_is_too_long_for_the_page_lies_beside_it(browser: Browser, tmp_path: Path) -> None:

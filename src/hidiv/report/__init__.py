@@ -12,6 +12,7 @@ linked_states: the states of two models that have different numbers of states.
 heat_tables: the parameters of two models as shaded tables.
 charts: bars along nodes and drawn trees, as SVG.
 samples_needed: how many observations tell two models apart.
+method_words: how every number was computed, in sentences.
 further_results: results of other questions, each with a section.
 digits: numbers with the digits that their errors leave.
 state_names: how states and models are called.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from hidiv.types import Array
 
 FEWEST, MOST = 3, 1000  # models on a page
 IN_A_TABLE = 40  # models; a larger matrix is shown as a picture
+PRINTED = 60  # models of which all pairs are listed on paper
 NEIGHBOURS, OF_MANY = 5, 3  # neighbours listed for each model; the second number if there are more than MANY models
 MANY = 300
 DIGITS = 4  # of a pair the reader points at
@@ -84,13 +86,14 @@ def collection_page(
             "order": drawn.order,
             "values": values,
             "picture": None if len(labels) <= IN_A_TABLE else picture(values, drawn.order),
+            "runs": runs(groups.labels[drawn.order].tolist()),
             "dendrogram": drawn,
             "map": placed(points, labels, groups),
             "neighbours": neighbours(values, labels, groups),
             "versions": versions(),
             "result": _data(matrix, values, where, labels, groups, points, missing),
             "view": _view(labels, drawn.order, groups) | {"pairs": sentences, "status": matrix.status},
-            "print_list": len(labels) <= IN_A_TABLE,
+            "print_list": len(labels) <= PRINTED,
         },
         json_name,
         {"matrix": short(values, DIGITS)} if len(labels) <= POINTED_AT else None,
@@ -120,6 +123,20 @@ def summary(values: Array, names: list[str]) -> dict[str, Any]:
         "infinite": count - len(finite),
         "n": count,
     }
+
+
+def runs(labels: list[int]) -> list[dict[str, int]]:
+    """Neighbours in the matrix that are of one cluster: which, where they start, and how many.
+
+    >>> runs([2, 2, 0])
+    [{'cluster': 2, 'start': 0, 'n': 2}, {'cluster': 0, 'start': 2, 'n': 1}]
+    """
+    found, start = [], 0
+    for label, same in groupby(labels):
+        count = len(list(same))
+        found.append({"cluster": label, "start": start, "n": count})
+        start += count
+    return found
 
 
 def neighbours(values: Array, names: list[str], groups: Clusters) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ from hidiv.report.emission_pictures import pictures
 from hidiv.report.further_results import section
 from hidiv.report.heat_tables import heat_tables, share
 from hidiv.report.linked_states import matching
+from hidiv.report.method_words import methods, promises
 from hidiv.report.page import Page, render, versions
 from hidiv.report.samples_needed import samples_needed
 from hidiv.report.state_diagram import diagrams
@@ -91,6 +92,7 @@ def pair_page(
             "says": said(p, q, evidence, where) if evidence is not None and isinstance(where, Tree) else None,
             "missing": missing,
             "methods": methods(ways[0]["comparison"]),
+            "promises": promises(ways[0]["comparison"]),
             "plus_minus": apart is not None or any(is_estimate(one["result"]) for one in methods(comparison)),
             "models": [_described(model, name) for model, name in zip((p, q), names, strict=True)],
             "versions": versions(),
@@ -185,32 +187,6 @@ def answer(comparison: Comparison) -> dict[str, Any]:
         if joint is not None:
             numbers["share"] = share(observed.value, joint.value)
     return numbers
-
-
-def methods(comparison: Comparison) -> list[dict[str, Any]]:
-    """Every quantity and how it was computed."""
-    named = [(in_words(name), getattr(comparison, name)) for name in MEANINGS]
-    named += [(f"{in_words(name)} rate", comparison.rates[name]) for name in comparison.rates]
-    return [
-        {"name": name, "result": result, "how": [*result.notes, *_certificate(result)]}
-        for name, result in named
-        if result is not None
-    ]
-
-
-def _certificate(result: Divergence) -> list[str]:
-    """A sentence with the methods a certificate rests on; its numbers are in the JSON."""
-    methods: list[str] = []
-
-    def walk(part: Any) -> None:
-        if isinstance(part, dict):
-            if isinstance(part.get("method"), str):
-                methods.append(part["method"])
-            for inner in part.values():
-                walk(inner)
-
-    walk(result.certificate)
-    return [f"certified by {', '.join(dict.fromkeys(methods))}"] if methods else []
 
 
 def _is_chain(where: Tree | UntilEnd | None) -> TypeGuard[Tree]:

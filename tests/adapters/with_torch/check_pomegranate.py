@@ -115,7 +115,7 @@ def test_ends_that_leave_no_room_are_refused():
     ("states", "said"),
     [
         ([law.Poisson([1.0]), law.Exponential([1.0])], "one kind of distribution, got Exponential, Poisson"),
-        ([law.LogNormal([0.0], [1.0], covariance_type="diag")] * 2, "density of log x there"),
+        ([law.LogNormal([0.0], [1.0], covariance_type="diag")] * 2, "the density of log x, without the factor 1/x"),
         ([law.Uniform([0.0], [1.0])] * 2, "cannot be read, got Uniform"),
         ([law.Poisson([1.0]), law.Poisson([1.0, 2.0])], "must have one shape in all states"),
     ],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from math import erfc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -133,6 +136,23 @@ def test_the_sentence_of_a_bayes_error():
     sentence = hd.bayes_error(p, q, 100, method="certified").notes[0]
     assert sentence.startswith("shown 100 observations, the best possible guess of which model made them errs")
     assert sentence.endswith("% of the time")
+
+
+def test_models_that_are_easily_told_apart_have_an_error_near_zero():
+    """The laws of one state have an error in closed form, which the interval holds; bounds alone said 50 %."""
+    steps = [[0.9, 0.1], [0.1, 0.9]]
+    p = hd.Model([0.5, 0.5], steps, hd.Gaussian([0.0, 2.0], std=[1.0, 1.0]))
+    q = hd.Model([0.5, 0.5], steps, hd.Gaussian([0.0, 4.0], std=[1.0, 1.0]))
+    found = hd.bayes_error(p, q, 100, seed=0)
+    assert found.upper < 0.02
+    assert re.search(r"errs less than [\d.]+ % of the time \(95 % interval\)$", found.notes[0])
+    assert "less than" in hd.compare(p, q, 100).overlap[0]
+    same = hd.Model([0.5, 0.5], steps, hd.Gaussian([0.0, 0.0], std=[1.0, 1.0]))
+    for apart, n in ((1.0, 40), (1.5, 30), (3.0, 10)):
+        moved = hd.Model([0.5, 0.5], steps, hd.Gaussian([apart, apart], std=[1.0, 1.0]))
+        truth = 0.5 * erfc(apart * np.sqrt(n) / np.sqrt(8.0))
+        every = [hd.bayes_error(same, moved, n, seed=seed, max_samples=500) for seed in range(20)]
+        assert sum(found.lower <= truth <= found.upper for found in every) >= 18  # of 20 intervals of 95 %
 
 
 def test_what_is_refused():

@@ -67,7 +67,7 @@ def do_bound(p: Any, q: Any, tree: Tree | int) -> Divergence:
 def bound(pair: Pair) -> Divergence:
     """Do's bound of a pair."""
     tree = pair.known_tree("Do's bound needs")
-    notes = ["Do's bound: an upper bound on the observed divergence, equal to the joint one"]
+    notes = ["Do's bound is never below the observed divergence, and equals the joint one"]
     local, reasons = pair.once(reached_terms)
     if reasons:
         return infinite(pair, "joint", reasons, notes=notes)

@@ -142,14 +142,14 @@ def automatic(pair: Pair, budget: Budget) -> Divergence:
             if method == AUTO[-1]:
                 raise
             if method != "quadrature":
-                notes.append(f"not {method}: {reason}")
+                notes.append(f"not {method}, because {reason}")
     raise NotApplicable("nothing applies")
 
 
 def _quick_or_narrow(pair: Pair, method: str, budget: Budget) -> Divergence:
     """A method as "auto" tries it; NotApplicable where it would take long or is not as narrow as asked."""
     if method == "exact" and not _few_words(pair):
-        raise NotApplicable("too many words to list")
+        raise NotApplicable("there are too many words to list")
     if method != "certified":
         return by_name(pair, method, budget)
     if not by_formula(pair.p, pair.q):
@@ -162,7 +162,7 @@ def _quick_or_narrow(pair: Pair, method: str, budget: Budget) -> Divergence:
         return result
     ended = ", the clock having ended the search" if (result.certificate or {}).get("stopped") == "the time" else ""
     raise NotApplicable(
-        f"it is between {result.lower:.6g} and {result.upper:.6g}, which is certain but wider than asked for{ended}"
+        f"the proven bounds, {result.lower:.6g} and {result.upper:.6g}, are wider apart than asked for{ended}"
     )
 
 

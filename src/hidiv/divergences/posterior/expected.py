@@ -22,7 +22,7 @@ def expected_posterior(joint: Divergence, observed: Divergence) -> Divergence:
     >>> expected.value, round(expected.lower, 9), round(expected.upper, 9)
     (2.0, 1.5, 2.5)
     """
-    notes = ["joint - observed, by the chain rule", *joint.notes[:1]]
+    notes = ["it is the joint divergence less the observed one, by the chain rule", *joint.notes[:1]]
     if isinf(joint.value):
         because = "the joint divergence is infinite and the observed one is not"
         # That the difference is infinite is as sure as that the observed divergence is finite.

@@ -99,8 +99,9 @@ def posterior_of(
     fields: dict[str, Any] = {"subject": subject(p, q, place), "detail": Detail(by_node=profile)}
     if result.infinite is not None:
         return infinite(models, "posterior", [_reason(p, *result.infinite)], **fields)
-    likelihoods = f"{result.log_likelihood_p!r} under p, {result.log_likelihood_q!r} under q"
-    return Divergence(result.value, "posterior", notes=[f"log-likelihood of the evidence: {likelihoods}"], **fields)
+    likelihoods = f"{result.log_likelihood_p:.12g} under p and {result.log_likelihood_q:.12g} under q"
+    notes = [f"the log-likelihood of the evidence is {likelihoods}"]
+    return Divergence(result.value, "posterior", notes=notes, **fields)
 
 
 def check_posterior(p: Model, q: Model, target: str, evidence_q: Any) -> None:

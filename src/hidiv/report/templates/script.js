@@ -328,6 +328,17 @@
         if (order[i] !== undefined && order[j] !== undefined) open(order[i], order[j]);
       });
       picture.addEventListener("pointerleave", (event) => point(event, ""));
+      const output = matrix.querySelector(".reading");
+      let [row, column] = [0, 0];
+      picture.addEventListener("keydown", (event) => {
+        const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] || [0, 0];
+        if (event.key === "Enter") open(order[row], order[column]);
+        else if (!down && !right) return;
+        event.preventDefault();
+        row = Math.min(Math.max(row + down, 0), order.length - 1);
+        column = Math.min(Math.max(column + right, 0), order.length - 1);
+        output.textContent = told(order[row], order[column]);
+      });
     }
   }
   addEventListener("keydown", (event) => { if (event.key === "Escape") tip.classList.remove("on"); });

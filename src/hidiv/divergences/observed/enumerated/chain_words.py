@@ -64,7 +64,7 @@ def listed(words: Enumerated, pair: Pair) -> Divergence:
         words.value,
         "observed",
         infinite=[] if words.word is None else [word_reason(words.word, symbols=True)],
-        notes=["the only word listed" if words.words == 1 else f"every one of {words.words} words listed"],
+        notes=["the only word was listed" if words.words == 1 else f"every one of {words.words} words was listed"],
         subject=pair.subject,
     )
 

@@ -13,6 +13,7 @@ the result:
 | controls | controls.py: posterior counts of p, less their means; cross_fitting.py: means with controls |
 | controls of trees | without messages: edge_controls.py, what nodes and edges show; state_controls.py, what states do |
 | error allowance | standard_errors.py: means and their errors; rare.py: what rare events may add to them |
+| words | estimate_words.py: how it was drawn, for the notes |
 | stopping | stopping.py: a pilot chooses the controls, then draws until the standard error is as small as asked |
 
 Chains with finitely many observations, or one number a node, have a control that is fitted beforehand: a function of

@@ -12,6 +12,7 @@ import numpy as np
 from hidiv.divergences.observed.certified.joint_bound import capped_by_joint
 from hidiv.divergences.observed.sampled.cross_fitting import controlled_mean
 from hidiv.divergences.observed.sampled.draws import Drawn, Streams
+from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS, averaged, gained, uncontrolled
 from hidiv.divergences.observed.sampled.long_paths import BATCH, Path, classes_of, paths_of
 from hidiv.divergences.observed.sampled.standard_errors import SURE, Mean, missed, plain_mean, unit_of, unseen, widened
 from hidiv.divergences.observed.support.any_family import forbidden
@@ -113,16 +114,13 @@ def _summed_up(p: Model, q: Model, paths: list[Path], steps: int, stopped: str, 
     bare, plain = (
         [plain_mean(getattr(_merged(path.all(), path.memory), key)) for path in paths] for key in ("base", "plain")
     )
-    base = "log p(x_t | past)/q(x_t | past)" if paths[0].space is None else "KL(p(x_t | past) || q(x_t | past))"
-    notes = [
-        f"{base} along {counted(len(paths), 'path')}, {counted(means[0].controls, 'control')}, "
-        f"{counted(len(means[0].draws), 'long batch', 'long batches')}, ended by {stopped}",
-        "without controls {:.10g} (standard error {:.2g})".format(*_weighted(paths, bare)),
-    ]
+    base = "log p(x_t | past)/q(x_t | past)" if paths[0].space is None else PREDICTIONS
+    over = f"the steps of {counted(len(paths), 'path')} of p in {counted(len(means[0].draws), 'batch', 'batches')}"
+    notes = [averaged(base, over, means[0].controls, stopped), uncontrolled(*_weighted(paths, bare))]
     if error > 0:
         apart = _weighted(paths, plain)
         gain = (apart[1] / error) ** 2
-        notes.append(f"plain log-ratio {apart[0]:.10g} ({apart[1]:.2g}): variance divided by {gain:.3g}")
+        notes.append(gained(*apart, gain, "steps"))
     if any(abs(_carry(mean.draws)) > 0.3 for mean in means):
         notes.append("batches are still correlated, a longer path would tell more")
     settled = sum(path.p.n_states for path in paths) == p.n_states

@@ -12,6 +12,7 @@ import numpy as np
 
 from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, FOLDS, controlled_mean
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
+from hidiv.divergences.observed.sampled.estimate_words import averaged, gained, uncontrolled
 from hidiv.divergences.observed.sampled.rare import allowed
 from hidiv.divergences.observed.sampled.standard_errors import (
     SETTLED,
@@ -21,7 +22,7 @@ from hidiv.divergences.observed.sampled.standard_errors import (
     plain_mean,
 )
 from hidiv.divergences.result import Divergence
-from hidiv.errors import OutOfRange, counted, refuse
+from hidiv.errors import OutOfRange, refuse
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
@@ -290,7 +291,7 @@ class _Drawing:
         half = best.half_width()
         is_fitted = self.before is not None
         base = f"{self.draws.base} less a fitted function of both filters" if is_fitted else self.draws.base
-        note = f"{base}, {counted(best.controls, 'control')}, ended by {stopped or self.stopped}"
+        note = averaged(base, "draws from p", best.controls, stopped or self.stopped)
         rare = [] if self.likely is None else [LIKELY]
         rare += [RARE.format(self.chance)] if self.chance > SURE else []
         if self.lacking > 0.1 * self.error:
@@ -317,10 +318,10 @@ def _by(draws: Draws, lean: bool) -> Draw:
 def without_controls(batch: Drawn, best: Mean, is_fitted: bool) -> list[str]:
     """What the draws say without controls, and how much the controls gain over the log-ratio alone."""
     bare, plain = plain_mean(batch.base), plain_mean(batch.plain)
-    notes = [f"without {'other ' if is_fitted else ''}controls {bare.value:.10g} (standard error {bare.std_error:.2g})"]
+    notes = [uncontrolled(bare.value, bare.std_error, is_fitted)]
     if best.std_error > 0:
         gain = (plain.std_error / best.std_error) ** 2
-        notes.append(f"plain log-ratio {plain.value:.10g} ({plain.std_error:.2g}): variance divided by {gain:.3g}")
+        notes.append(gained(plain.value, plain.std_error, gain))
     if not best.settled:
         notes.append("the draws are few for rare events; the standard error assumes a spread as large as the value")
     return notes

@@ -18,6 +18,7 @@ from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, state_laws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.edge_controls import EdgeControls, controls_on
+from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
 from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted, with_rare_moves
 from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.state_controls import StateControls, controls_of
@@ -84,7 +85,7 @@ def draws_on_tree(pair: Pair) -> Draws:
             lambda: on_nodes.expected, on_nodes.dear, likely=lambda: with_rare_moves(p, *on_nodes.expected),
             distinct=DISTINCT, whole=True,
         )  # fmt: skip
-    base, dear = "KL(p(x_t | past) || q(x_t | past)) summed", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
+    base, dear = f"{PREDICTIONS}, summed over the steps", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
         on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.expected, dear,

@@ -17,6 +17,7 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion
+from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
 from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
 from hidiv.divergences.observed.support.any_family import log_weights, supports
@@ -51,12 +52,12 @@ def run(pair: Pair, budget: Budget) -> Divergence:
         return stopped_estimate(impossible(pair, reason), budget)
     at_once = portion(int(chains.visits.sum() + 1.0) * 4 * (pair.p.n_states + pair.q.n_states + 2))
     whole = "log p/q of whole chains"
-    base = whole if chains.tables is None else "KL(p(x_t | past) || q(x_t | past)) summed to the end"
+    base = whole if chains.tables is None else f"{PREDICTIONS}, summed to the end"
     draws = Draws(chains.draw, pair.subject, base, at_once, dear=2.0, expected=lambda: chains.expected)
     estimate = capped_by_joint(stopped_estimate(draws, budget), pair)
     above = pair.once(joint_above) if by_formula(pair.p, pair.q) else inf
     certain = f"; it is at most {above:.6g}, which is certain" if above < inf else ""
-    return estimate.noted(f"not exact or narrowly certified: the lengths are random{certain}")
+    return estimate.noted(f"not exact or narrowly certified, because the lengths are random{certain}")
 
 
 def ending(pair: Pair) -> EndPair:
