@@ -31,6 +31,9 @@ def rows() -> Iterator[Row | Megabytes]:
     for n_states in (2, 10):
         for columns, size in ((1, 10.0), (1, 30_000.0), (3, 10.0), (3, 3000.0)):
             yield from counts(np.random.default_rng(4), n_states, columns, size)
+    for n_states in (2, 4, 10):
+        for family in ("exponential", "gamma", "beta", "von Mises", "log-normal"):
+            yield from curves(np.random.default_rng(5), family, n_states)
     yield tree(np.random.default_rng(3))
     yield memory()
 
@@ -111,6 +114,53 @@ def counts(rng: np.random.Generator, n_states: int, columns: int, size: float) -
         lambda: (score(), score()),
         0.5,
     )
+
+
+def curves(rng: np.random.Generator, family: str, n_states: int) -> Iterator[Row]:
+    """Other numbers: hmmlearn has no such model, and a few lines around scipy's densities make one."""
+    from hmmlearn.base import BaseHMM
+    from scipy import stats
+
+    class Written(BaseHMM):  # type: ignore[misc]
+        """What hmmlearn's manual says to write for emissions it does not have."""
+
+        def _compute_log_likelihood(self, x: np.ndarray) -> np.ndarray:
+            return np.asarray(self.density(x))
+
+        def _compute_likelihood(self, x: np.ndarray) -> np.ndarray:
+            return np.exp(self.density(x))
+
+    low, high = rng.uniform(0.5, 6.0, (2, n_states))
+    make, density = {
+        "exponential": (lambda a, b: hd.Exponential(a), lambda x, a, b: stats.expon.logpdf(x, scale=1.0 / a)),
+        "gamma": (hd.Gamma, lambda x, a, b: stats.gamma.logpdf(x, a, scale=1.0 / b)),
+        "beta": (hd.Beta, stats.beta.logpdf),
+        "von Mises": (hd.VonMises, lambda x, a, b: stats.vonmises.logpdf(x, b, a)),
+        "log-normal": (hd.LogNormal, lambda x, a, b: stats.lognorm.logpdf(x, b, scale=np.exp(a))),
+    }[family]
+    initial, transition, _, _ = parameters(rng, n_states, 1, False)
+    p, q = (hd.Model(initial, transition, make(low * by, high / by)) for by in (1.0, 1.2))
+    peers = []
+    for by in (1.0, 1.2):
+        peer = Written(n_states, implementation="scaling")
+        peer.startprob_, peer.transmat_, peer.n_features = initial, transition, 1
+        peer.density = lambda x, by=by: density(x, low * by, high / by)
+        peer._check = lambda: None
+        peers.append(peer)
+    x = np.asarray(hd.sample(p, LENGTH, seed=1)[1])
+    column = x[:, None]
+    name, against = f"{family}, K={n_states}", "hmmlearn around scipy.stats,"
+    yield turns(
+        f"log_likelihood, {name}",
+        lambda: hd.log_likelihood(p, x),
+        f"{against} score",
+        lambda: peers[0].score(column),
+        0.35,
+    )
+    yield turns(
+        f"posterior_kl, {name}", lambda: hd.posterior_kl(p, q, x),
+        f"{against} two scores", lambda: [peer.score(column) for peer in peers], 0.5,
+    )  # fmt: skip
 
 
 def turns(work: str, run: Callable[[], object], against: str, peer: Callable[[], object], goal: float) -> Row:
