@@ -227,3 +227,10 @@ def test_of_many_states_the_largest_are_listed_by_size(tmp_path: Path) -> None:
     assert [s for s, _ in listed] == np.argsort(-rows, kind="stable")[:10].tolist()
     (rest,) = [float(line.split()[3]) for line in lines if line.startswith("    2 others together")][:1]
     assert rest == pytest.approx(np.sort(rows)[:2].sum(), rel=1e-6)
+
+
+def test_columns_that_differ_only_in_case_are_pointed_out(tmp_path: Path) -> None:
+    one = marked(tmp_path / "one.json", ["x", "H3k4", "H3k9"], 0.2)
+    two = marked(tmp_path / "two.json", ["H3K4", "H3K9", "x"], 0.5)
+    said = refusal("compare", one, two, "--tree", "chain:5")
+    assert "are not the same (H3k4 and H3K4 differ only in case, as do 1 more)" in said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,16 @@ def read_model(path: str) -> Model:
     return model_from_text(standard_input("the model"), "standard input") if path == "-" else load_model(path)
 
 
+def _alike(own: Sequence[str], other: Sequence[str]) -> str:
+    """A hint where names of columns differ in upper and lower case alone."""
+    lower = {name.lower(): name for name in other if name not in own}
+    pairs = [(name, lower[name.lower()]) for name in own if name not in other and name.lower() in lower]
+    if not pairs:
+        return ""
+    more = f", as do {len(pairs) - 1} more" if len(pairs) > 1 else ""
+    return f" ({pairs[0][0]} and {pairs[0][1]} differ only in case{more})"
+
+
 def read_pair(first: str, second: str, columns: str | None) -> tuple[Model, Model]:
     """Two models from files, with the columns of --columns; columns in another order are refused without it.
 
@@ -96,8 +107,9 @@ def read_pair(first: str, second: str, columns: str | None) -> tuple[Model, Mode
     common = [name for name in own if name in other]
     if columns is None:
         if any(own.index(name) != other.index(name) for name in common):
-            rule = f"the columns of {first} and {second} come in different orders"
+            how = "come in different orders" if set(own) == set(other) else "are not the same"
             remedy = f"--columns common compares the {counted(len(common), 'column')} that both have"
+            rule = f"the columns of {first} and {second} {how}{_alike(own, other)}"
             refuse(IncompatibleModels, "--columns", rule, remedy=remedy)
         return p, q
     if not common:
