@@ -93,8 +93,8 @@ def _alike(own: Sequence[str], other: Sequence[str]) -> str:
     pairs = [(name, lower[name.lower()]) for name in own if name not in other and name.lower() in lower]
     if not pairs:
         return ""
-    more = f", as do {len(pairs) - 1} more" if len(pairs) > 1 else ""
-    return f" ({pairs[0][0]} and {pairs[0][1]} differ only in case{more})"
+    others = f"; the same holds for {counted(len(pairs) - 1, 'other pair')}" if len(pairs) > 1 else ""
+    return f" ({pairs[0][0]} and {pairs[0][1]} differ only in case{others})"
 
 
 def read_pair(first: str, second: str, columns: str | None) -> tuple[Model, Model]:
