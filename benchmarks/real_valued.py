@@ -32,7 +32,7 @@ def rows() -> Iterator[Row | Megabytes]:
         for columns, size in ((1, 10.0), (1, 30_000.0), (3, 10.0), (3, 3000.0)):
             yield from counts(np.random.default_rng(4), n_states, columns, size)
     for n_states in (2, 4, 10):
-        for family in ("exponential", "gamma", "beta", "von Mises", "log-normal"):
+        for family in ("exponential", "gamma", "beta", "von Mises", "log-normal", "Laplace"):
             yield from curves(np.random.default_rng(5), family, n_states)
     yield tree(np.random.default_rng(3))
     yield memory()
@@ -136,6 +136,7 @@ def curves(rng: np.random.Generator, family: str, n_states: int) -> Iterator[Row
         "gamma": (hd.Gamma, lambda x, a, b: stats.gamma.logpdf(x, a, scale=1.0 / b)),
         "beta": (hd.Beta, stats.beta.logpdf),
         "von Mises": (hd.VonMises, lambda x, a, b: stats.vonmises.logpdf(x, b, a)),
+        "Laplace": (hd.Laplace, lambda x, a, b: stats.laplace.logpdf(x, a, b)),
         "log-normal": (hd.LogNormal, lambda x, a, b: stats.lognorm.logpdf(x, b, scale=np.exp(a))),
     }[family]
     initial, transition, _, _ = parameters(rng, n_states, 1, False)

@@ -1,4 +1,4 @@
-"""Exponential, gamma, beta and von Mises rows: the twin and every instruction set against 40 digits."""
+"""Rows of exponential to generalized Gaussian laws: the twin and every instruction set against 40 digits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 import hidiv as hd
 
-FAMILIES = ("exponential", "gamma", "beta", "von_mises")
+FAMILIES = ("exponential", "gamma", "beta", "von_mises", "laplace", "generalized_gaussian")
 
 
 def laws(rng, name, n_states, n_features, apart):
@@ -19,14 +19,16 @@ def laws(rng, name, n_states, n_features, apart):
     moved = low * (1.0 + apart), high * (1.0 + 0.5 * apart)
     if name == "exponential":
         return hd.Exponential(low), hd.Exponential(moved[0])
-    family = {"gamma": hd.Gamma, "beta": hd.Beta, "von_mises": hd.VonMises}[name]
+    if name == "generalized_gaussian":
+        return hd.GeneralizedGaussian(low, 0.5 + 0.2 * high), hd.GeneralizedGaussian(moved[0], 0.5 + 0.2 * moved[1])
+    family = {"gamma": hd.Gamma, "beta": hd.Beta, "von_mises": hd.VonMises, "laplace": hd.Laplace}[name]
     return family(low, high), family(*moved)
 
 
 def points(rng, name, shape):
     """Observations in the range of a family, some of them near its ends."""
     x = rng.uniform(0.0, 1.0, shape) ** rng.integers(1, 6, shape)
-    return 9.0 * x if name in ("exponential", "gamma") else 20.0 * x - 10.0 if name == "von_mises" else x
+    return 9.0 * x if name in ("exponential", "gamma") else x if name == "beta" else 20.0 * x - 10.0
 
 
 def exact(family, name, s, f, x):
@@ -41,6 +43,10 @@ def exact(family, name, s, f, x):
     if name == "beta":
         constant = mp.loggamma(first + other) - mp.loggamma(first) - mp.loggamma(other)
         return constant + (first - 1) * mp.log(at) + (other - 1) * mp.log(1 - at)
+    if name == "laplace":
+        return -abs(at - first) / other - mp.log(2 * other)
+    if name == "generalized_gaussian":
+        return -((abs(at) / first) ** other) - mp.log(2 * first) - mp.loggamma(1 + 1 / other)
     return other * mp.cos(at - first) - mp.log(2 * mp.pi * mp.besseli(0, other))
 
 

@@ -275,7 +275,7 @@ void moment_kernels(int round) {
     }
 }
 
-// Exponential, gamma, beta and von Mises rows: NaN and a word of it where a number is out of range, and only there.
+// Exponential to generalized Gaussian rows: NaN and a word of it where a number is out of range, and only there.
 void curve_kernels(int round) {
     const int64_t n = whole(0, 70), k = whole(1, 12), features = whole(1, 6), threads = whole(1, 3);
     const bool two = whole(0, 1);
@@ -288,7 +288,7 @@ void curve_kernels(int round) {
                   between = numbers(2 * k * features), constant = numbers(k);
     Doubles log_p(size_t(n * k)), log_q(log_p), ratio(log_p);
     const CurveLaws q{k, features, other.data(), constant.data()};
-    const CurveTask task{Curve(whole(0, 3)),
+    const CurveTask task{Curve(whole(0, 5)),
                          {k, features, law.data(), constant.data()},
                          &q,
                          two ? between.data() : nullptr,

@@ -32,7 +32,7 @@ Two models and evidence (kernels/posterior)
 
 Observations (kernels/emission)
     normal_rows.py        normal log-densities of rows, and the log-ratio of two models'
-    curve_rows.py         the same for exponential, gamma, beta and von Mises laws
+    curve_rows.py         the same for exponential, gamma, beta, von Mises, Laplace and generalized Gaussian laws
     mixture_rows.py       the same for mixtures, from the tables of their components
     count_rows.py         rows of counts, looked up column by column in a table of the numbers that occur
 

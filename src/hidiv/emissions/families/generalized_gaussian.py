@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,15 +13,17 @@ from scipy.special import digamma, gammaln
 
 from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.families.laplace import Laplace, located, located_gaussian
-from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.family import Family, check_between, ratio_of_rows
 from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.climbing import climb
-from hidiv.emissions.numerics.exponential_power import Located, power_pair
+from hidiv.emissions.numerics.exponential_power import Located, norm_gap, power_pair
+from hidiv.emissions.numerics.scales import compare_scales
 from hidiv.emissions.numerics.tails import gamma_tails, short_interval
 from hidiv.emissions.parameters import positive, same_shape, wide
 from hidiv.emissions.registry import register
 from hidiv.emissions.sample_space import LINE, SampleSpace
 from hidiv.emissions.weighted import Weighted, kept, log_size
+from hidiv.recursions.curve_rows import POWER, CurveLaws, CurvePair
 from hidiv.types import Array, Flags, IntArray
 
 SHAPES = (-3.0, 4.0)  # logs of the shapes that fitting may reach
@@ -87,6 +90,12 @@ class GeneralizedGaussian(Family):
 
     def log_density(self, x: Array) -> Array:
         return _log_density(x[:, None, :], wide(self.scale), wide(self.shape))
+
+    @cached_property
+    def curve_laws(self) -> CurveLaws:
+        scale, shape = wide(self.scale), wide(self.shape)
+        constant = -(LOG_TWO + np.log(scale) + gammaln(1.0 + 1.0 / shape)).sum(axis=1)
+        return POWER, np.stack([scale, shape], axis=2), np.asarray(constant)
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         scale, shape = wide(self.scale), wide(self.shape)
@@ -191,7 +200,25 @@ def on_sides(p: Callable[[Any], Located], q: Callable[[Any], Located]) -> Callab
     return stretches
 
 
-register(GeneralizedGaussian, GeneralizedGaussian, power_pair(located_generalized, located_generalized, on_sides))
+def tables(p: GeneralizedGaussian, q: GeneralizedGaussian) -> CurvePair:
+    """From the ratio of the scales and the difference of the shapes."""
+    first, second = located_generalized(p), located_generalized(q)
+    with np.errstate(all="ignore"):
+        larger = second.shape * compare_scales(first.scale, second.scale).log
+        between = np.stack([second.shape - first.shape, larger], axis=2)
+        return CurvePair(p.curve_laws, q.curve_laws, (between, np.asarray(norm_gap(first, second).sum(axis=1))))
+
+
+_PAIR = power_pair(located_generalized, located_generalized, on_sides)
+register(
+    GeneralizedGaussian,
+    GeneralizedGaussian,
+    replace(
+        _PAIR,
+        log_ratio=lambda p, q, x: ratio_of_rows(tables(p, q), lambda known: _PAIR.log_ratio(p, q, known), x),
+        tables=tables,
+    ),
+)
 register(GeneralizedGaussian, Laplace, power_pair(located_generalized, located, on_sides))
 register(Laplace, GeneralizedGaussian, power_pair(located, located_generalized, on_sides))
 register(GeneralizedGaussian, Gaussian, power_pair(located_generalized, located_gaussian, on_sides))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.emissions.families.gaussian import Gaussian
-from hidiv.emissions.family import Family, check_between
+from hidiv.emissions.family import Family, check_between, ratio_of_rows
 from hidiv.emissions.gradients import location_slopes
 from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from hidiv.emissions.numerics.exponential_power import Located, power_pair
@@ -20,6 +21,7 @@ from hidiv.emissions.registry import FamilyPair, no_gaps, register
 from hidiv.emissions.sample_space import LINE, SampleSpace
 from hidiv.emissions.weighted import Weighted, kept, log_size
 from hidiv.errors import IncompatibleModels, refuse
+from hidiv.recursions.curve_rows import POINTED, CurveLaws, CurvePair
 from hidiv.recursions.terms import phi
 from hidiv.types import Array, Flags, IntArray
 
@@ -86,6 +88,11 @@ class Laplace(Family):
     def log_density(self, x: Array) -> Array:
         loc, scale = wide(self.loc), wide(self.scale)
         return np.asarray(-np.abs(x[:, None, :] - loc) / scale - LOG_TWO - np.log(scale))
+
+    @cached_property
+    def curve_laws(self) -> CurveLaws:
+        loc, scale = wide(self.loc), wide(self.scale)
+        return POINTED, np.stack([loc, scale], axis=2), -(LOG_TWO + np.log(scale)).sum(axis=1)
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         lower, upper, loc, scale = lower[:, None, :], upper[:, None, :], wide(self.loc), wide(self.scale)
@@ -181,7 +188,19 @@ def _divided(x: Array, gap: Array) -> Array:
         return np.where(gap < 1.0, near, (decay(x) - decay(x + gap)) / gap)
 
 
+def tables(p: Laplace, q: Laplace) -> CurvePair:
+    """From the distance of the locations and the ratio of the scales."""
+    ratio = compare_scales(wide(p.scale), wide(q.scale))
+    between = np.stack([wide(q.loc) - wide(p.loc), ratio.excess], axis=2)
+    return CurvePair(p.curve_laws, q.curve_laws, (between, np.asarray(ratio.log.sum(axis=1))))
+
+
 def log_ratio(p: Laplace, q: Laplace, x: Array) -> Array:
+    return ratio_of_rows(tables(p, q), lambda known: _log_ratio(p, q, known), x)
+
+
+def _log_ratio(p: Laplace, q: Laplace, x: Array) -> Array:
+    """`log_ratio` of entries that may be missing or out of range."""
     x = x[:, None, :]
     ratio = compare_scales(wide(p.scale), wide(q.scale))
     off_p, off_q = x - wide(p.loc), x - wide(q.loc)
@@ -223,6 +242,6 @@ def on_line(p: Callable[[Any], Located], q: Callable[[Any], Located]) -> Callabl
     return stretches
 
 
-register(Laplace, Laplace, FamilyPair(kl, renyi, log_ratio, no_gaps, on_line(located, located)))
+register(Laplace, Laplace, FamilyPair(kl, renyi, log_ratio, no_gaps, on_line(located, located), tables=tables))
 register(Laplace, Gaussian, power_pair(located, located_gaussian, on_line))
 register(Gaussian, Laplace, power_pair(located_gaussian, located, on_line))

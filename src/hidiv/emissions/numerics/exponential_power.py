@@ -94,10 +94,10 @@ def log_ratio(p: Located, q: Located, x: Array) -> Array:
         gap = power_gap(p.shape, q.shape, np.log(off_p / p.scale), apart)
         at_p, at_q = -((off_q / q.scale) ** q.shape), (off_p / p.scale) ** p.shape  # where a log is infinite
         gap = np.where(off_p == 0.0, at_p, np.where(off_q == 0.0, at_q, gap))
-    return np.where(np.isnan(x), 0.0, _norm_gap(p, q) + gap)
+    return np.where(np.isnan(x), 0.0, norm_gap(p, q) + gap)
 
 
-def _norm_gap(p: Located, q: Located) -> Array:
+def norm_gap(p: Located, q: Located) -> Array:
     """log of q's normaliser over p's: scales, and Gamma(1 + 1/shape)."""
     return compare_scales(p.scale, q.scale).log - log_gamma_step(
         1.0 + 1.0 / p.shape, (p.shape - q.shape) / (p.shape * q.shape)
@@ -113,7 +113,7 @@ def _line(p: Located, q: Located, index: tuple[int, ...]) -> Line:
         log_scale=-float(compare_scales(p.scale, q.scale).log[index]),
         log_distance=math.log(distance) if distance > 0 else -math.inf,
         log_norm_p=-math.log(2.0) - float(gammaln(1.0 + 1.0 / p.shape[index])),
-        log_norm_gap=float(_norm_gap(p, q)[index]),
+        lognorm_gap=float(norm_gap(p, q)[index]),
     )
 
 
@@ -138,7 +138,7 @@ class Line(NamedTuple):
     log_scale: float  # of q
     log_distance: float  # of the centres, -inf for one centre
     log_norm_p: float
-    log_norm_gap: float  # log of q's normaliser over p's, accurate when they nearly agree
+    lognorm_gap: float  # log of q's normaliser over p's, accurate when they nearly agree
 
 
 def line_kl(line: Line) -> float:
@@ -186,10 +186,10 @@ def laws(line: Line) -> Laws:
     def log_q(x: Array) -> Array:
         with np.errstate(over="ignore"):
             fall = np.exp(line.shape_q * (x[0] + x[1] - line.log_scale))
-        return np.asarray(line.log_norm_p + line.log_norm_gap + x[2] - fall)
+        return np.asarray(line.log_norm_p + line.lognorm_gap + x[2] - fall)
 
     def log_ratio(x: Array) -> Array:
-        return line.log_norm_gap + power_gap(line.shape_p, line.shape_q, x[0], x[1] - line.log_scale)
+        return line.lognorm_gap + power_gap(line.shape_p, line.shape_q, x[0], x[1] - line.log_scale)
 
     return Laws(log_p, log_q, log_ratio)
 

@@ -63,7 +63,7 @@ CurveLaws check_curves(const Cube &coefficients, const Vector &constant, const R
 
 CurveTask check_curves(const CurveArrays &p, const Rows &x) {
     const int64_t which = std::get<0>(p);
-    require(which >= 0 && which <= int64_t(Curve::turning), "there is no such curve");
+    require(which >= 0 && which <= int64_t(Curve::power), "there is no such curve");
     CurveTask task{};
     task.kind = Curve(which);
     task.p = check_curves(std::get<1>(p), std::get<2>(p), x);

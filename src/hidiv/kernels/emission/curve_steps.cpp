@@ -1,4 +1,5 @@
-// Exponential, gamma, beta and von Mises log-densities with rows of observations in the lanes.
+// Exponential, gamma, beta, von Mises, Laplace and generalized Gaussian log-densities with rows of observations in the
+// lanes.
 #include "emission/emission.hpp"
 
 #include "emission/turned_rows.hpp"
@@ -12,7 +13,7 @@ namespace {
 constexpr int W = native, M = 2, at_once = W * M;
 using Vec = V<W>;
 using Mask = I<W>;
-constexpr double tiny = 1e-300, huge = 1e300, farthest = 1e5, near = 0.25;
+constexpr double tiny = 1e-300, huge = 1e300, farthest = 1e5, near = 0.25, half = 0.5, largest = 700.0;
 
 // The terms of one column in one state: of the log-density, and of the log-ratio.
 struct Terms {
@@ -78,8 +79,9 @@ HIDIV_INLINE Vec common(Vec x, Mask &bad) {
     }
 }
 
+// other: q's law, where the log-ratio is wanted.
 template <Curve KIND>
-HIDIV_INLINE Terms terms(Vec x, const double *law, const double *ratio, Mask &bad) {
+HIDIV_INLINE Terms terms(Vec x, const double *law, const double *ratio, const double *other, Mask &bad) {
     const double a = law[0], b = law[1], u = ratio[0], w = ratio[1];
     if constexpr (KIND == Curve::falling) {
         const Vec y = a * x;
@@ -92,11 +94,32 @@ HIDIV_INLINE Terms terms(Vec x, const double *law, const double *ratio, Mask &ba
         const Vec y = 1.0 - x, off = b * x - a * y;
         const Logs left = logs(off / a, (a + b) * x / a, bad), right = logs(-off / b, (a + b) * y / b, bad);
         return {-a * left.bend - b * right.bend, u * left.log + w * right.log};
+    } else if constexpr (KIND == Curve::pointed) {
+        const Vec off = x - a, y = size<W>(off) / b;
+        if (!other) return {-y, Vec{}};
+        const Vec off_q = x - other[0], away = size<W>(off_q);
+        if (!(u == u && w <= half && w >= -half)) return {-y, y - away / other[1]};
+        const Vec side = off + off_q > 0.0 ? all<W>(u) : all<W>(-u);
+        const Vec apart = off * off_q >= 0.0 ? side : size<W>(off) - away;
+        return {-y, apart / other[1] - w * y};
+    } else if constexpr (KIND == Curve::power) {
+        const Vec y = size<W>(x) / a;
+        bad |= ~((y >= tiny) & (y <= huge));
+        const Vec log = log_of<W>(y), own = b * log, change = u * log + w;
+        bad |= ~(own <= largest);
+        const Vec low = all<W>(-largest), first = exp_of<W>(smaller<W>(larger<W>(own, low), all<W>(largest)));
+        if (!other) return {-first, Vec{}};
+        const Vec second = own + change;
+        bad |= ~(second <= largest);
+        const Vec small = smaller<W>(larger<W>(change, all<W>(-1.0)), all<W>(1.0));
+        const Vec near_ratio = -first * (small + small * small * phi_over_square_2<W>(small, small * small));
+        const Vec far_ratio = first - exp_of<W>(smaller<W>(larger<W>(second, low), all<W>(largest)));
+        return {-first, size<W>(change) < 1.0 ? near_ratio : far_ratio};
     } else {
-        const Vec half = 0.5 * (x - a);
-        bad |= ~(size<W>(half) <= farthest);
+        const Vec angle = 0.5 * (x - a);
+        bad |= ~(size<W>(angle) <= farthest);
         Vec sine, cosine;
-        sine_cosine(smaller<W>(larger<W>(half, all<W>(-farthest)), all<W>(farthest)), sine, cosine);
+        sine_cosine(smaller<W>(larger<W>(angle, all<W>(-farthest)), all<W>(farthest)), sine, cosine);
         return {-2.0 * b * sine * sine, sine * (u * cosine + w * sine)};
     }
 }
@@ -106,14 +129,16 @@ struct Sums {
 };
 
 template <Curve KIND>
-HIDIV_INLINE void sums(const CurveLaws &law, const double *between, int64_t s, const double *x, Sums &out, Mask *bad) {
+HIDIV_INLINE void sums(const CurveLaws &law, const CurveLaws *q, const double *between, int64_t s, const double *x,
+                       Sums &out, Mask *bad) {
     static const double none[2] = {0.0, 0.0};
     for (int m = 0; m < M; ++m) out.value[m] = out.ratio[m] = Vec{};
     for (int64_t f = 0; f < law.features; ++f) {
         const double *own = law.coefficients + 2 * (s * law.features + f);
         const double *ratio = between ? between + 2 * (s * law.features + f) : none;
+        const double *other = between ? q->coefficients + 2 * (s * law.features + f) : nullptr;
         for (int m = 0; m < M; ++m) {
-            const Terms each = terms<KIND>(load<W>(x + f * at_once + m * W), own, ratio, bad[m]);
+            const Terms each = terms<KIND>(load<W>(x + f * at_once + m * W), own, ratio, other, bad[m]);
             out.value[m] += each.value;
             out.ratio[m] += each.ratio;
         }
@@ -147,7 +172,7 @@ Status rows(const CurveTask &task, int64_t first, int64_t end, bool &odd) {
         }
         for (int64_t s = 0; s < states; ++s) {
             Sums own;
-            sums<KIND>(task.p, task.between, s, x, own, bad);
+            sums<KIND>(task.p, task.q, task.between, s, x, own, bad);
             for (int m = 0; m < M; ++m) {
                 const Vec value = (task.p.constant[s] + own.value[m]) - load<W>(off + m * W);
                 bad[m] |= ~(size<W>(value) <= huge);
@@ -155,7 +180,7 @@ Status rows(const CurveTask &task, int64_t first, int64_t end, bool &odd) {
             }
             if (!task.between) continue;
             Sums other;
-            sums<KIND>(*task.q, nullptr, s, x, other, bad);
+            sums<KIND>(*task.q, nullptr, nullptr, s, x, other, bad);
             for (int m = 0; m < M; ++m) {
                 const Vec value = (task.q->constant[s] + other.value[m]) - load<W>(off + m * W);
                 const Vec apart = task.constant[s] + own.ratio[m];
@@ -193,6 +218,10 @@ Status curve_steps(const CurveTask &task, int64_t first, int64_t end, bool &odd)
             return rows<Curve::unit>(task, first, end, odd);
         case Curve::turning:
             return rows<Curve::turning>(task, first, end, odd);
+        case Curve::pointed:
+            return rows<Curve::pointed>(task, first, end, odd);
+        case Curve::power:
+            return rows<Curve::power>(task, first, end, odd);
     }
     return Status::refused;
 }

@@ -3,7 +3,7 @@
 //
 // Which route a problem takes, in pieces over threads (rows.cpp):
 //   normal laws     normal_steps.cpp   rows of observations in the lanes, four vectors of them at once
-//   other numbers   curve_steps.cpp    exponential, gamma, beta and von Mises laws, the same with two vectors
+//   other numbers   curve_steps.cpp    exponential to generalized Gaussian laws, the same with two vectors
 //   mixtures        mixture_steps.cpp  log-sum-exp over components, a row and state in every lane
 //   counts          count_steps.cpp    columns looked up in a table of the numbers that occur (counts.cpp), and added
 // Rows with a number that is none or infinite are flagged, and answered by the family in numpy. *_steps.cpp are
@@ -51,7 +51,7 @@ constexpr int64_t most_features = 512;
 using normal_steps_kernel = Status(const NormalTask &, int64_t first, int64_t end, bool &odd);
 
 // Laws that are sums of a curve of each column; recursions/curve_rows.py says what the coefficients of each are.
-enum class Curve { falling, rising, unit, turning };
+enum class Curve { falling, rising, unit, turning, pointed, power };
 
 struct CurveLaws {
     int64_t states, features;
