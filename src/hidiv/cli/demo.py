@@ -65,7 +65,7 @@ def demo(as_json: bool) -> None:
         "the emissions": joint.parts.emission,
     }
     say(paragraph(CHAINS))
-    say(in_words(p, chains) + "\n")
+    say(in_words(p, q, chains) + "\n")
     meaning = CHAINS_MEANING.format(
         joint=joint.value,
         factor=exp(joint.value),
@@ -80,7 +80,7 @@ def demo(as_json: bool) -> None:
     assert joint is not None
     assert joint.parts is not None
     say(paragraph(TREES))
-    say(in_words(tree_p, trees, tree=tree) + "\n")
+    say(in_words(tree_p, tree_q, trees, tree=tree) + "\n")
     say(paragraph(TREES_MEANING.format(root=joint.parts.states[0].sum() / joint.value)))
 
 
