@@ -15,7 +15,7 @@ from hidiv.errors import HidivError, refuse
 
 PATIENCE = 1.0  # seconds before anything is shown
 PAUSE = 0.1  # seconds between two lines
-WIDTH = 24
+WIDTH, NARROW = 24, 8  # of a bar, and of one that makes room for words
 FIRST = 0.02  # share of the work from which the time left is told
 
 # The values of a parameter `progress`. None: a line on a terminal after the first second, nothing in a pipe. True: the
@@ -66,6 +66,17 @@ def time_left(seconds: float, share: float) -> str:
     return f"about {rest / 60:.0f} min left" if rest < 6000 else f"about {rest / 3600:.0f} h left"
 
 
+def with_bar(label: str, share: float, told: str, columns: int) -> str:
+    """The line of a piece of work; its bar is shorter where that leaves room for what is told.
+
+    >>> with_bar("fitting", 0.5, "best so far -382.3", 41)
+    'fitting [######------] best so far -382.3'
+    """
+    width = min(WIDTH, max(NARROW, columns - len(f"{label} [] {told}")))
+    filled = round(width * share)
+    return fitted(f"{label} [{'#' * filled}{'-' * (width - filled)}] {told}", columns)
+
+
 def fitted(line: str, columns: int) -> str:
     """The line cut to a terminal's width: a line that wraps could not be written over."""
     return line if len(line) <= columns else line[: max(columns - 3, 1)] + "..."
@@ -105,10 +116,9 @@ class Progress:
         if self.wanted is None and (now - self.start < PATIENCE or not sys.stderr.isatty()):
             return
         self.last = now
-        filled = round(WIDTH * done / total)
         left = time_left(now - self.start, done / total)
-        line = f"{self.label} [{'#' * filled}{'-' * (WIDTH - filled)}] {words}{', ' if words and left else ''}{left}"
-        line = fitted(line, get_terminal_size().columns - 1)
+        told = f"{words}{', ' if words and left else ''}{left}"
+        line = with_bar(self.label, done / total, told, get_terminal_size().columns - 1)
         sys.stderr.write("\r" + line.ljust(self.shown))
         sys.stderr.flush()
         self.shown = len(line)

@@ -115,6 +115,25 @@ def test_impossible_cells_are_listed_and_marked(browser: Browser, tmp_path: Path
         assert "are finite add up to 0.02041 nats" in page.locator(".words").inner_text()
 
 
+def test_many_impossible_cells_are_folded_and_on_paper(browser: Browser, tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    dense = rng.dirichlet(np.ones(10), 10)
+    sparse = np.where(dense < np.sort(dense, axis=1)[:, 2:3], 0.0, dense)
+    sparse /= sparse.sum(axis=1, keepdims=True)
+    shown = hd.Bernoulli(rng.uniform(0.1, 0.9, (10, 8)))
+    path = tmp_path / "page.html"
+    path.write_text(pair_page(hd.Model(dense[0], dense, shown), hd.Model(dense[0], sparse, shown), 5).html)
+    with opened(browser, path, width=760) as page:
+        every = page.locator("ul.guilty li")
+        chances = [float(text.split(": ")[1].split(" in p")[0]) for text in every.all_text_contents()]
+        assert chances == [float(f"{x:.3g}") for x in sorted(dense[sparse == 0], reverse=True)]
+        assert page.locator("ul.guilty li:visible").count() == 10
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator("ul.guilty li:visible").count() == len(chances) == 20
+        assert page.evaluate("document.documentElement.scrollWidth") <= 760
+
+
 def test_of_twenty_states_ten_rows_are_open(browser: Browser, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     p, q = (

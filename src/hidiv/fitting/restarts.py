@@ -184,13 +184,13 @@ class Board:
         with self.lock:
             share = min(1.0, (self.done + (len(run.history) - 1) / self.max_iter) / self.count)
             self.best = max(self.best, run.log_likelihood)
-            words = f"{self.done} of {counted(self.count, 'start')}, best log-likelihood so far {self.best:.6g}"
+            words = f"{self.done} of {counted(self.count, 'start')}, best so far {self.best:.6g}"
             self.progress.show(share, words)
 
     def show_last(self, run: Run) -> None:
         """Show the progress after an iteration of the last climb, from the best model."""
         made = len(run.history) - 1
-        self.progress.show(made / self.max_iter, f"the best start, best log-likelihood so far {run.log_likelihood:.6g}")
+        self.progress.show(made / self.max_iter, f"the best start again, log-likelihood {run.log_likelihood:.6g}")
 
     def expect(self, more: int) -> None:
         """Count `more` climbs as still to be done."""

@@ -341,5 +341,7 @@
       });
     }
   }
+  // What is folded on the screen is open on paper.
+  addEventListener("beforeprint", () => { for (const folded of document.querySelectorAll("details")) folded.open = true; });
   addEventListener("keydown", (event) => { if (event.key === "Escape") tip.classList.remove("on"); });
 })();

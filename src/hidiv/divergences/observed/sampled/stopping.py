@@ -242,7 +242,7 @@ class _Drawing:
             f"the wanted standard error takes about {needed:.2g} draws; the limit was expected to leave "
             f"{reach:.2g}, and to reach {expected:.2g}"
         )
-        progress.show(0.0, f"a standard error of {expected:.2g} is expected, not the one asked for")
+        progress.show(0.0, f"expected standard error {expected:.2g}, above the one asked for")
 
     def look(self, progress: Progress) -> bool:
         """Whether to stop; if not, sets the number of draws of the next look.
