@@ -23,10 +23,12 @@ HIDIV_INLINE bool both_weights(const LaneRows &rows, const int64_t *at, int stat
         columns<W, K, padded>(rows.weight, at, rows.stride, states, w);
         columns<W, K, padded>(rows.weight_q, at, rows.stride, states, w_q);
         columns<W, K, padded>(rows.ratio, at, rows.stride, states, g);
-        Vec taken[4];
-        four_columns<W>(rows.taken, at, 4, taken);
-        power = taken[0];
-        ratio_out = taken[1];
+        if (rows.taken) {
+            Vec taken[4];
+            four_columns<W>(rows.taken, at, 4, taken);
+            power = taken[0];
+            ratio_out = taken[1];
+        }
         return true;
     }
     if (!logarithms<W, K>(rows, at, states, w, g)) return false;

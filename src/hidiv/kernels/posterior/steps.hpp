@@ -85,7 +85,7 @@ constexpr int most_lanes = 8, most_lane_states = 16, most_tree_states = 8;
 // Rows by their number in the tables. Few: made ready once, weight null otherwise and the logarithms are read.
 struct LaneRows {
     const double *weight, *weight_q, *ratio;  // (R, stride); stride 2 for two states, else a multiple of four
-    const double *taken;                      // (R, 4): exponent and log-ratio taken out, and nothing
+    const double *taken;                      // (R, 4): exponent and log-ratio taken out, and nothing; null: none
     const double *log_weight, *log_ratio;     // (R, K)
     const double *residual;                   // (R, stride) or (R, K), null for none; never infinite where made ready
     int64_t stride;
