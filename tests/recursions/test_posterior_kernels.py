@@ -121,3 +121,18 @@ def test_neither_close_nor_far(kernels):
         made = truth.problem(np.random.default_rng(9), 2100 if kernels.is_compiled else 200, 2, 3, apart)
         exact = mp.fsum(truth.posterior(made)[0])
         assert abs(kernels.posterior_value(*truth.arrays(made), None, False)[0] - exact) <= RTOL * exact
+
+
+@pytest.mark.parametrize("apart", [1e-6, 0.3, None])
+@pytest.mark.parametrize("states", [2, 3, 5])
+@pytest.mark.parametrize("children", [4, 300, 20_000])
+def test_many_children_of_one_parent(kernels, states, apart, children):
+    # The products of many messages are far apart: an underflow must not be taken for a parent without a message.
+    if not kernels.is_compiled:
+        pytest.skip("the twin keeps logarithms")
+    n = 20_000
+    made = truth.problem(np.random.default_rng(states), n, states, 4, apart, parent=(np.arange(n) - 1) // children)
+    n_nodes, places, *rest = truth.arrays(made)
+    wanted = kernels.posterior_value(n_nodes, places, *rest, None, True)
+    found = kernels.posterior_value(n_nodes, places, *rest, None, False)
+    assert np.allclose(found[:3], wanted[:3], rtol=1e-12, atol=0.0)

@@ -212,7 +212,8 @@ void posterior_kernels(const Case &c, int round) {
     }
     if (!c.places.parent) {
         Ints start{0};
-        while (start.back() < c.n) start.push_back(std::min(c.n, start.back() + whole(1, 30)));
+        const int64_t longest = whole(0, 1) ? 30 : 300;
+        while (start.back() < c.n) start.push_back(std::min(c.n, start.back() + whole(1, longest)));
         std::vector<Divergence> results(start.size() - 1);
         posterior_batch(pair, c.places, start.data(), int64_t(results.size()), whole(1, 3), results.data());
         for (const Divergence &each : results)
@@ -340,6 +341,20 @@ void emission_kernels(int round) {
         for (double each : *table) none |= !(fabs(each) <= 1e300);
     if (none && !odd) fail("a number that is none and no word of it", round);
     if (odd && !wild) fail("log-densities out of range", round);
+    if (two && !full) {
+        const Doubles initial = rows(1, k, 0.0), transition = rows(k, k, 0.0), none_apart(static_cast<size_t>(k * k));
+        const Law chain{initial.data(), transition.data(), nullptr};
+        const LawPair pair{k, 1, n, chain, chain, none_apart.data(), none_apart.data(), nullptr, nullptr};
+        Ints start{0};
+        while (start.back() < n) start.push_back(std::min(n, start.back() + whole(1, 100)));
+        std::vector<Divergence> results(start.size() - 1);
+        const Status status = posterior_batch(pair, {n, nullptr, nullptr, nullptr, nullptr}, start.data(),
+                                              int64_t(results.size()), threads, results.data(), &task);
+        if (odd && status == Status::done) fail("posterior_batch overlooks a number that is none", round);
+        for (const Divergence &each : results)
+            if (status == Status::done && !each.beyond && each.impossible_p < 0 && each.impossible_q < 0)
+                check_number(each.value, "posterior_batch of normal laws", round);
+    }
     std::vector<Doubles> tables[3];
     std::vector<const double *> at[3];
     for (int t = 0; t < 3; ++t)

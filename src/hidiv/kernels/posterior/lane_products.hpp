@@ -82,29 +82,34 @@ HIDIV_INLINE void rows_by_products(const StepTables &tables, const V<W> *z, cons
     }
     const double *T = tables.transition, *D = tables.difference, *F = tables.second;
     Vec most{};
-    const auto finish = [&](int r, const Products<W> &row) {
-        const Vec inverse = 1.0 / row.n, mixed = row.mixed * inverse, y = row.first * inverse + mixed;
+    const auto finish = [&](int r, const Products<W> &row, Vec inverse) {
+        const Vec mixed = row.mixed * inverse, y = row.first * inverse + mixed;
         const Vec own = excess<W, TIER>(y);
         out_n[r] = row.n;
         out_ratio[r] = middle + (y - own);
         out_inward[r] = (row.both * inverse + mixed) - own;
         most = larger<W>(most, own + 2.0 * size<W>(mixed));
     };
+    const auto two = [&](int r, const Products<W> *rows) {  // one division for both
+        const Vec inverse = 1.0 / (rows[0].n * rows[1].n);
+        finish(r, rows[0], inverse * rows[1].n);
+        finish(r + 1, rows[1], inverse * rows[0].n);
+    };
     int r = 0;
     constexpr int R = W == 8 ? 4 : 2;  // as many sums as there are registers for
     Products<W> sums[R];
     for (; r + R <= states; r += R) {
         products<W, R>(T + r * states, D + r * states, F + r * states, states, z, zu, zi, sums);
-        for (int k = 0; k < R; ++k) finish(r + k, sums[k]);
+        for (int k = 0; k < R; k += 2) two(r + k, sums + k);
     }
     if (R > 2 && r + 2 <= states) {
         products<W, 2>(T + r * states, D + r * states, F + r * states, states, z, zu, zi, sums);
-        for (int k = 0; k < 2; ++k) finish(r + k, sums[k]);
+        two(r, sums);
         r += 2;
     }
     if (r < states) {
         products<W, 1>(T + r * states, D + r * states, F + r * states, states, z, zu, zi, sums);
-        finish(r, sums[0]);
+        finish(r, sums[0], 1.0 / sums[0].n);
     }
     doubt += most;
 }

@@ -163,10 +163,12 @@ HIDIV_INLINE bool weights(const LaneRows &rows, const int64_t *at, int states, V
         constexpr bool padded = K != 2;
         columns<W, K, padded>(rows.weight, at, rows.stride, states, w);
         columns<W, K, padded>(rows.ratio, at, rows.stride, states, g);
-        Vec taken[4];
-        four_columns<W>(rows.taken, at, 4, taken);
-        power = taken[0];
-        ratio_out = taken[1];
+        if (rows.taken) {
+            Vec taken[4];
+            four_columns<W>(rows.taken, at, 4, taken);
+            power = taken[0];
+            ratio_out = taken[1];
+        }
         if (rows.residual) columns<W, K, padded>(rows.residual, at, rows.stride, states, residual);
         return true;
     }

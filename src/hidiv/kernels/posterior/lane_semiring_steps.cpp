@@ -1,6 +1,8 @@
-// semiring_steps.cpp with an independent sequence in each lane: no sums across lanes, no division but one a step.
+// semiring_steps.cpp with an independent sequence or node in each lane: no sums across lanes.
 #include "posterior/steps.hpp"
 
+#include "posterior/lane_both_weights.hpp"
+#include "posterior/lane_nodes.hpp"
 #include "posterior/lane_rows.hpp"
 #include "runtime/table.hpp"
 #include "simd/simd.hpp"
@@ -8,49 +10,10 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
-constexpr double smallest = 0x1p-300, largest = 0x1p300, lowest = -700.0;
+constexpr double smallest = 0x1p-300, largest = 0x1p300;
 constexpr int W = native;
 using Vec = V<W>;
 using Int = I<W>;
-
-// Weights of both models and log-ratios of the rows. Where they are made here, q's have a power of two of their own;
-// weights below e^-700 of the heaviest one stand in as that. power_q is what q's power has beyond p's.
-template <int K>
-HIDIV_INLINE bool both_weights(const LaneRows &rows, const int64_t *at, int states, Vec *w, Vec *w_q, Vec *g,
-                               Vec &power, Vec &power_q, Vec &ratio_out, Vec &reach) {
-    if (rows.weight) {
-        constexpr bool padded = K != 2;
-        columns<W, K, padded>(rows.weight, at, rows.stride, states, w);
-        columns<W, K, padded>(rows.weight_q, at, rows.stride, states, w_q);
-        columns<W, K, padded>(rows.ratio, at, rows.stride, states, g);
-        Vec taken[4];
-        four_columns<W>(rows.taken, at, 4, taken);
-        power = taken[0];
-        ratio_out = taken[1];
-        return true;
-    }
-    if (!logarithms<W, K>(rows, at, states, w, g)) return false;
-    Vec top = w[0], top_q = w[0] + g[0], heaviest = g[0], sum{};
-    for (int s = 1; s < states; ++s) {
-        heaviest = w[s] > top ? g[s] : heaviest;
-        top = larger<W>(top, w[s]);
-        top_q = larger<W>(top_q, w[s] + g[s]);
-    }
-    power = nearest_power<W>(top);
-    ratio_out = heaviest;
-    const Vec power_both = nearest_power<W>(top_q - heaviest);
-    power_q = power_both - power;
-    Vec apart{};
-    for (int s = 0; s < states; ++s) {
-        sum += size<W>(w[s]) + size<W>(g[s]);
-        g[s] -= heaviest;
-        w_q[s] = exp_of<W>(larger<W>(reduced<W>(w[s] + g[s], power_both), all<W>(lowest)));
-        w[s] = exp_of<W>(larger<W>(reduced<W>(w[s], power), all<W>(lowest)));
-        apart = larger<W>(apart, size<W>(g[s]));
-    }
-    reach += apart > farthest_ratio ? apart : Vec{};
-    return !any<W>(~(sum < 1e12)) && !any<W>(~(apart < 0x1p16));
-}
 
 // R rows at once: every vector is read once for all of them.
 template <int R>
@@ -76,7 +39,7 @@ bool steps(const StepTables &tables, const LaneRows &rows, const int64_t *node, 
     const int states = K <= 8 ? K : int(tables.states);
     const double *T = tables.transition, *Q = tables.transition_q, *TL = tables.weighted;
     Vec b[K], b_q[K], expected[K];
-    Vec low = all<W>(1.0), high = all<W>(1.0), seen{}, out{}, both{}, taken{}, taken_q{}, ratio_out{}, reach{};
+    Vec low = all<W>(1.0), high = all<W>(1.0), seen{}, out{}, logs{}, taken{}, taken_q{}, ratio_out{}, reach{};
     for (int s = 0; s < states; ++s) {
         b[s] = load<W>(state.b[s]);
         b_q[s] = load<W>(state.b_q[s]);
@@ -85,8 +48,8 @@ bool steps(const StepTables &tables, const LaneRows &rows, const int64_t *node, 
     for (int64_t i = 0; i < count; ++i) {
         int64_t at[W];
         for (int l = 0; l < W; ++l) at[l] = row_of(rows, node[l] - i);
-        Vec z[K], z_q[K], ze[K], power{}, power_q{}, ratio_row{};
-        if (!both_weights<K>(rows, at, states, z, z_q, ze, power, power_q, ratio_row, reach)) return false;
+        Vec z[K], z_q[K], ze[K], log_row{}, ratio_row{};
+        if (!both_weights<W, K>(rows, at, states, z, z_q, ze, log_row, ratio_row, reach)) return false;
         Vec residual[K];
         if (rows.residual) {
             if (rows.weight)
@@ -116,10 +79,10 @@ bool steps(const StepTables &tables, const LaneRows &rows, const int64_t *node, 
         const Int e = exponents<W>(b[0]), e_q = exponents<W>(b_q[0]);
         const Vec scale = powers<W>(-e), scale_q = powers<W>(-e_q);
         out += shift;
-        both += power;
+        logs += log_row;
         ratio_out += ratio_row;
         taken += as_double<W>(e);
-        taken_q += power_q + as_double<W>(e_q);
+        taken_q += as_double<W>(e_q);
         Vec most{};
         for (int s = 0; s < states; ++s) {
             b[s] *= scale;
@@ -144,7 +107,7 @@ bool steps(const StepTables &tables, const LaneRows &rows, const int64_t *node, 
         store<W>(state.b_q[s], b_q[s]);
         store<W>(state.expected[s], expected[s]);
     }
-    store<W>(state.power, both);
+    store<W>(state.log_out, logs);
     store<W>(state.ratio_out, ratio_out);
     store<W>(state.power_p, taken);
     store<W>(state.power_q, taken_q);
@@ -154,7 +117,108 @@ bool steps(const StepTables &tables, const LaneRows &rows, const int64_t *node, 
     return true;
 }
 
+// A node's message with both models' masses.
+template <int K>
+struct SemiringTreeStep {
+    const StepTables &tables;
+    const LaneRows &rows;
+    Vec logs{}, ratio_out{}, value_out{}, taken{}, taken_q{}, seen{}, reach{};
+
+    static constexpr bool second_multiplies = true;
+
+    bool operator()(const int64_t *at, int64_t group, const Vec *below, int64_t used, double (*spill)[W]) {
+        Vec z[K], z_q[K], ze[K], log_row{}, ratio_row{};
+        if (!both_weights<W, K>(rows, at, K, z, z_q, ze, log_row, ratio_row, reach)) return false;
+        Vec residual[K];
+        if (rows.residual) {
+            columns<W, K, false>(rows.residual, at, rows.weight ? rows.stride : K, K, residual);
+            for (int s = 0; s < K; ++s) ze[s] -= residual[s];
+        }
+        for (int s = 0; s < K; ++s) {
+            Vec value = -ze[s];
+            if (below) {
+                const Vec least = smaller<W>(below[s], below[K + s]), most = larger<W>(below[s], below[K + s]);
+                if (any<W>(~(least > smallest)) || any<W>(~(most < largest))) return false;
+                z[s] *= below[s];
+                z_q[s] *= below[K + s];
+                value += below[2 * K + s];
+            }
+            ze[s] = z[s] * value;
+        }
+        const int64_t from = group * K * K;
+        Vec n[K], n_q[K], e[K];
+        products<K>(tables.transition + from, tables.transition_q + from, tables.weighted + from, K, z, z_q, ze, n, n_q,
+                    e);
+        Vec low = smaller<W>(n[0], n_q[0]), most = n[0], most_q = n_q[0], size_of{};
+        for (int s = 0; s < K; ++s) {
+            e[s] /= n[s];
+            size_of = larger<W>(size_of, size<W>(e[s]));
+            low = smaller<W>(low, smaller<W>(n[s], n_q[s]));
+            most = larger<W>(most, n[s]);
+            most_q = larger<W>(most_q, n_q[s]);
+        }
+        const Vec high = larger<W>(most, most_q);
+        if (any<W>(~(low > smallest)) || any<W>(~(high < largest)) || any<W>(~(size_of < largest))) return false;
+        const Int power = exponents<W>(most), power_q = exponents<W>(most_q);
+        const Vec scale = powers<W>(-power), scale_q = powers<W>(-power_q), shift = e[0];
+        for (int s = 0; s < K; ++s) {
+            store<W>(spill[s], n[s] * scale);
+            store<W>(spill[K + s], n_q[s] * scale_q);
+            store<W>(spill[2 * K + s], e[s] - shift);
+        }
+        Vec p = as_double<W>(power), q = as_double<W>(power_q), value = shift;
+        for (int64_t l = used; l < W; ++l) p[l] = q[l] = value[l] = log_row[l] = ratio_row[l] = 0.0;
+        taken += p;
+        taken_q += q;
+        value_out += value;
+        logs += log_row;
+        ratio_out += ratio_row;
+        seen = larger<W>(seen, size_of);
+        return true;
+    }
+};
+
+template <int K>
+bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last,
+          TreeSums &sums) {
+    SemiringTreeStep<K> step{tables, rows};
+    if (!nodes_in_lanes<W, K>(rows, nodes, first, last, step, sums)) return false;
+    for (int l = 0; l < W; ++l) {
+        sums.power += step.taken[l];
+        sums.power_q += step.taken_q[l];
+        sums.ratio += step.ratio_out[l];
+        sums.value += step.value_out[l];
+        sums.log += step.logs[l];
+        sums.reach += step.reach[l];
+    }
+    const double seen = most<W>(step.seen);
+    sums.largest = seen > sums.largest ? seen : sums.largest;
+    return true;
+}
+
 }  // namespace
+
+bool semiring_nodes(const StepTables &t, const LaneRows &r, const TreeNodes &nodes, int64_t first, int64_t last,
+                    TreeSums &sums) {
+    switch (t.states) {
+        case 2:
+            return tree<2>(t, r, nodes, first, last, sums);
+        case 3:
+            return tree<3>(t, r, nodes, first, last, sums);
+        case 4:
+            return tree<4>(t, r, nodes, first, last, sums);
+        case 5:
+            return tree<5>(t, r, nodes, first, last, sums);
+        case 6:
+            return tree<6>(t, r, nodes, first, last, sums);
+        case 7:
+            return tree<7>(t, r, nodes, first, last, sums);
+        case 8:
+            return tree<8>(t, r, nodes, first, last, sums);
+        default:
+            return false;
+    }
+}
 
 bool semiring_lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, SemiringLanes &s) {
     switch (t.states) {

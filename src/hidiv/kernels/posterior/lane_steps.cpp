@@ -2,6 +2,7 @@
 // lanes.
 #include "posterior/steps.hpp"
 
+#include "posterior/lane_nodes.hpp"
 #include "posterior/lane_products.hpp"
 #include "posterior/lane_rows.hpp"
 #include "simd/simd.hpp"
@@ -181,75 +182,24 @@ bool sequences(const StepTables &tables, const LaneRows &rows, const int64_t *no
     return true;
 }
 
-// As many nodes u, u-1, ... as do not wait for each other and share a transition, W at most; lanes left over repeat u.
-HIDIV_INLINE int64_t together(const TreeNodes &nodes, int64_t u, int64_t last) {
-    const int64_t *of = nodes.transition_of;
-    if (u - W + 1 >= last) {
-        int64_t highest = nodes.parent[u], differ = 0;
-        for (int64_t l = 1; l < W; ++l) highest = nodes.parent[u - l] > highest ? nodes.parent[u - l] : highest;
-        for (int64_t l = 1; of && l < W; ++l) differ |= of[u - l] ^ of[u];
-        if (highest < u - W + 1 && !differ) return W;
-    }
-    int64_t highest = nodes.parent[u], m = 1;
-    while (m < W && u - m >= last && highest < u - m && (!of || of[u - m] == of[u])) {
-        highest = nodes.parent[u - m] > highest ? nodes.parent[u - m] : highest;
-        ++m;
-    }
-    return m;
-}
-
-// Adds a message to a parent's record.
+// A node's message in the recursion.
 template <int K>
-HIDIV_INLINE bool hand_over(double *above, const double *message, TreeSums &sums) {
-    if (above[0] == 0.0) {
-        for (int s = 0; s < 3 * K; ++s) above[s] = message[s];
-        return true;
-    }
-    for (int s = 0; s < K; ++s) above[s] *= message[s];
-    for (int s = K; s < 3 * K; ++s) above[s] += message[s];
-    // The largest factor is below two: many children need a power of two taken out now and then.
-    if (above[0] < 0x1p-100 || above[1] < 0x1p-100 || above[0] > 0x1p100) {
-        double top = above[0];
-        for (int s = 1; s < K; ++s) top = above[s] > top ? above[s] : top;
-        if (!(top > smallest && top < largest)) return false;
-        const Int lead = exponents<W>(all<W>(top));
-        const double factor = powers<W>(-lead)[0];
-        for (int s = 0; s < K; ++s) above[s] *= factor;
-        sums.power += double(lead[0]);
-    }
-    return true;
-}
-
-template <int K>
-bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last,
-          TreeSums &sums) {
-    constexpr int64_t stride = lane_record(K);
+struct TreeStep {
+    const StepTables &tables;
+    const LaneRows &rows;
     Vec ratio_out{}, value_out{}, taken{};
-    alignas(64) double spill[3 * K][W];
-    for (int64_t u = first; u >= last;) {
-        const int64_t group = nodes.transition_of ? nodes.transition_of[u] : 0, m = together(nodes, u, last);
-        const int64_t lowest = u - m + 1;  // lane l holds node lowest + l
-        if (u - 4 * W > last)
-            for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u - 4 * W + l] * stride, 1);
-        int64_t at[W];
-        for (int l = 0; l < W; ++l) at[l] = row_of(rows, l < m ? lowest + l : u);
+
+    static constexpr bool second_multiplies = false;
+
+    bool operator()(const int64_t *at, int64_t group, const Vec *below, int64_t used, double (*spill)[W]) {
         Vec z[K] = {}, g[K] = {}, inward[K] = {}, residual[K] = {}, power{}, ratio_row{};
         if (!weights<W, K>(rows, at, K, z, g, residual, power, ratio_row)) return false;
         for (int s = 0; s < K; ++s) inward[s] = rows.residual ? residual[s] : Vec{};
-        if (lowest < nodes.records) {
-            Vec below[3 * K];
-            for (int l = 0; l < W; ++l) {
-                const int64_t v = l < m ? lowest + l : u;
-                const double *record = nodes.record + (v < nodes.records ? v : 0) * stride;
-                const bool has = v < nodes.records && record[0] != 0.0;
-                for (int s = 0; s < 3 * K; ++s) below[s][l] = has ? record[s] : s < K ? 1.0 : 0.0;
-            }
-            for (int s = 0; s < K; ++s) {
-                if (any<W>(~(below[s] > smallest)) || any<W>(~(below[s] < largest))) return false;
-                z[s] *= below[s];
-                g[s] += below[K + s];
-                inward[s] += below[2 * K + s];
-            }
+        for (int s = 0; below && s < K; ++s) {
+            if (any<W>(~(below[s] > smallest)) || any<W>(~(below[s] < largest))) return false;
+            z[s] *= below[s];
+            g[s] += below[K + s];
+            inward[s] += below[2 * K + s];
         }
         Message<K> up;
         if (!message<K>(tables, group * K * K, z, g, inward, up, K)) return false;
@@ -270,31 +220,23 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
         }
         if (any<W>(~(sound > smallest)) || any<W>(~(ratio_all - ratio_all == 0.0)) || any<W>(~(least - least == 0.0)))
             return false;
-        for (int64_t l = m; l < W; ++l) power_all[l] = ratio_all[l] = value_all[l] = 0.0;
+        for (int64_t l = used; l < W; ++l) power_all[l] = ratio_all[l] = value_all[l] = 0.0;
         taken += power_all;
         ratio_out += ratio_all;
         value_out += value_all;
-        // Siblings stand together more often than not: their messages meet before they go to the parent.
-        double met[3 * K] = {};
-        int64_t owner = -1;
-        for (int64_t l = m - 1; l >= 0; --l) {
-            const int64_t parent = nodes.parent[lowest + l];
-            if (parent == owner) {
-                for (int s = 0; s < K; ++s) met[s] *= spill[s][l];
-                for (int s = K; s < 3 * K; ++s) met[s] += spill[s][l];
-            } else {
-                if (owner >= 0 && !hand_over<K>(nodes.record + owner * stride, met, sums)) return false;
-                owner = parent;
-                for (int s = 0; s < 3 * K; ++s) met[s] = spill[s][l];
-            }
-        }
-        if (!hand_over<K>(nodes.record + owner * stride, met, sums)) return false;
-        u -= m;
+        return true;
     }
+};
+
+template <int K>
+bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last,
+          TreeSums &sums) {
+    TreeStep<K> step{tables, rows};
+    if (!nodes_in_lanes<W, K>(rows, nodes, first, last, step, sums)) return false;
     for (int l = 0; l < W; ++l) {
-        sums.power += taken[l];
-        sums.ratio += ratio_out[l];
-        sums.value += value_out[l];
+        sums.power += step.taken[l];
+        sums.ratio += step.ratio_out[l];
+        sums.value += step.value_out[l];
     }
     return true;
 }

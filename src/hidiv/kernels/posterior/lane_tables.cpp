@@ -82,12 +82,35 @@ LaneWeights::LaneWeights(const LawPair &pair, const Places &places, const Normal
             zero_ = zero_ || !isfinite(pair.residual[i * states + s]);
         }
     }
+    if (!zero_ && of_one_size()) put_back(states, stride);
     view_.weight = weight_.data();
     view_.ratio = ratio_.data();
     view_.weight_q = weight_q_.data();
-    view_.taken = taken_.data();
+    view_.taken = taken_.empty() ? nullptr : taken_.data();
     view_.residual = pair.residual ? residual_.data() : nullptr;
     view_.stride = stride;
+}
+
+bool LaneWeights::of_one_size() const {
+    double power = 0.0, ratio = 0.0, apart = 0.0;
+    for (size_t i = 0; i < taken_.size(); i += 4) {
+        power = fmax(power, fabs(taken_[i]));
+        ratio = fmax(ratio, fabs(taken_[i + 1]));
+    }
+    for (double each : ratio_) apart = fmax(apart, fabs(each));
+    return power <= 100.0 && ratio <= fmin(16.0 * apart, 200.0);
+}
+
+void LaneWeights::put_back(int64_t states, int64_t stride) {
+    for (size_t i = 0; 4 * i < taken_.size(); ++i) {
+        const double size = ldexp(1.0, int(taken_[4 * i])), ratio = taken_[4 * i + 1], size_q = size * exp(ratio);
+        for (size_t s = 0; s < size_t(states); ++s) {
+            weight_[i * size_t(stride) + s] *= size;
+            weight_q_[i * size_t(stride) + s] *= size_q;
+            ratio_[i * size_t(stride) + s] += ratio;
+        }
+    }
+    taken_.clear();
 }
 
 }  // namespace hidiv

@@ -30,6 +30,10 @@ public:
     const LaneRows &view() const { return view_; }
 
 private:
+    // Whether nothing needs to be taken out of the rows, for all are of one size; and what was, put back.
+    bool of_one_size() const;
+    void put_back(int64_t states, int64_t stride);
+
     std::vector<double> weight_, weight_q_, ratio_, taken_, residual_;
     LaneRows view_{};
     bool zero_ = false;

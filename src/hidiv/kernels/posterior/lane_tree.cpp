@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "posterior/lane_tables.hpp"
+#include "posterior/semiring_root.hpp"
 #include "runtime/memory.hpp"
 #include "runtime/parallel.hpp"
 #include "posterior/wide_sweep.hpp"
@@ -17,23 +18,51 @@
 namespace hidiv {
 namespace {
 
-constexpr int64_t at_once = 4096;      // nodes whose sums are gathered together
+constexpr int64_t at_once = 4096;      // parents that are looked at together
 constexpr int64_t piece_size = 16384;  // nodes one thread does at a time
+constexpr int64_t trial = 2048;        // nodes after which the semiring is looked at for the first time
+constexpr double unit = 0x1p-53;
+
+// What nodes have left behind beside their messages.
+struct Parts {
+    Gathered gathered;
+    int64_t exponent_q = 0;
+    Sum log;             // taken out of the logarithms of p's weights
+    double bound = 0.0;  // of the roundings of the semiring
+
+    void add(const Parts &other) {
+        add_exponent(gathered.exponent, other.gathered.exponent);
+        add_exponent(exponent_q, other.exponent_q);
+        gathered.ratio.add(other.gathered.ratio.value());
+        gathered.value.add(other.gathered.value.value());
+        log.add(other.log.value());
+        bound += other.bound;
+    }
+};
 
 struct TreeSweep {
     const StepTables &tables;
     const LaneRows &rows;
     const TreeNodes nodes;
+    const bool semiring;
 
     // Nodes first..last; false when doubles do not suffice or a zero was met.
-    bool range(int64_t first, int64_t last, Gathered &gathered) const {
-        for (int64_t u = first; u >= last; u -= at_once) {
-            TreeSums sums{0.0, 0.0, 0.0};
-            if (!table().posterior_nodes(tables, rows, nodes, u, std::max(last, u - at_once + 1), sums)) return false;
-            if (!(fabs(sums.power) < 0x1p59)) return false;
-            add_exponent(gathered.exponent, int64_t(sums.power));
-            gathered.ratio.add(sums.ratio);
-            gathered.value.add(sums.value);
+    bool range(int64_t first, int64_t last, Parts &parts) const {
+        // Each sum of a lane is rounded as often as it has terms: few, where the bound counts on it.
+        const int64_t count = semiring ? 128 : 4096;
+        const auto kernel = semiring ? table().semiring_nodes : table().posterior_nodes;
+        for (int64_t u = first; u >= last; u -= count) {
+            TreeSums sums{};
+            const int64_t end = std::max(last, u - count + 1);
+            if (!kernel(tables, rows, nodes, u, end, sums)) return false;
+            if (!(fabs(sums.power) < 0x1p59) || !(fabs(sums.power_q) < 0x1p59)) return false;
+            add_exponent(parts.gathered.exponent, int64_t(sums.power));
+            add_exponent(parts.exponent_q, int64_t(sums.power_q));
+            parts.gathered.ratio.add(sums.ratio);
+            parts.gathered.value.add(sums.value);
+            parts.log.add(sums.log);
+            parts.bound +=
+                (double(u - end + 1) * double(tables.states + 12) * (2.0 + sums.largest) + 4.0 * sums.reach) * unit;
         }
         return true;
     }
@@ -67,6 +96,70 @@ int64_t last_parent(const Places &places) {
     return last;
 }
 
+// Whether the last nodes' divergence given state 0 of their parents is large enough for the semiring: if not, neither
+// will the whole be. Leaves no trace in the records.
+bool looks_far(const TreeSweep &sweep, const Places &places) {
+    const int64_t stride = lane_record(sweep.tables.states), first = std::max<int64_t>(1, places.n - trial);
+    std::vector<int64_t> parents(places.parent + first, places.parent + places.n);
+    std::sort(parents.begin(), parents.end());
+    parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
+    const auto clear = [&](int64_t u) {
+        std::fill(sweep.nodes.record + u * stride, sweep.nodes.record + (u + 1) * stride, 0.0);
+    };
+    for (int64_t u = first; u < std::min(places.n, sweep.nodes.records); ++u) clear(u);
+    for (int64_t u : parents) clear(u);
+    Parts parts;
+    bool far = sweep.range(places.n - 1, first, parts);
+    double value = parts.gathered.value.value() + double(parts.exponent_q - parts.gathered.exponent) * log2_high;
+    for (int64_t u : parents) {
+        if (u >= first) break;  // its own message has gone on
+        const double *record = sweep.nodes.record + u * stride;
+        value += record[2 * sweep.tables.states] + log(record[sweep.tables.states] / record[0]);
+    }
+    far = far && parts.bound <= semiring_allowed * value;
+    for (int64_t u : parents) clear(u);
+    return far;
+}
+
+// All nodes but the root; their parts added up. good is false where the sweep gave up.
+Status sweep_tree(const TreeSweep &sweep, const Places &places, const std::vector<int64_t> &starts, int64_t threads,
+                  Parts &all, bool &good) {
+    const int64_t stride = lane_record(sweep.tables.states), records = sweep.nodes.records;
+    if (starts.empty()) {
+        for (int64_t first = places.n - 1; first > 0 && good; first -= piece_size) {
+            good = sweep.range(first, std::max<int64_t>(1, first - piece_size + 1), all);
+            if (interrupted()) return Status::interrupted;
+        }
+        return Status::done;
+    }
+    for (size_t level = starts.size() - 1; level > 0 && good; --level) {
+        // Pieces end where the parent changes, so that no two of them write to one parent.
+        std::vector<int64_t> cuts{starts[level - 1]};
+        while (cuts.back() < starts[level]) {
+            int64_t next = std::min(cuts.back() + piece_size, starts[level]);
+            while (next < starts[level] && places.parent[next] == places.parent[next - 1]) ++next;
+            cuts.push_back(next);
+        }
+        std::vector<Parts> parts(cuts.size());
+        std::vector<char> fine(cuts.size(), 1);
+        const Status status = parallel(int64_t(cuts.size()) - 1, usable_threads(threads), [&](int64_t piece) {
+            const size_t i = size_t(piece);
+            // Parents without a child belong to the piece before them.
+            const int64_t begin = i == 0 ? (level > 1 ? starts[level - 2] : 0) : places.parent[cuts[i]];
+            const int64_t end = i + 2 < cuts.size() ? places.parent[cuts[i + 1]] : std::min(starts[level - 1], records);
+            std::fill(sweep.nodes.record + begin * stride, sweep.nodes.record + end * stride, 0.0);
+            fine[i] = sweep.range(cuts[i + 1] - 1, cuts[i], parts[i]);
+            return Status::done;
+        });
+        if (status != Status::done) return status;
+        for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+            good = good && fine[i];
+            all.add(parts[i]);
+        }
+    }
+    return Status::done;
+}
+
 }  // namespace
 
 Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t threads, Divergence &result,
@@ -76,70 +169,53 @@ Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t th
         const LaneTables tables(pair);
         if (!tables.positive) return Status::done;
         const std::vector<int64_t> starts = level_starts(places);
-        const int64_t records = 1 + (starts.empty() ? last_parent(places) : places.parent[places.n - 1]);
-        const int64_t stride = lane_record(pair.states), bytes = (records * stride + 8) * int64_t(sizeof(double));
+        const int64_t states = pair.states,
+                      records = 1 + (starts.empty() ? last_parent(places) : places.parent[places.n - 1]);
+        const int64_t stride = lane_record(states), bytes = (records * stride + 8) * int64_t(sizeof(double));
         const std::unique_ptr<void, GiveBack> memory(starts.empty() ? zeroed(bytes) : unset(bytes));
         if (!memory) return Status::no_memory;
         double *record = reinterpret_cast<double *>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t(63));
         const LaneWeights weights(pair, places);
         if (weights.zero()) return Status::done;
-        const TreeSweep sweep{tables.view, weights.view(), {places.parent, places.transition_of, record, records}};
-        Gathered gathered;
-        bool good = true;
-        if (starts.empty()) {
-            for (int64_t first = places.n - 1; first > 0 && good; first -= piece_size) {
-                good = sweep.range(first, std::max<int64_t>(1, first - piece_size + 1), gathered);
-                if (interrupted()) return Status::interrupted;
-            }
-        } else {
-            for (size_t level = starts.size() - 1; level > 0 && good; --level) {
-                // Pieces end where the parent changes, so that no two of them write to one parent.
-                std::vector<int64_t> cuts{starts[level - 1]};
-                while (cuts.back() < starts[level]) {
-                    int64_t next = std::min(cuts.back() + piece_size, starts[level]);
-                    while (next < starts[level] && places.parent[next] == places.parent[next - 1]) ++next;
-                    cuts.push_back(next);
-                }
-                std::vector<Gathered> parts(cuts.size());
-                std::vector<char> fine(cuts.size(), 1);
-                const Status status = parallel(int64_t(cuts.size()) - 1, usable_threads(threads), [&](int64_t piece) {
-                    const size_t i = size_t(piece);
-                    // Parents without a child belong to the piece before them.
-                    const int64_t begin = i == 0 ? (level > 1 ? starts[level - 2] : 0) : places.parent[cuts[i]];
-                    const int64_t end =
-                        i + 2 < cuts.size() ? places.parent[cuts[i + 1]] : std::min(starts[level - 1], records);
-                    std::fill(record + begin * stride, record + end * stride, 0.0);
-                    fine[i] = sweep.range(cuts[i + 1] - 1, cuts[i], parts[i]);
-                    return Status::done;
-                });
-                if (status != Status::done) return status;
-                for (size_t i = 0; i + 1 < cuts.size(); ++i) {
-                    good = good && fine[i];
-                    add_exponent(gathered.exponent, parts[i].exponent);
-                    gathered.ratio.add(parts[i].ratio.value());
-                    gathered.value.add(parts[i].value.value());
-                }
-            }
-        }
-        if (!good) return Status::done;
-        // The root in numbers with exponents: one node, and it may carry any zero's worth of range.
-        const double *lw = pair.p.log_weight + places.row(0) * pair.states,
-                     *lr = pair.weight_ratio + places.row(0) * pair.states;
-        for (int64_t s = 0; s < pair.states; ++s)
+        const TreeNodes nodes{places.parent, places.transition_of, record, records};
+        // The root's own weights may carry any zero's worth of range, but none here.
+        const double *lw = pair.p.log_weight + places.row(0) * states, *lr = pair.weight_ratio + places.row(0) * states;
+        for (int64_t s = 0; s < states; ++s)
             if (!isfinite(lw[s]) || !isfinite(lr[s]) ||
-                (pair.residual && !isfinite(pair.residual[places.row(0) * pair.states + s])))
+                (pair.residual && !isfinite(pair.residual[places.row(0) * states + s])))
                 return Status::done;
-        Inbox inbox(pair.states);
-        for (int64_t i = 0; i < pair.states; ++i) {
+        const TreeSweep far{tables.view, weights.view(), nodes, true};
+        if (places.n >= 8 * trial && may_be_far(pair, tables.view.reach) && looks_far(far, places)) {
+            Parts parts;
+            bool good = true;
+            const Status status = sweep_tree(far, places, starts, threads, parts, good);
+            if (status != Status::done) return status;
+            const SemiringEnd end{record,           record + states, record + 2 * states, parts.gathered.exponent,
+                                  parts.exponent_q, parts.bound};
+            Gathered taken;
+            taken.ratio = parts.gathered.ratio;
+            declined =
+                !good || !semiring_root(pair, places, 0, end, parts.gathered.value, taken, result, parts.log.value());
+            if (!declined) return Status::done;
+            if (starts.empty()) std::fill(record, record + records * stride, 0.0);
+        }
+        Parts parts;
+        bool good = true;
+        const TreeSweep sweep{tables.view, weights.view(), nodes, false};
+        const Status status = sweep_tree(sweep, places, starts, threads, parts, good);
+        if (status != Status::done || !good) return status;
+        // The root in numbers with exponents.
+        Inbox inbox(states);
+        for (int64_t i = 0; i < states; ++i) {
             const size_t s = size_t(i);
             if (record[0] == 0.0) continue;
             inbox.b[s] = Wide(record[i]);
-            inbox.ratio[s] = record[pair.states + i];
-            inbox.inward[s] = record[2 * pair.states + i];
+            inbox.ratio[s] = record[states + i];
+            inbox.inward[s] = record[2 * states + i];
         }
         WideStep step(pair, places, nullptr);
         result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};
-        step.root(inbox, gathered, result, nullptr, nullptr, nullptr);
+        step.root(inbox, parts.gathered, result, nullptr, nullptr, nullptr);
         declined = false;
         return Status::done;
     } catch (const std::bad_alloc &) {

@@ -122,8 +122,7 @@ public:
     }
     bool settle(int64_t l, int64_t count) {
         Lane &lane = lane_[l];
-        if (!(fabs(state_.power[l]) < 0x1p59) || !(fabs(state_.power_q[l]) < 0x1p59)) return false;
-        lane.gathered.exponent += int64_t(state_.power[l]);
+        lane.log_out.add(state_.log_out[l]);
         lane.gathered.ratio.add(state_.ratio_out[l]);
         lane.exponent += int64_t(state_.power_p[l]);
         lane.exponent_q += int64_t(state_.power_q[l]);
@@ -151,7 +150,7 @@ public:
         const SemiringEnd end{b, b_q, expected, lane.exponent, lane.exponent_q, lane.bound};
         try {
             return semiring_root(work_.at_hand.pair, work_.at_hand.places, root, end, lane.value, lane.gathered,
-                                 work_.results[sequence]);
+                                 work_.results[sequence], lane.log_out.value());
         } catch (const Beyond &) {  // left to the others
             return false;
         }
@@ -160,7 +159,7 @@ public:
 private:
     struct Lane {
         Gathered gathered;
-        Sum value;
+        Sum value, log_out;
         int64_t exponent = 0, exponent_q = 0;
         double bound = 0.0;
         bool looked = false;

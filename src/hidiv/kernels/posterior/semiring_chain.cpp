@@ -75,7 +75,7 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
 }
 
 bool semiring_root(const LawPair &pair, const Places &places, int64_t root, const SemiringEnd &end, Sum value,
-                   const Gathered &gathered, Divergence &result) {
+                   const Gathered &gathered, Divergence &result, double log_out) {
     const int64_t states = pair.states, at = places.row(root) * states;
     Wide p, q;
     double mean = 0.0;
@@ -100,7 +100,7 @@ bool semiring_root(const LawPair &pair, const Places &places, int64_t root, cons
     const double bound = end.bound + unit * (fabs(log_q) + fabs(log_p)) * 2.0;
     const double total = value.value() + log_ratio;
     if (!(bound <= semiring_allowed * total)) return false;
-    result = {total, Wide(p.m, p.e + end.exponent + gathered.exponent).log(), 0.0, {-1, -1, -1}, -1, -1};
+    result = {total, Wide(p.m, p.e + end.exponent + gathered.exponent).log() + log_out, 0.0, {-1, -1, -1}, -1, -1};
     result.log_likelihood_q = result.log_likelihood_p + (log_ratio + gathered.ratio.value());
     return true;
 }

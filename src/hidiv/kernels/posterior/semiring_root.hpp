@@ -20,8 +20,9 @@ struct SemiringEnd {
     double bound;
 };
 
-// The root's own part of a chain; false where the outcome is too small for the roundings.
+// The root's own part; false where the outcome is too small for the roundings. log_out: what else was taken out of the
+// logarithms of p's weights.
 bool semiring_root(const LawPair &, const Places &, int64_t root, const SemiringEnd &, Sum value, const Gathered &,
-                   Divergence &);
+                   Divergence &, double log_out = 0.0);
 
 }  // namespace hidiv

@@ -85,7 +85,7 @@ constexpr int most_lanes = 8, most_lane_states = 16, most_tree_states = 8;
 // Rows by their number in the tables. Few: made ready once, weight null otherwise and the logarithms are read.
 struct LaneRows {
     const double *weight, *weight_q, *ratio;  // (R, stride); stride 2 for two states, else a multiple of four
-    const double *taken;                      // (R, 4): exponent and log-ratio taken out, and nothing
+    const double *taken;                      // (R, 4): exponent and log-ratio taken out, and nothing; null: none
     const double *log_weight, *log_ratio;     // (R, K)
     const double *residual;                   // (R, stride) or (R, K), null for none; never infinite where made ready
     int64_t stride;
@@ -103,7 +103,7 @@ struct LaneState {
 // SemiringState with a sequence in each lane; expected is b times the expectation.
 struct SemiringLanes {
     double b[most_lane_states][most_lanes], b_q[most_lane_states][most_lanes], expected[most_lane_states][most_lanes];
-    double power[most_lanes], ratio_out[most_lanes];                            // taken out of both models' weights
+    double log_out[most_lanes], ratio_out[most_lanes];  // taken out of p's log-weights, and the ratio of q's
     double power_p[most_lanes], power_q[most_lanes], expected_out[most_lanes];  // and of each by itself
     double largest[most_lanes];                                                 // |expectation|, or up to twice as much
     double reach[most_lanes];  // sum of the largest |log-ratio| of rows that are out of a common scale's range
@@ -126,17 +126,20 @@ struct TreeNodes {
     double *record;
     int64_t records;  // nodes at and above have no children
 };
+// Taken out of messages and weights; the last four are the semiring's.
 struct TreeSums {
-    double power, ratio, value;
+    double power, ratio, value, power_q, log, largest, reach;
 };
 // Nodes first, first-1, ..., last of a listed tree.
 using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const TreeNodes &, int64_t first,
                                     int64_t last, TreeSums &);
+// The same with both models' messages and p's expected log-ratio in the record.
+using semiring_nodes_kernel = posterior_nodes_kernel;
 
 // clang-format off
 #define HIDIV_POSTERIOR_KERNELS(X) \
     X(posterior_padding) X(posterior_steps) X(semiring_steps) X(weigh_rows) X(lane_count) X(posterior_lanes) \
-    X(semiring_lanes) X(posterior_nodes)
+    X(semiring_lanes) X(posterior_nodes) X(semiring_nodes)
 // clang-format on
 
 }  // namespace hidiv
