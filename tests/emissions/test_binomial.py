@@ -94,3 +94,11 @@ def test_far_tails(trials, prob, low, high):
     expected = mp.log(mp.fsum(mp.exp(log_p(mpf(k))) for k in range(low, high + 1)))
     value = law(trials, prob).log_mass(np.array([[low - 0.5]]), np.array([[high]], dtype=float))[0, 0, 0]
     assert abs(value - expected) < 1e-13 * max(1, abs(expected))
+
+
+def test_all_trials_where_the_next_count_is_the_same_double():
+    many = Binomial([2.0**53, 2.0**53], [1.0, 0.5])
+    for lowest in (-np.inf, 0.0, 1.0):
+        mass = many.log_mass(np.full((1, 1), lowest), np.full((1, 1), np.inf))
+        np.testing.assert_allclose(mass, 0.0, atol=1e-300)
+    assert many.log_mass(np.full((1, 1), 2.0**53), np.full((1, 1), np.inf))[0, 0, 0] == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -382,3 +383,72 @@ def test_an_end_is_no_gap():
     assert p.gaps(q) == [None]
     one, two = (hd.Model([1.0], [[1.0]], law) for law in (p, q))
     assert np.isfinite(hd.observed_kl(one, two, 3, seed=0, max_samples=256).value)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        (hd.Beta([0.25], [0.25]), hd.Beta([0.5], [0.75])),
+        (hd.Beta([1.0], [0.1]), hd.Beta([1.0], [1.0])),
+        (hd.Beta([0.05], [2.0]), hd.Beta([1.0], [2.0])),
+        (hd.Gamma([0.1], [1.0]), hd.Gamma([0.3], [2.0])),
+        (hd.Gamma([0.05], [1.0]), hd.Gamma([0.1], [1.0])),
+    ],
+)
+def test_renyi_divergences_of_laws_crowded_at_an_end(p, q, alpha):
+    twice = [hd.Mixture([[0.5, 0.5]], [law, law]) for law in (p, q)]
+    np.testing.assert_allclose(twice[0].renyi(twice[1], alpha), p.renyi(q, alpha), rtol=1e-12)
+
+
+def betas(weights, shapes):
+    return hd.Mixture([weights], [hd.Beta([a], [b]) for a, b in shapes])
+
+
+def gammas(weights, shapes):
+    return hd.Mixture([weights], [hd.Gamma([a], [b]) for a, b in shapes])
+
+
+@pytest.mark.parametrize(
+    ("make", "p", "q", "alpha"),
+    [
+        (betas, ([0.3, 0.7], [(0.1, 0.4), (2.0, 0.3)]), ([0.6, 0.4], [(0.2, 0.2), (1.0, 3.0)]), 0.3),
+        (betas, ([0.3, 0.7], [(0.1, 0.4), (2.0, 0.3)]), ([0.6, 0.4], [(0.2, 0.2), (1.0, 3.0)]), 0.95),
+        (betas, ([0.3, 0.7], [(0.5, 0.6), (2.0, 0.7)]), ([0.6, 0.4], [(0.5, 0.5), (1.0, 3.0)]), 1.5),
+        (gammas, ([0.3, 0.7], [(0.1, 2.0), (3.0, 1.0)]), ([0.5, 0.5], [(0.2, 1.0), (1.0, 1.5)]), 0.5),
+        (gammas, ([0.3, 0.7], [(0.4, 2.0), (3.0, 1.5)]), ([0.5, 0.5], [(0.3, 1.0), (1.0, 1.2)]), 2.0),
+    ],
+)
+def test_crowded_mixtures_against_thirty_digits(make, p, q, alpha):
+    """Over the logarithm of the distance from each end, panel by panel."""
+    mp = mpmath.mp.clone()
+    mp.dps = 30
+
+    def density(law, x, y):
+        total = mp.mpf(0)
+        for weight, (a, b) in zip(law[0], law[1], strict=True):
+            a, b = mp.mpf(a), mp.mpf(b)
+            if make is betas:
+                total += weight * x ** (a - 1) * y ** (b - 1) / mp.beta(a, b)
+            else:
+                total += weight * b**a * x ** (a - 1) * mp.exp(-b * x) / mp.gamma(a)
+        return total
+
+    def power(x, y):
+        return density(p, x, y) ** mp.mpf(alpha) * density(q, x, y) ** (1 - mp.mpf(alpha))
+
+    half = [-mp.mpf(k) for k in (1400, 700, 400, 200, 100, 50, 25, 12, 6, 3, 1)]
+    if make is betas:
+        ends = [*half, mp.log(0.5)]
+        z = mp.quad(lambda u: mp.exp(u) * power(mp.exp(u), 1 - mp.exp(u)), ends)
+        z += mp.quad(lambda u: mp.exp(u) * power(1 - mp.exp(u), mp.exp(u)), ends)
+    else:
+        z = mp.quad(lambda u: mp.exp(u) * power(mp.exp(u), None), [*half, 0, 1, 2, 3, 4, 5, 6])
+    truth = float(mp.log(z) / (mp.mpf(alpha) - 1))
+    np.testing.assert_allclose(make(*p).renyi(make(*q), alpha), truth, rtol=2e-12)
+
+
+def test_orders_whose_weight_lies_below_the_least_double_are_refused():
+    one, two = (hd.Mixture([[0.5, 0.5]], [law, law]) for law in (hd.Gamma([0.05], [1.0]), hd.Gamma([0.1], [1.0])))
+    with pytest.raises(hd.HidivError, match="beyond the range of doubles"):
+        one.renyi(two, 1.5)

@@ -120,3 +120,19 @@ def test_rates_of_many_states_and_numbers_have_a_bracket():
     assert found.lower <= law * 1.01
     assert found.upper >= law * 0.99
     assert found.lower > 0.25 * law
+
+
+def test_states_next_to_infinitely_far_apart():
+    p = hd.Model(
+        [0.1, 0.9],
+        [[1 / 3, 2 / 3], [1.0, 5e-324]],
+        hd.Gaussian([[0.1, 1e154], [1.0, 2.0]], var=[[0.1, 0.2], [0.3, 4.0]]),
+    )
+    q = hd.Model(
+        [0.1, 0.9],
+        [[1 / 3, 2 / 3], [1.0, 5e-324]],
+        hd.Gaussian([[0.1, 5e-324], [1.0, 2.0]], var=[[0.1, 0.2], [0.3, 4.0]]),
+    )
+    assert hd.observed_kl(p, q, 3, seed=0, max_samples=32).value > 1e300
+    back = hd.observed_kl(q, p, 3, seed=0, max_samples=32)
+    assert 1.0 < back.lower <= back.value <= back.upper < 2000.0

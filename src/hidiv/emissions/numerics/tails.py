@@ -109,13 +109,14 @@ def log_counts(
     if few.all():
         return value
 
-    def ends(k: Array) -> Tails:
-        inner = (k > 0) & (k <= top) & (k < np.inf)
+    def ends(k: Array, beyond: NDArray[np.bool_]) -> Tails:
+        inner = (k > 0) & ~beyond & (k < np.inf)
         below, above = tails(np.where(inner, k, np.minimum(1.0, top)))
         outside = np.where(k > 0, 0.0, -np.inf), np.where(k > 0, -np.inf, 0.0)
         return np.where(inner, below, outside[0]), np.where(inner, above, outside[1])
 
-    return np.where(few, value, log_interval(ends(first), ends(last + 1.0)))
+    # From 2^53 on the next count is the same double: whether there is one above the last is asked of the last itself.
+    return np.where(few, value, log_interval(ends(first, first > top), ends(last + 1.0, last >= top)))
 
 
 def _beyond(log_first: Array, rate: Array, bend: Callable[[Array], Array]) -> Array:

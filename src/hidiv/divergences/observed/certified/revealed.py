@@ -36,6 +36,7 @@ ROUNDS = 40  # of value iteration
 SHARP = (1.0, 2.0, 4.0, 16.0)  # powers of e^-V that are tried for E: the first for one path, higher for mixed ones
 STEPS = 512  # nodes after which the rest of a chain is bounded by the last increments
 SMALLEST, FARTHEST = 1e-250, 500.0  # of E, and of V
+LOST = 1e300  # beyond, V may be cut off: E is its smallest long before, and sixteen times as much is a double
 FAINT = 1e-300  # probabilities of q below count as zero, which only raises the bound
 SMALL = 1e-50  # words of q less likely than this are weighed in their own unit
 ROOM = 1e-12  # relative rounding of sums of terms of one sign
@@ -191,14 +192,14 @@ def _weight(words: list[BlockWords], apart: Array, sharp: float) -> Array:
     """E = e^(-sharp V), V the cost to come by value iteration on blocks of one symbol; any E serves."""
     value = np.zeros_like(apart)
     for _ in range(ROUNDS):
-        ahead = _block(words, _decayed(sharp * (apart + value)), apart, slice(0, -1)).then([value])
+        ahead = _block(words, _sharpened(apart + value, sharp), apart, slice(0, -1)).then([value])
         if not np.isfinite(ahead).any():
             break
         value = np.minimum(ahead - ahead.min(), FARTHEST)
-    return _decayed(sharp * (apart + value))
+    return _sharpened(apart + value, sharp)
 
 
-def _decayed(value: Array) -> Array:
-    """e^-value up to a factor, never so small that it is lost, but 0 for states that may not be paired."""
-    least = float(value.min())
-    return np.where(value < inf, np.maximum(np.exp(min(least, 1e300) - value), SMALLEST), 0.0)
+def _sharpened(value: Array, sharp: float) -> Array:
+    """e^(-sharp value) up to a factor, never so small that it is lost, but 0 for states that may not be paired."""
+    above = np.minimum(value - min(float(value.min()), 1e300), LOST)
+    return np.where(value < inf, np.maximum(np.exp(-sharp * above), SMALLEST), 0.0)

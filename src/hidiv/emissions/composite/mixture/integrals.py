@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.emissions.composite.mixture.crowded import crowded_divergence, crowded_renyi, is_crowded
 from hidiv.emissions.composite.mixture.ratios import density_ratio
 from hidiv.emissions.families.beta import Beta
 from hidiv.emissions.guarded import refuse_range
@@ -40,7 +41,6 @@ FLANKS = TAILS[:4]  # well inside every support
 FAR_TAILS = (-100.0, -300.0, -690.0)  # for orders above one, whose weight may lie further out
 DOUBLES = 2**16  # fewest between the ends of a law that is integrated
 REACHES = 64  # steps outwards, each twice the last
-CROWDED = 1e-4  # distance from an end, relative to the law's extent, below which logarithms are integrated over
 ROUNDING = 1e-9  # below zero, of an integral's logarithm
 RELATIVE = 2**46  # doubles between two that differ by a hundredth
 
@@ -57,43 +57,27 @@ def divergences(p: MixtureLaw, q: MixtureLaw) -> Array:
         _check_resolved(p, places[0], s)
         _check_resolved(q, places[1], s)
         edges = _edges(p, q, places, s)
-        value[s] = _crowded(a, b, edges) if _is_crowded(p, edges) else divergence(_laws(a, b), _over(a, b, edges))
+        if is_crowded(p.space.kind, edges):
+            value[s] = crowded_divergence(_pieces(a, b, edges))
+        else:
+            value[s] = divergence(_laws(a, b), _over(a, b, edges))
         if not np.isfinite(value[s]):
             refuse_range(p, "divergence")
     return value
 
 
-def _is_crowded(p: MixtureLaw, edges: Array) -> bool:
-    """Whether much of a law lies next to an end of its sample space, where only a logarithm resolves it."""
-    kind = p.space.kind
-    if kind is Kind.UNIT:
-        return bool(edges[0] < CROWDED or edges[-1] > 1.0 - CROWDED)
-    return kind is Kind.POSITIVE and bool(edges[0] < CROWDED * edges[-1])
-
-
-def _crowded(p: MixtureLaw, q: MixtureLaw, edges: Array) -> float:
-    """The KL over log x; proportions above one half over the logarithm of one less them. One state."""
-    if p.space.kind is not Kind.UNIT:
-        return _over_logarithms(p, q, edges)
-    left, right = (type(f)(f.weights, [Beta(m.b, m.a) for m in f.components]) for f in (p, q))  # type: ignore[attr-defined]
-    mirrored = np.concatenate([_used(f, places_of(f), 0) for f in (left, right)])
-    below, above = (np.append(at[at < 0.5], 0.5) for at in (edges, mirrored))
-    return _over_logarithms(p, q, below) + _over_logarithms(left, right, above)
-
-
-def _over_logarithms(p: MixtureLaw, q: MixtureLaw, edges: Array) -> float:
-    """The part of the KL between the least positive number and the last edge."""
+def _pieces(p: MixtureLaw, q: MixtureLaw, edges: Array) -> list[tuple[Laws, Array]]:
+    """Laws by their distance from an end, and edges; proportions below and above one half. One state."""
     least = np.finfo(np.float64).tiny
-    for f in (p, q):
+    both = [(p, q, edges)]
+    if p.space.kind is Kind.UNIT:
+        left, right = (type(f)(f.weights, [Beta(m.b, m.a) for m in f.components]) for f in (p, q))  # type: ignore[attr-defined]
+        mirrored = np.concatenate([_used(f, places_of(f), 0) for f in (left, right)])
+        both = [(a, b, np.append(at[at < 0.5], 0.5)) for a, b, at in ((p, q, edges), (left, right, mirrored))]
+    for f in (law for *laws, _ in both for law in laws):
         if float(f.log_mass(np.array([[0.0]]), np.array([[least]]))[0, 0, 0]) > TAILS[-2]:
             refuse_range(p, "divergence")
-    laws, ends = _laws(p, q), np.unique(np.log(np.maximum(edges, least)))
-
-    def moved(f: Function) -> Function:
-        return lambda y: f(np.exp(y)) + y
-
-    over_y = Laws(moved(laws.log_p), moved(laws.log_q), lambda y: laws.log_ratio(np.exp(y)))
-    return divergence(over_y, lambda f: integral(f, ends))
+    return [(_laws(a, b), at) for a, b, at in both]
 
 
 def renyi_divergences(p: MixtureLaw, q: MixtureLaw, alpha: float) -> Array:
@@ -113,6 +97,11 @@ def renyi_divergences(p: MixtureLaw, q: MixtureLaw, alpha: float) -> Array:
 
 def _renyi(p: MixtureLaw, q: MixtureLaw, alpha: float, edges: Array) -> float:
     """The divergence of order alpha; one state. p^alpha q^(1-alpha) may peak where neither law lies."""
+    if is_crowded(p.space.kind, edges):
+        value = crowded_renyi(_pieces(p, q, edges), alpha)
+        if not -ROUNDING <= value < np.inf:
+            refuse_range(p, "divergence")
+        return max(value, 0.0)
     laws = _laws(p, q)
 
     def log_f(x: Array) -> Array:
