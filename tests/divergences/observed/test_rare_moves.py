@@ -33,7 +33,7 @@ def test_weighted_draws_have_the_enumerated_mean(tree):
     exact = hd.observed_kl(p, q, tree, method="exact").value
     draws = draws_on_tree(Pair.of(p, q, tree))
     likely = draws.likely()
-    assert (likely.transition[:2, 2] > 100 * p.transition[:2, 2]).all()
+    assert (likely.model.transition[:2, 2] > 100 * p.transition[:2, 2]).all()
     means, errors = [], []
     for seed in range(20):
         drawn = draws.draw(2001, np.random.default_rng(seed), False, likely)
@@ -68,7 +68,7 @@ def test_nothing_is_made_likely_where_nothing_is_rare():
 def test_laws_stay_laws_where_all_of_a_row_is_rare():
     p = hd.Model([0.0, 1.0], [[0.0, 1.0], [1e-5, 1.0 - 1e-5]], hd.Categorical([[0.0, 1.0], [0.5, 0.5]]))
     q = hd.Model([1.0], [[1.0]], hd.Categorical([[0.9, 0.1]]))
-    likely = with_rare_moves(p, *draws_on_tree(Pair.of(p, q, 50)).expected())
+    likely = with_rare_moves(p, *draws_on_tree(Pair.of(p, q, 50)).expected()).model
     assert likely.transition[0].tolist() == [0.0, 1.0]
     assert likely.transition.sum(axis=1) == pytest.approx([1.0, 1.0])
     assert likely.transition[1, 0] > 1e-3

@@ -11,12 +11,11 @@ from hidiv.divergences.observed.alphabets import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of
+from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of, laws_of
 from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
-from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted
-from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
+from hidiv.divergences.observed.sampled.events import Events, events_of
+from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
 from hidiv.emissions.family import Family
-from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.chain_sums import chain_sums, node_sums
@@ -102,7 +101,7 @@ class ChainPair:
     @cached_property
     def counts(self) -> ChainCounts:
         """Posterior counts of p and their means."""
-        return counts_of(self.p, self.q, self.tree, self.spaces, self.space_of, self.moves[0])
+        return counts_of(self.p, self.q, self.tree, self.spaces, self.space_of, self.moves[0], self.laws)
 
     def past(self, x: Array) -> tuple[Past, Filters, Filters, Weights, Weights]:
         """Filters along x (n, N, F), and the weights of the observations under p and q."""
@@ -121,29 +120,21 @@ class ChainPair:
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
     def draw(
-        self, size: int, rng: np.random.Generator, lean: bool = False, likely: Model | None = None,
+        self, size: int, rng: np.random.Generator, lean: bool = False, likely: Likely | None = None,
         value: Value | None = None,
     ) -> Drawn:  # fmt: skip
         """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
 
         lean: without those that take longest, products of filter probabilities. value: a function of both filters whose
         surprises are the first control; where there are many states it takes the place of counts and products. likely:
-        half of the states are drawn from this model, with weights.
+        half of the sequences are drawn from its model, with weights.
         """
-        states, x = self._sequences(size, rng, likely)
-        events = drawn_counts(states, None, self.p.n_states)
+        states, x = drawn_of(self.p, self.tree, size, rng, likely)
+        events = self.events.counts(states, x)
         lean = lean or not self.averaged
         drawn = self._by_kernel(x, events, lean, value) if self.is_plain else None
         drawn = self._by_node(x, events, lean) if drawn is None else drawn
-        return drawn if likely is None else weighted(drawn, self.p, likely)
-
-    def _sequences(self, size: int, rng: np.random.Generator, likely: Model | None = None) -> tuple[IntArray, Array]:
-        """States (n, N) and observations (n, N, F) of p."""
-        if likely is None:
-            states = draw_states(self.p, self.tree, size, rng)
-        else:
-            states = mixed_states(self.p, likely, self.tree, size, rng)
-        return states, draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+        return drawn if likely is None else weighted(drawn, self.p, likely, self.tree, states, x)
 
     def scored(self, states: IntArray, x: Array, visits: Array | None = None) -> Drawn:
         """What sequences of p that were drawn for several q give, with few controls: linear ones, and visits.
@@ -151,7 +142,7 @@ class ChainPair:
         The visits (n, K) come last; they are those of p alone, and may be given. Not finite where probabilities are
         too small for it.
         """
-        events = drawn_counts(states, None, self.p.n_states)
+        events = self.events.counts(states, x)
         drawn = self._by_kernel(x, events, True, None, False, visits)
         if drawn is not None:
             return drawn
@@ -171,7 +162,7 @@ class ChainPair:
         # Where there are many states some are rare, and a fit that has seen them in few sequences does harm.
         fewest = FEWEST_FITTED if both <= FEW_BOTH else 4 * FEWEST_FITTED
         size = min(max(fewest, -(-2 * wanted // (length - 1))), MOST_FITTED)
-        _, x = self._sequences(size, rng)
+        _, x = drawn_of(self.p, self.tree, size, rng)
         if self.is_finite:
             row_of = symbol_of(self.p.emissions[0], x).T
             weights = [Weights(np.ascontiguousarray(t[row_of].transpose(0, 2, 1)), None) for t in self.symbol_rows]
@@ -190,10 +181,14 @@ class ChainPair:
         )
 
     @cached_property
-    def expected(self) -> tuple[Array, Array]:
-        """Means of the first states and transitions that are drawn, and what one more of each may add."""
-        means = np.concatenate([self.counts.initial, self.counts.pairs.ravel()])
-        return means, event_costs(self.p, self.q, jumps=not self.averaged)
+    def events(self) -> Events:
+        """The first states, transitions and, where nothing is averaged, rare symbols that are counted."""
+        return events_of(self.p, self.q, self.tree, self.laws, self.moves[0], self.averaged)
+
+    @cached_property
+    def laws(self) -> Array:
+        """(N, K): of p's states."""
+        return laws_of(self.p, self.moves[0], self.tree.n_nodes)
 
     @cached_property
     def is_plain(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chan
 FEW_SHARE = 2.0  # the same where the error grows by what few draws leave open
 ROUNDED = 2.0**-53  # relative error of a mean that rounding explains
 EXACT = 1e-13  # relative spread that rounding explains
+LOST = 16  # controls at most that are left out one by one since they are off
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
 
 
@@ -58,10 +60,12 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool 
         controls = controls / np.where(largest > HUGE, largest, 1.0)
     # Left in, a control that is off would pass its offset on to those made orthogonal to it.
     apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
-    basis, offset, size = orthonormal(controls[:, ~apart][:, : 4 * most], most)
+    spanned, left_out = orthonormal(controls[:, ~apart][:, : 4 * most], most)
+    basis, offset, size = spanned
     off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
     kept = ~off & ((SHARED if settle else FEW_SHARE) * (basis**4).sum(axis=0) <= 1.0)
-    missing = [(basis[:, off], offset[off], size[off]), orthonormal(controls[:, apart][:, : 4 * most], most)]
+    missing = [Spanned(basis[:, off], offset[off], size[off]), left_out]
+    missing.append(orthonormal(controls[:, apart][:, : 4 * most], most, fair=False)[0])
     folds = Folds(draws, basis[:, kept], offset[kept])
     count = int(kept.sum())
     full = count * SPARE <= different and basis.shape[1] < most
@@ -128,16 +132,28 @@ class Folds:
         return Mean(value, max(spread / sqrt(n), ROUNDED * abs(value)), count, left, fair)
 
 
-def orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
-    """(n, m) orthonormal columns that span the first m independent centred controls; (m,) their sample means, and their
-    lengths before they were made to be one."""
+class Spanned(NamedTuple):
+    """basis (n, m) of orthonormal columns; offset (m,) their sample means; size (m,) their lengths before that."""
+
+    basis: Array
+    offset: Array
+    size: Array
+
+
+def orthonormal(controls: Array, most: int, fair: bool = True) -> tuple[Spanned, Spanned]:
+    """Columns that span the first m independent centred controls; and those of controls left out of them.
+
+    fair: a control whose sample mean is off once those before it are taken out is left out, or it would pass what it is
+    off by on to those after it.
+    """
     n = len(controls)
+    nothing = Spanned(np.zeros((n, 0)), np.zeros(0), np.zeros(0))
     mean = controls.mean(axis=0)
     centred = controls - mean
     size = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     good = np.isfinite(size) & (size > 1e-12 * (np.abs(mean) * sqrt(n) + np.finfo(float).tiny))
     if not good.any() or most < 1:
-        return np.zeros((n, 0)), np.zeros(0), np.zeros(0)
+        return nothing, nothing
     if not good.all():
         centred, mean, size = centred[:, good], mean[good], size[good]
     if centred.shape[1] >= n:
@@ -147,11 +163,31 @@ def orthonormal(controls: Array, most: int) -> tuple[Array, Array, Array]:
         triangle = np.asarray(np.linalg.qr(centred, mode="r"))
         keep = np.flatnonzero(np.abs(np.diagonal(triangle)) > COLLINEAR)[:most]
         # The columns kept are a rotation of those of the triangle, whose own triangle is theirs too.
-        inverse = np.linalg.inv(np.asarray(np.linalg.qr(triangle[:, keep], mode="r")))
+        triangle = np.asarray(np.linalg.qr(triangle[:, keep], mode="r"))
     else:
-        keep, products = _from_products(centred.T @ centred, most)
-        inverse = np.linalg.inv(products)
-    return centred[:, keep] @ inverse, (mean[keep] / size[keep]) @ inverse, size[keep] / np.abs(np.diagonal(inverse))
+        keep, triangle = _from_products(centred.T @ centred, most)
+    lost: list[Spanned] = []
+    while True:
+        inverse = np.linalg.inv(triangle)
+        offset = (mean[keep] / size[keep]) @ inverse
+        off = np.flatnonzero(_off(offset, 1.0 / sqrt(n), n)) if fair and len(lost) < LOST else keep[:0]
+        if not off.size:
+            break
+        first = int(off[0])
+        lost.append(_directions(centred, size, keep, inverse, offset, slice(first, first + 1)))
+        keep, triangle = np.delete(keep, first), np.asarray(np.linalg.qr(np.delete(triangle, first, axis=1), mode="r"))
+    whole = _directions(centred, size, keep, inverse, offset, slice(None))
+    if not lost:
+        return whole, nothing
+    return whole, Spanned(*(np.concatenate(parts, axis=-1) for parts in zip(*lost, strict=True)))
+
+
+def _directions(
+    centred: Array, size: Array, keep: NDArray[np.intp], inverse: Array, offset: Array, which: slice
+) -> Spanned:
+    """Some of the columns that the inverse triangle makes of the controls kept."""
+    lengths = size[keep] / np.abs(np.diagonal(inverse))
+    return Spanned(centred[:, keep] @ inverse[:, which], offset[which], lengths[which])
 
 
 def _from_products(gram: Array, most: int) -> tuple[NDArray[np.intp], Array]:

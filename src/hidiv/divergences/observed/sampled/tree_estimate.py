@@ -17,15 +17,14 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
-from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted, with_rare_moves
-from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
+from hidiv.divergences.observed.sampled.events import Events, events_of
+from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
 from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.pair import closed
 from hidiv.emissions.registry import has_kl
 from hidiv.inference.likelihood import log_likelihoods
-from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
 DEAR = 3.0  # work of posterior counts on a tree, over that of a likelihood
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
+FAR = -0.5  # q/p - 1 of a draw below which q is not near p there: a rare symbol
 LONG = 32  # nodes from which on what is averaged is nearly normal, but for rare events
 SMALL = 1e-3  # of the divergence of two emissions
 
@@ -70,18 +70,18 @@ def draws_on_tree(pair: Pair) -> Draws:
         if tree.is_chain and p.n_groups == q.n_groups == 1 and not on_nodes.close:
             ratio = ChainPair.by_ratio(p, q, tree)
             return Draws(
-                ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach, lambda: ratio.expected,
-                scored=ratio.scored, likely=lambda: with_rare_moves(p, *ratio.expected),
+                ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
+                lambda: ratio.events.expected, scored=ratio.scored, likely=lambda: ratio.events.likely(),
             )  # fmt: skip
         return Draws(
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
-            lambda: on_nodes.expected, DEAR, likely=lambda: with_rare_moves(p, *on_nodes.expected),
+            lambda: on_nodes.events.expected, DEAR, likely=lambda: on_nodes.events.likely(),
         )  # fmt: skip
     base, dear = "KL(p(x_t | past) || q(x_t | past)) summed", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
-        on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.expected, dear,
-        on_chain.fitted, scored, lambda: with_rare_moves(p, *on_chain.expected),
+        on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.events.expected, dear,
+        on_chain.fitted, scored, lambda: on_chain.events.likely(),
     )  # fmt: skip
 
 
@@ -146,33 +146,28 @@ class TreePair:
         return True
 
     @cached_property
-    def expected(self) -> tuple[Array, Array]:
-        """Means of the states at the root and transitions that are drawn, and what one more of each may add."""
-        laws = self.counts.laws
-        pairs = np.einsum("ur,urs->rs", laws[self.tree.parent[1:]], self.moves[0][1:])
-        return np.concatenate([laws[0], pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+    def events(self) -> Events:
+        """The states at the root, transitions and rare symbols that are counted."""
+        return events_of(self.p, self.q, self.tree, self.counts.laws, self.moves[0], False)
 
     @property
     def base(self) -> str:
         """In words, what is averaged."""
         return "q(x)/p(x) - 1 - log q(x)/p(x)" if self.close else "log p(x)/q(x)"
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False, likely: Model | None = None) -> Drawn:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False, likely: Likely | None = None) -> Drawn:
         """`size` trees of p: log-ratios, what is averaged, controls; lean: without controls.
 
         For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small. likely:
-        half of the states are drawn from this model, with weights.
+        half of the trees are drawn from its model, with weights.
         """
-        if likely is not None:
-            states = mixed_states(self.p, likely, self.tree, size, rng)
-            return weighted(self._along(states, rng, lean), self.p, likely)
-        return self._along(draw_states(self.p, self.tree, size, rng), rng, lean)
+        states, x = drawn_of(self.p, self.tree, size, rng, likely)
+        drawn = self._along(x, self.events.counts(states, x), lean)
+        return drawn if likely is None else weighted(drawn, self.p, likely, self.tree, states, x)
 
-    def _along(self, states: IntArray, rng: np.random.Generator, lean: bool) -> Drawn:
-        """What trees with these states give, their observations drawn."""
-        size = len(states)
-        x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
-        events = drawn_counts(states, self.tree.parent, self.p.n_states)
+    def _along(self, x: Array, events: Array, lean: bool) -> Drawn:
+        """What observations (n, N, F) of trees give."""
+        size = len(x)
         if lean and not self.close:  # no messages are needed, and likelihoods alone are cheaper
             plain = log_likelihoods(self.p, x, self.tree) - log_likelihoods(self.q, x, self.tree)
             return Drawn(plain, plain, np.zeros((size, 0)), events)
@@ -182,7 +177,10 @@ class TreePair:
         base = plain
         if self.close:
             excess = self._excess(x)
-            plain, base = -np.log1p(excess), h(excess)
+            near = excess > FAR  # elsewhere the difference of the logarithms is as good, and 1 + excess may be rounding
+            small = np.where(near, excess, 0.0)
+            plain = np.where(near, -np.log1p(small), plain)
+            base = np.where(near, h(small), excess + plain)
         controls = np.zeros((size, 0)) if lean else self.counts.along(one.own, x)
         return Drawn(plain, base, controls, events)
 
