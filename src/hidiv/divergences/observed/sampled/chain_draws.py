@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, c
 from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
+from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -225,11 +227,11 @@ class ChainPair:
             logs = self.symbol_logs if counted and not space.symbols else None
         else:
             row_of = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
-            weights = [weigh(model, self.tree, x) for model in models]
-            scales = [0.0 if w.scale is None else w.scale.sum(axis=0) for w in weights]
+            rows = [_weight_rows(model.emissions[0], x) for model in models]
+            scales = [each.scale.reshape(row_of.shape).sum(axis=1) for each in rows]
             shift = scales[0] - scales[1]
-            tables = [_by_row(w.value) for w in weights]
-            logs = (_by_row(weights[0].logs()), _by_row(weights[1].logs())) if counted else None
+            tables = [each.value for each in rows]
+            logs = (rows[0].logs, rows[1].logs) if counted else None
         following = None if lean or self.following is None else (self.following.p, self.following.q)
         laws = [(m.initial, m.transitions[0], table) for m, table in zip(models, tables, strict=True)]
         symbols = space.symbols and counted
@@ -263,7 +265,27 @@ class ChainPair:
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
             apart = self.counts.emissions[0][2].ravel()
             mine[:, len(means) - len(apart) :][:, apart < ROUNDING * self.tree.n_nodes] = 0.0
+            if not self.averaged:
+                each = mine[:, len(means) - len(apart) :].reshape(len(mine), *self.fitting.shape)
+                controls = np.concatenate([np.einsum("nsr,sr->ns", each, self.fitting), controls], axis=1)
         return Drawn(sums[:, 0] + shift, base, controls, events)
+
+    @cached_property
+    def fitting(self) -> Array:
+        """(K, L): which states of q explain those of p, where log p/q is summed and divergences of emissions are known.
+
+        Log-ratios of emissions weighted by it, one for each state of p, are controls that few draws suffice for.
+        """
+        visits = self.laws.sum(axis=0)[:, None]
+        apart = self.counts.emissions[0][2] / np.where(visits > 0, visits, 1.0)
+        weight = np.exp(apart.min(axis=1, keepdims=True) - apart)
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def leading(self) -> int:
+        """How many of the first controls do while draws are few: those of `fitting`, and the linear ones; 0 for all."""
+        own = self.p.n_states if not self.averaged and self.counts.emissions else 0
+        return own + 2 * (self.p.n_states - 1) if own else 0
 
     @cached_property
     def is_finite(self) -> bool:
@@ -298,9 +320,20 @@ def symbol_of(family: Family, x: Array) -> IntArray:
     return number
 
 
-def _by_row(values: Array) -> Array:
-    """(n N, K) of values (N, K, n)."""
-    return np.ascontiguousarray(values.transpose(2, 0, 1)).reshape(-1, values.shape[1])
+class _WeightRows(NamedTuple):
+    """value (R, K): weights of R observations, the largest of each one; scale (R,): its logarithm before; logs (R, K)."""
+
+    value: Array
+    scale: Array
+    logs: Array
+
+
+def _weight_rows(family: Family, x: Array) -> _WeightRows:
+    """Of the observations x (n, N, F), one after the other."""
+    logs = log_weights(family, x[:, :, : family.n_features].reshape(-1, family.n_features))
+    top = logs.max(axis=1)
+    scale = np.where(np.isfinite(top), top, 0.0)
+    return _WeightRows(np.exp(logs - scale[:, None]), scale, logs)
 
 
 def moves_of(model: Model, tree: Tree) -> Array:

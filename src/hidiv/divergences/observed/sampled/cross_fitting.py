@@ -45,44 +45,72 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool 
     than one of them may change a draw; controls are of the size of counts, or of counts divided by `steps`. Without
     `settle` the controls stay where a few draws decide what is left, and the error grows by what these leave open.
     """
-    unit = unit_of(draws)
-    if unit > 1.0:
-        return controlled_mean(draws / unit, controls, steps, settle).scaled(unit)
-    if len(draws) < FEWEST or not draws.std() > 0:
-        return plain_mean(draws, full=len(draws) >= FEWEST)
-    with np.errstate(invalid="ignore", over="ignore"):
-        marks = controls @ np.cos(np.arange(controls.shape[1]))  # equal for equal draws alone
-    different = len(np.unique(marks))
-    most = different // SHARE
-    controls = controls[:, np.isfinite(controls).all(axis=0)]
-    largest = np.abs(controls).max(axis=0, initial=0.0)
-    if (largest > HUGE).any():
-        controls = controls / np.where(largest > HUGE, largest, 1.0)
-    # Left in, a control that is off would pass its offset on to those made orthogonal to it.
-    apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
-    spanned, left_out = orthonormal(controls[:, ~apart][:, : 4 * most], most)
-    basis, offset, size = spanned
-    off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
-    kept = ~off & ((SHARED if settle else FEW_SHARE) * (basis**4).sum(axis=0) <= 1.0)
-    missing = [Spanned(basis[:, off], offset[off], size[off]), left_out]
-    missing.append(orthonormal(controls[:, apart][:, : 4 * most], most, fair=False)[0])
-    folds = Folds(draws, basis[:, kept], offset[kept])
-    count = int(kept.sum())
-    full = count * SPARE <= different and basis.shape[1] < most
-    # Half of them where they are many for these draws; trying more numbers would choose one by chance.
-    for tried in dict.fromkeys((count, count if full else count // 2)):
-        fitted = folds.fitted(tried) if tried else None
-        if fitted is not None and not (fitted.settled or settle):
-            fitted = fitted._replace(std_error=fitted.std_error * left_open(fitted.draws), settled=True)
-        if fitted is not None and fitted.settled:
-            # Folds share what their coefficients were fitted on, which the spread does not show.
-            fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))
-            reach = steps * (float(np.ptp(draws)) + abs(fitted.value))
-            lacking = sum(_lacking(fitted, *part, reach) for part in missing)
-            fitted = widened(fitted, 1.0, lacking, least=False)
-            bare = plain_mean(draws, full=False, settle=settle)
-            return fitted._replace(full=full) if fitted.std_error < bare.std_error else bare
-    return plain_mean(draws, full=not count, settle=settle)
+    return ControlledDraws(draws, controls, steps).mean(settle)
+
+
+class ControlledDraws:
+    """Draws with the directions that their controls span, for means with and without `settle` (`controlled_mean`).
+
+    leading: with fewer than SPARE draws for each control only so many, the first ones, are used; 0 for all.
+    """
+
+    def __init__(self, draws: Array, controls: Array, steps: int = 1, leading: int = 0) -> None:
+        self.unit, self.steps = unit_of(draws), steps
+        self.draws = draws if self.unit == 1.0 else draws / self.unit
+        n = len(draws)
+        self.different, self.spanned = 0, None
+        self.cut = 0 < leading < controls.shape[1] and n < SPARE * controls.shape[1]
+        controls = controls[:, :leading] if self.cut else controls
+        if n < FEWEST or not self.draws.std() > 0:
+            return
+        with np.errstate(invalid="ignore", over="ignore"):
+            marks = controls @ np.cos(np.arange(controls.shape[1]))  # equal for equal draws alone
+        self.different = len(np.unique(marks))
+        self.most = self.different // SHARE
+        controls = controls[:, np.isfinite(controls).all(axis=0)]
+        largest = np.abs(controls).max(axis=0, initial=0.0)
+        if (largest > HUGE).any():
+            controls = controls / np.where(largest > HUGE, largest, 1.0)
+        # Left in, a control that is off would pass its offset on to those made orthogonal to it.
+        apart = _off(controls.mean(axis=0), controls.std(axis=0), n)
+        self.spanned, left_out = orthonormal(controls[:, ~apart][:, : 4 * self.most], self.most)
+        basis, offset, size = self.spanned
+        self.independent = basis.shape[1] + left_out.basis.shape[1]
+        self.off = _off(offset, 1.0 / sqrt(n), n)
+        self.few = np.square(np.square(basis)).sum(axis=0)  # one where a single draw decides
+        self.missing = [Spanned(basis[:, self.off], offset[self.off], size[self.off]), left_out]
+        self.missing.append(orthonormal(controls[:, apart][:, : 4 * self.most], self.most, fair=False)[0])
+
+    def mean(self, settle: bool) -> Mean:
+        """As `controlled_mean` gives it."""
+        found = self._mean(settle)
+        return found if self.unit == 1.0 else found.scaled(self.unit)
+
+    def _mean(self, settle: bool) -> Mean:
+        """Of draws in their unit."""
+        draws = self.draws
+        if self.spanned is None:
+            return plain_mean(draws, full=len(draws) >= FEWEST)
+        basis, offset, _ = self.spanned
+        kept = ~self.off & ((SHARED if settle else FEW_SHARE) * self.few <= 1.0)
+        folds = Folds(draws, basis[:, kept], offset[kept])
+        count = int(kept.sum())
+        sparing = count * SPARE <= self.different and self.independent < self.most
+        full = sparing and not self.cut
+        # Half of them where they are many for these draws; trying more numbers would choose one by chance.
+        for tried in dict.fromkeys((count, count if sparing else count // 2)):
+            fitted = folds.fitted(tried) if tried else None
+            if fitted is not None and not (fitted.settled or settle):
+                fitted = fitted._replace(std_error=fitted.std_error * left_open(fitted.draws), settled=True)
+            if fitted is not None and fitted.settled:
+                # Folds share what their coefficients were fitted on, which the spread does not show.
+                fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))
+                reach = self.steps * (float(np.ptp(draws)) + abs(fitted.value))
+                lacking = sum(_lacking(fitted, *part, reach) for part in self.missing)
+                fitted = widened(fitted, 1.0, lacking, least=False)
+                bare = plain_mean(draws, full=False, settle=settle)
+                return fitted._replace(full=full) if fitted.std_error < bare.std_error else bare
+        return plain_mean(draws, full=not count, settle=settle)
 
 
 def _off(mean: Array, spread: Array | float, n: int) -> Flags:
@@ -143,7 +171,7 @@ class Spanned(NamedTuple):
 def orthonormal(controls: Array, most: int, fair: bool = True) -> tuple[Spanned, Spanned]:
     """Columns that span the first m independent centred controls; and those of controls left out of them.
 
-    fair: a control whose sample mean is off once those before it are taken out is left out, or it would pass what it is
+    fair: a control whose sample mean is off once those before it are taken out is left out where it passes what it is
     off by on to those after it.
     """
     n = len(controls)
@@ -167,19 +195,26 @@ def orthonormal(controls: Array, most: int, fair: bool = True) -> tuple[Spanned,
     else:
         keep, triangle = _from_products(centred.T @ centred, most)
     lost: list[Spanned] = []
-    while True:
-        inverse = np.linalg.inv(triangle)
-        offset = (mean[keep] / size[keep]) @ inverse
-        off = np.flatnonzero(_off(offset, 1.0 / sqrt(n), n)) if fair and len(lost) < LOST else keep[:0]
-        if not off.size:
-            break
+    inverse, offset, off = _offsets(triangle, mean[keep] / size[keep], n)
+    while fair and len(off) > 1 and len(lost) < LOST:
         first = int(off[0])
+        fewer, smaller = np.delete(keep, first), np.asarray(np.linalg.qr(np.delete(triangle, first, axis=1), mode="r"))
+        without = _offsets(smaller, mean[fewer] / size[fewer], n)
+        if len(without[2]) > len(off) - 2:  # the others are off by themselves
+            break
         lost.append(_directions(centred, size, keep, inverse, offset, slice(first, first + 1)))
-        keep, triangle = np.delete(keep, first), np.asarray(np.linalg.qr(np.delete(triangle, first, axis=1), mode="r"))
+        keep, triangle, (inverse, offset, off) = fewer, smaller, without
     whole = _directions(centred, size, keep, inverse, offset, slice(None))
     if not lost:
         return whole, nothing
     return whole, Spanned(*(np.concatenate(parts, axis=-1) for parts in zip(*lost, strict=True)))
+
+
+def _offsets(triangle: Array, mean: Array, n: int) -> tuple[Array, Array, NDArray[np.intp]]:
+    """The inverse of a triangle, sample means of the directions that it makes of controls, and which of them are off."""
+    inverse = np.linalg.inv(triangle)
+    offset = mean @ inverse
+    return inverse, offset, np.flatnonzero(_off(offset, 1.0 / sqrt(n), n))
 
 
 def _directions(

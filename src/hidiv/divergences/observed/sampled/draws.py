@@ -66,7 +66,7 @@ class Draws:
     `infinite`: why nothing need be drawn.
     """
 
-    # Number, generator, whether without the dearer controls; where rare events are made likely, also how (rare_moves.py).
+    # Number, generator, whether without the dearer controls; with rare events made likely, also how (rare_moves.py).
     draw: Callable[..., Drawn]
     subject: str
     base: str
@@ -80,6 +80,7 @@ class Draws:
     fitted: Callable[[np.random.Generator], Fitted | None] | None = None  # draws whose control is fitted beforehand
     # What states (n, N) and observations (n, N, F) of p give, with the visits of p (n, K) where they are known.
     scored: Callable[[IntArray, Array, Array | None], Drawn] | None = None
+    leading: int = 0  # how many of the first controls are used while draws are few; 0 for all
     likely: Callable[[], Likely | None] | None = None  # p with rare events made likely, where that may help
 
 

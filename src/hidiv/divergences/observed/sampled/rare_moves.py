@@ -41,7 +41,7 @@ class Likely(NamedTuple):
 
 
 def with_rare_moves(p: Model, means: Array, costs: Array, symbols: RareSymbols | None = None) -> Likely | None:
-    """p with the rare first states, transitions and symbols made likely that may add most to the variance; None without.
+    """p with the rare first states, transitions and symbols made likely that may add most to the variance, if any.
 
     means (K + G K K + E,): expected numbers in a draw; costs: nats that one more may add; the last E are the symbols.
     """

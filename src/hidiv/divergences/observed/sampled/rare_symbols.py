@@ -23,7 +23,7 @@ LISTED = 1024  # rare symbols at most; where there are more, those that add most
 
 
 class RareSymbols(NamedTuple):
-    """E symbols, each of a state in a column of an emission group; expected numbers in a draw, and nats that one adds."""
+    """E symbols, each of a state, column and emission group; expected numbers in a draw, and nats that one adds."""
 
     groups: int
     group: IntArray

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.sampled.cross_fitting import FOLDS, controlled_mean
+from hidiv.divergences.observed.sampled.cross_fitting import FOLDS, ControlledDraws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
 from hidiv.divergences.observed.sampled.rare import allowed
 from hidiv.divergences.observed.sampled.rare_moves import Likely
@@ -134,10 +134,11 @@ class _Drawing:
         self.portions_drawn = [joined(self.portions_drawn)]
         batch = self.portions_drawn[0]
         if self.best is None:
-            best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN)
+            controlled = ControlledDraws(batch.base, batch.controls, leading=self.draws.leading)
+            best = controlled.mean(settle=self.drawn < OPEN)
             wanted = max(self.limits.atol, self.limits.rtol * abs(best.value))
             if FEWEST <= self.drawn < OPEN and not (best.settled and best.std_error <= wanted):
-                wide = controlled_mean(batch.base, batch.controls, settle=False)
+                wide = controlled.mean(settle=False)
                 wide = wide._replace(std_error=DOUBT * wide.std_error)
                 best = wide if not best.settled or wide.std_error < best.std_error else best
             self.best = best

@@ -71,7 +71,8 @@ def draws_on_tree(pair: Pair) -> Draws:
             ratio = ChainPair.by_ratio(p, q, tree)
             return Draws(
                 ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
-                lambda: ratio.events.expected, scored=ratio.scored, likely=lambda: ratio.events.likely(),
+                lambda: ratio.events.expected, scored=ratio.scored, leading=ratio.leading,
+                likely=lambda: ratio.events.likely(),
             )  # fmt: skip
         return Draws(
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
@@ -81,7 +82,7 @@ def draws_on_tree(pair: Pair) -> Draws:
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
         on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.events.expected, dear,
-        on_chain.fitted, scored, lambda: on_chain.events.likely(),
+        on_chain.fitted, scored, likely=lambda: on_chain.events.likely(),
     )  # fmt: skip
 
 
