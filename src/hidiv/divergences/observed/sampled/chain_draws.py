@@ -321,7 +321,7 @@ def symbol_of(family: Family, x: Array) -> IntArray:
 
 
 class _WeightRows(NamedTuple):
-    """value (R, K): weights of R observations, the largest of each one; scale (R,): its logarithm before; logs (R, K)."""
+    """value (R, K): weights of R observations, the largest of each one; scale (R,): its logarithm; logs (R, K)."""
 
     value: Array
     scale: Array

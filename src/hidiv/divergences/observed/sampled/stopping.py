@@ -206,12 +206,22 @@ class _Drawing:
         likely = self.draws.likely()
         if likely is None or self.limits.most < FEWEST:
             return self
-        other = _Drawing(self.draws, self.limits, self.streams, self.draw, self.dear)
+        likely = likely._replace(about=self.together()[1].value)
+        best = self._with(likely, self.draw, self.dear, self, progress)
+        dear = self.draws.dear
+        # Controls that a trial left out may be worth their work once rare events are drawn.
+        if not best.is_done and self.dear == 1.0 < dear and best.needed() >= PAYS * dear * FEWEST:
+            best = self._with(likely, _by(self.draws, False), dear, best, progress)
+        return best
+
+    def _with(self, likely: Likely, draw: Draw, dear: float, best: _Drawing, progress: Progress) -> _Drawing:
+        """Draws with rare events made likely, where they are done or take less work; else what was best so far."""
+        other = _Drawing(self.draws, self.limits, self.streams, draw, dear)
         other.before, other.portions = self.before, self.portions  # streams that these draws have not used
-        other.likely = likely._replace(about=self.together()[1].value)
+        other.likely = likely
         other.is_done = other.draw_until(min(max(FEWEST, self.drawn), self.limits.most)) or other.look(progress)
-        one, two = (run.error**2 * run.drawn + run.hidden for run in (self, other))
-        return other if two < one else self
+        one, two = (run.dear * (run.error**2 * run.drawn + run.hidden) for run in (best, other))
+        return other if two < one else best
 
     def announce(self, progress: Progress) -> None:
         """Say before the long part what error is expected, where it is more than asked for."""
