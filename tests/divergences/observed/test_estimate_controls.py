@@ -24,7 +24,7 @@ from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
 def cross_fitted(draws, controls, most):
     """The mean with the first independent controls, `most` of them; coefficients come from the other folds."""
-    (basis, offset, _), _ = orthonormal(controls, most)
+    (basis, offset, _), *_ = orthonormal(controls, most)
     return Folds(draws, basis, offset).fitted(basis.shape[1])
 
 

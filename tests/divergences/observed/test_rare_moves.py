@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.divergences.observed.certified.joint_bound import capped_by_joint, joint_above
 from hidiv.divergences.observed.sampled.rare_moves import with_rare_moves
-from hidiv.divergences.observed.sampled.tree_estimate import draws_on_tree
+from hidiv.divergences.observed.sampled.tree_estimate import TreePair, draws_on_tree
 from hidiv.divergences.pair import Pair
+from hidiv.divergences.result import Divergence
 from tests.divergences.observed.models import P, Q
 
 TREES = [hd.Tree.chain(8), hd.Tree([-1, 0, 0, 1, 1, 2, 2, 3])]
@@ -136,6 +138,19 @@ def test_a_symbol_that_is_most_of_the_divergence(near):
     assert np.mean([each.std_error < 0.05 * truth for each in found]) > 0.5
 
 
+def test_an_estimate_above_the_joint_divergence_by_chance_is_cut_to_it():
+    """The two are equal here, so that one estimate in forty lies more than two errors above."""
+    p, q = rare_symbol(1.0)
+    pair = Pair.of(p, q, TREES[1])
+    above = pair.once(joint_above)
+    found = Divergence(1.03 * above, "observed", "estimate", 1.01 * above, 1.05 * above, 0.0102 * above, 1000)
+    cut = capped_by_joint(found, pair)
+    assert (cut.value, cut.upper, cut.status) == (above, above, "estimate")
+    assert cut.lower == pytest.approx(0.98 * above)
+    far = Divergence(1.2 * above, "observed", "estimate", 1.18 * above, 1.22 * above, 0.0102 * above, 1000)
+    assert (capped_by_joint(far, pair).status, capped_by_joint(far, pair).lower) == ("certified", 0.0)
+
+
 def test_a_column_of_many():
     """14 binary marks have no list of their combinations; one of them is rare and all of the divergence."""
     rng = np.random.default_rng(3)
@@ -158,8 +173,6 @@ def test_two_rare_symbols_of_close_models_leave_a_number():
     """q/p - 1 is -1 but for rounding where a draw shows the symbol four times."""
     p, q = rare_symbol(1.0)
     pair = draws_on_tree(Pair.of(p, q, TREES[1]))
-    from hidiv.divergences.observed.sampled.tree_estimate import TreePair
-
     nodes = TreePair(p, q, TREES[1])
     assert nodes.close
     x = np.full((1, 8, 1), 2.0)

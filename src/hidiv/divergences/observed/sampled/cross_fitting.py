@@ -73,11 +73,10 @@ class ControlledDraws:
             controls = controls / np.where(largest > HUGE, largest, 1.0)
         # Left in, a control that is off would pass its offset on to those made orthogonal to it.
         apart = _off(controls.mean(axis=0), controls.std(axis=0), n)
-        self.spanned, left_out = orthonormal(controls[:, ~apart][:, : 4 * self.most], self.most)
+        self.spanned, left_out, self.with_all = orthonormal(controls[:, ~apart][:, : 4 * self.most], self.most)
         basis, offset, size = self.spanned
         self.independent = basis.shape[1] + left_out.basis.shape[1]
         self.off = _off(offset, 1.0 / sqrt(n), n)
-        self.few = np.square(np.square(basis)).sum(axis=0)  # one where a single draw decides
         self.missing = [Spanned(basis[:, self.off], offset[self.off], size[self.off]), left_out]
         self.missing.append(orthonormal(controls[:, apart][:, : 4 * self.most], self.most, fair=False)[0])
 
@@ -91,10 +90,8 @@ class ControlledDraws:
         draws = self.draws
         if self.spanned is None:
             return plain_mean(draws, full=len(draws) >= FEWEST)
-        basis, offset, _ = self.spanned
-        kept = ~self.off & ((SHARED if settle else FEW_SHARE) * self.few <= 1.0)
-        folds = Folds(draws, basis[:, kept], offset[kept])
-        count = int(kept.sum())
+        folds = self._folds(self.spanned, settle)
+        count = folds.basis.shape[1]
         sparing = count * SPARE <= self.different and self.independent < self.most
         full = sparing and not self.cut
         # Half of them where they are many for these draws; trying more numbers would choose one by chance.
@@ -107,10 +104,25 @@ class ControlledDraws:
                 fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))
                 reach = self.steps * (float(np.ptp(draws)) + abs(fitted.value))
                 lacking = sum(_lacking(fitted, *part, reach) for part in self.missing)
-                fitted = widened(fitted, 1.0, lacking, least=False)
+                fitted = widened(fitted, 1.0, lacking + self._disputed(fitted, settle), least=False)
                 bare = plain_mean(draws, full=False, settle=settle)
                 return fitted._replace(full=full) if fitted.std_error < bare.std_error else bare
         return plain_mean(draws, full=not count, settle=settle)
+
+    def _folds(self, spanned: Spanned, settle: bool) -> Folds:
+        """Normal equations of the directions that are not off and that no few draws decide."""
+        basis, offset, _ = spanned
+        few = np.square(np.square(basis)).sum(axis=0)  # one where a single draw decides
+        kept = ~_off(offset, 1.0 / sqrt(len(basis)), len(basis)) & ((SHARED if settle else FEW_SHARE) * few <= 1.0)
+        return Folds(self.draws, basis[:, kept], offset[kept])
+
+    def _disputed(self, fitted: Mean, settle: bool) -> float:
+        """By how much the mean would differ had controls been taken out of those after them though they are off."""
+        if self.with_all is None:
+            return 0.0
+        folds = self._folds(self.with_all, settle)
+        other = folds.fitted(min(fitted.controls, folds.basis.shape[1])) if folds.basis.shape[1] else None
+        return 0.0 if other is None else abs(other.value - fitted.value)
 
 
 def _off(mean: Array, spread: Array | float, n: int) -> Flags:
@@ -168,10 +180,11 @@ class Spanned(NamedTuple):
     size: Array
 
 
-def orthonormal(controls: Array, most: int, fair: bool = True) -> tuple[Spanned, Spanned]:
-    """Columns that span the first m independent centred controls; and those of controls left out of them.
+def orthonormal(controls: Array, most: int, fair: bool = True) -> tuple[Spanned, Spanned, Spanned | None]:
+    """Columns that span the first m independent centred controls; those of controls left out of them; and the columns
+    with these, if there are any.
 
-    fair: a control whose sample mean is off once those before it are taken out is left out where it passes what it is
+    fair: a control whose sample mean is off once those before it are taken out is left out, or it would pass what it is
     off by on to those after it.
     """
     n = len(controls)
@@ -181,7 +194,7 @@ def orthonormal(controls: Array, most: int, fair: bool = True) -> tuple[Spanned,
     size = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     good = np.isfinite(size) & (size > 1e-12 * (np.abs(mean) * sqrt(n) + np.finfo(float).tiny))
     if not good.any() or most < 1:
-        return nothing, nothing
+        return nothing, nothing, None
     if not good.all():
         centred, mean, size = centred[:, good], mean[good], size[good]
     if centred.shape[1] >= n:
@@ -196,18 +209,16 @@ def orthonormal(controls: Array, most: int, fair: bool = True) -> tuple[Spanned,
         keep, triangle = _from_products(centred.T @ centred, most)
     lost: list[Spanned] = []
     inverse, offset, off = _offsets(triangle, mean[keep] / size[keep], n)
-    while fair and len(off) > 1 and len(lost) < LOST:
+    with_all = _directions(centred, size, keep, inverse, offset, slice(None))
+    while fair and len(off) and len(lost) < LOST:
         first = int(off[0])
-        fewer, smaller = np.delete(keep, first), np.asarray(np.linalg.qr(np.delete(triangle, first, axis=1), mode="r"))
-        without = _offsets(smaller, mean[fewer] / size[fewer], n)
-        if len(without[2]) > len(off) - 2:  # the others are off by themselves
-            break
         lost.append(_directions(centred, size, keep, inverse, offset, slice(first, first + 1)))
-        keep, triangle, (inverse, offset, off) = fewer, smaller, without
-    whole = _directions(centred, size, keep, inverse, offset, slice(None))
+        keep, triangle = np.delete(keep, first), np.asarray(np.linalg.qr(np.delete(triangle, first, axis=1), mode="r"))
+        inverse, offset, off = _offsets(triangle, mean[keep] / size[keep], n)
     if not lost:
-        return whole, nothing
-    return whole, Spanned(*(np.concatenate(parts, axis=-1) for parts in zip(*lost, strict=True)))
+        return with_all, nothing, None
+    whole = _directions(centred, size, keep, inverse, offset, slice(None))
+    return whole, Spanned(*(np.concatenate(parts, axis=-1) for parts in zip(*lost, strict=True))), with_all
 
 
 def _offsets(triangle: Array, mean: Array, n: int) -> tuple[Array, Array, NDArray[np.intp]]:

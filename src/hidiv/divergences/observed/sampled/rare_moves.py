@@ -38,6 +38,7 @@ class Likely(NamedTuple):
 
     model: Model
     about: float = 0.0
+    symbols_alone: bool = False  # first states and transitions are those of p
 
 
 def with_rare_moves(p: Model, means: Array, costs: Array, symbols: RareSymbols | None = None) -> Likely | None:
@@ -72,7 +73,8 @@ def with_rare_moves(p: Model, means: Array, costs: Array, symbols: RareSymbols |
             emissions[g] = _with_symbols(emissions[g], symbols, mine, times[moves:])
     changed = raised.reshape(p.transitions.shape)
     rows: list[Array | None] = [each if known else None for each, known in zip(changed, p.has_transition, strict=True)]
-    return Likely(Model(first, rows if groups > 1 else changed[0], emissions if len(emissions) > 1 else emissions[0]))
+    other = Model(first, rows if groups > 1 else changed[0], emissions if len(emissions) > 1 else emissions[0])
+    return Likely(other, symbols_alone=not rare[:moves].any())
 
 
 def _with_symbols(family: Family, symbols: RareSymbols, mine: Array, times: Array) -> Family:

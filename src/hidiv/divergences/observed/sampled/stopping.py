@@ -209,8 +209,10 @@ class _Drawing:
         likely = likely._replace(about=self.together()[1].value)
         best = self._with(likely, self.draw, self.dear, self, progress)
         dear = self.draws.dear
-        # Controls that a trial left out may be worth their work once rare events are drawn.
-        if not best.is_done and self.dear == 1.0 < dear and best.needed() >= PAYS * dear * FEWEST:
+        # Controls that a trial left out are worth their work once rare symbols, which they count, are drawn. Where rare
+        # moves are, few of the weighted draws decide what such controls leave.
+        worth = likely.symbols_alone and best.needed() >= PAYS * dear * FEWEST
+        if not best.is_done and self.dear == 1.0 < dear and worth:
             best = self._with(likely, _by(self.draws, False), dear, best, progress)
         return best
 
