@@ -117,12 +117,16 @@ class ControlledDraws:
         return Folds(self.draws, basis[:, kept], offset[kept])
 
     def _disputed(self, fitted: Mean, settle: bool) -> float:
-        """By how much the mean would differ had controls been taken out of those after them though they are off."""
+        """By how much the mean would differ had controls been taken out of those after them though they are off, beyond
+        what the spread explains that these leave."""
         if self.with_all is None:
             return 0.0
         folds = self._folds(self.with_all, settle)
         other = folds.fitted(min(fitted.controls, folds.basis.shape[1])) if folds.basis.shape[1] else None
-        return 0.0 if other is None else abs(other.value - fitted.value)
+        if other is None:
+            return 0.0
+        explained = sqrt(max(float(other.draws.var()) - float(fitted.draws.var()), 0.0) / len(self.draws))
+        return max(abs(other.value - fitted.value) - explained, 0.0)
 
 
 def _off(mean: Array, spread: Array | float, n: int) -> Flags:
