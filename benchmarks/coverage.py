@@ -1,12 +1,12 @@
 """How often 95 % intervals of estimates hold the truth, and how many draws they take over those that would do.
 
-    python -m benchmarks.coverage 400 [directory of ChromHMM model files] [part of the names of pairs]
+    python -m benchmarks.coverage 400 [directory of ChromHMM model files] [part of the names of pairs] [seconds]
 
-So many seeds at most, no more than take fifteen seconds, but at least forty. The truth is certified for chains of two
-states; elsewhere it is an estimate by another seed to a sixth of the standard errors that were reported (not of the
-tolerance: many runs are far better than asked for, and an error of the truth is an error of all runs alike). "used" is
-the number of draws over the number whose standard error is the wanted one, at least that of the first draws; "scatter"
-is the standard deviation of (value - truth) / standard error.
+So many seeds at most, no more than take fifteen seconds (or as many as are given), but at least forty. The truth is
+certified for chains of two states; elsewhere it is an estimate by another seed to a sixth of the standard errors that
+were reported (not of the tolerance: many runs are far better than asked for, and an error of the truth is an error of
+all runs alike). "used" is the number of draws over the number whose standard error is the wanted one, at least that of
+the first draws; "scatter" is the standard deviation of (value - truth) / standard error.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def truth(p: hd.Model, q: hd.Model, tree: hd.Tree | None, rtol: float) -> hd.Div
     return estimate(p, q, tree, rtol, 10**6, max_seconds=LONGEST)
 
 
-def main(seeds: int, directory: str | None, part: str) -> None:
+def main(seeds: int, directory: str | None, part: str, seconds: float = SECONDS) -> None:
     heads = ("held", "runs", "scatter", "used", "worst", "seconds")
     print(f"{'pair':52} " + " ".join(f"{head:>7}" for head in heads) + "  error of the truth")
     for name, p, q, tree in kinds(directory):
@@ -118,7 +118,7 @@ def main(seeds: int, directory: str | None, part: str) -> None:
             continue
         began = process_time()
         found: list[hd.Divergence] = []
-        while len(found) < seeds and (len(found) < FEWEST or process_time() - began < SECONDS):
+        while len(found) < seeds and (len(found) < FEWEST or process_time() - began < seconds):
             found.append(estimate(p, q, tree, RELATIVE, len(found)))
         spent = (process_time() - began) / len(found)
         if found[0].infinite:
@@ -141,5 +141,5 @@ def main(seeds: int, directory: str | None, part: str) -> None:
 if __name__ == "__main__":
     main(
         int(sys.argv[1]) if len(sys.argv) > 1 else 400, (sys.argv[2] or None) if len(sys.argv) > 2 else None,
-        sys.argv[3] if len(sys.argv) > 3 else "",
+        sys.argv[3] if len(sys.argv) > 3 else "", float(sys.argv[4]) if len(sys.argv) > 4 else SECONDS,
     )  # fmt: skip

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.divergences.observed.sampled import cross_fitting
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
-from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, SHARE, Folds, controlled_mean, orthonormal
+from hidiv.divergences.observed.sampled.cross_fitting import (
+    COLLINEAR,
+    SHARE,
+    ControlledDraws,
+    Folds,
+    controlled_mean,
+    orthonormal,
+)
 from hidiv.divergences.observed.sampled.draws import joined
 from hidiv.divergences.observed.sampled.standard_errors import plain_mean
 from hidiv.divergences.observed.sampled.tree_estimate import TreePair
@@ -16,7 +24,7 @@ from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
 def cross_fitted(draws, controls, most):
     """The mean with the first independent controls, `most` of them; coefficients come from the other folds."""
-    basis, offset, _ = orthonormal(controls, most)
+    (basis, offset, _), *_ = orthonormal(controls, most)
     return Folds(draws, basis, offset).fitted(basis.shape[1])
 
 
@@ -170,3 +178,29 @@ def test_cross_fitting_is_what_plain_least_squares_gives_fold_by_fold():
     found = cross_fitted(draws, controls, 3)
     assert found.value == pytest.approx(left.mean(), rel=1e-9)  # the columns of the plain fit are badly scaled
     assert found.std_error == pytest.approx(left.std(ddof=1) / np.sqrt(50), rel=1e-9)
+
+
+def test_a_control_that_is_off_does_not_spoil_those_after_it(monkeypatch):
+    """What is left of it when those before are taken out is off; each of the others has a part of it that is not."""
+    rng = np.random.default_rng(7)
+    n, each = 600, 12
+    before, after, missed = rng.normal(size=(n, each)), rng.normal(size=(n, each)), rng.normal(size=n)
+    controls = np.column_stack([before, before.sum(axis=1) + 1e-3 * (missed + 0.5), after + 0.9 * missed[:, None]])
+    draws = 5.0 + before.sum(axis=1) + after.sum(axis=1) + 10.8 * missed + 0.1 * rng.normal(size=n)
+    found = controlled_mean(draws, controls)
+    assert found.controls == 2 * each
+    assert abs(found.value - 5.0) < 4 * found.std_error
+    monkeypatch.setattr(cross_fitting, "LOST", 0)
+    assert controlled_mean(draws, controls).std_error > 5 * found.std_error
+
+
+def test_few_controls_lead_while_draws_are_few():
+    rng = np.random.default_rng(8)
+    controls = rng.normal(size=(400, 150))
+    draws = controls @ np.r_[np.ones(10), np.full(140, 0.02)] + 3.0
+    few = ControlledDraws(draws[:150], controls[:150], leading=10).mean(True)
+    assert (few.controls, few.full) == (10, False)
+    assert few.std_error < controlled_mean(draws[:150], controls[:150]).std_error
+    controls = rng.normal(size=(800, 150))
+    many = ControlledDraws(controls.sum(axis=1) + rng.normal(size=800), controls, leading=10)
+    assert many.mean(True).full

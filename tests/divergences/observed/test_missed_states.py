@@ -56,7 +56,7 @@ def test_counts_of_what_was_drawn():
 def test_drawn_counts_have_the_means_they_are_said_to_have(tree):
     pair = ChainPair.of(P, Q, tree) if tree.is_chain else TreePair(P, Q, tree)
     events = pair.draw(4000, np.random.default_rng(3)).events
-    means, costs = pair.expected
+    means, costs = pair.events.expected
     assert (np.abs(events.mean(axis=0) - means) <= 4.5 * np.sqrt(events.var(axis=0) / 4000) + 1e-12).all()
     assert len(costs) == len(means)
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 ROOM = 1e-12  # relative: what is bounded here is right to far fewer units
 MOST = 64  # states of models whose relabellings are searched
+CHANCE = 2.5  # half-widths of an interval, five standard errors, that an estimate is above by chance
 FEW = 4  # states whose orders are gone through in no time
 UNWEIGHABLE = "the draws hold numbers that no double can weigh; only the ends are certain, the middle is no estimate"
 
@@ -123,11 +124,13 @@ def capped_by_joint(estimate: Divergence, pair: Pair) -> Divergence:
     above = pair.once(joint_above)
     if not estimate.upper > above:
         return estimate
-    if not estimate.lower <= above:
+    half = estimate.upper - estimate.value
+    if not estimate.value - above <= CHANCE * half:
         how = {"method": "smallest joint divergence over relabellings"}
         return replace(
             estimate, value=0.5 * above, status="certified", lower=0.0, upper=above, std_error=None, n_samples=None,
             certificate=how, notes=[UNWEIGHABLE],
         )  # fmt: skip
     note = f"cut at {above:.6g}, the smallest joint divergence over relabellings"
-    return replace(estimate, value=min(estimate.value, above), upper=above).noted(note)
+    lower = estimate.lower if estimate.lower <= above else max(above - half, 0.0)
+    return replace(estimate, value=min(estimate.value, above), lower=lower, upper=above).noted(note)

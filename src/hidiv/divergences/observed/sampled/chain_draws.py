@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,12 +12,12 @@ from hidiv.divergences.observed.alphabets import family_symbols
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
-from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of
+from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of, laws_of
 from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
-from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted
-from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
+from hidiv.divergences.observed.sampled.events import Events, events_of
+from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
+from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
-from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.chain_sums import chain_sums, node_sums
@@ -102,7 +103,7 @@ class ChainPair:
     @cached_property
     def counts(self) -> ChainCounts:
         """Posterior counts of p and their means."""
-        return counts_of(self.p, self.q, self.tree, self.spaces, self.space_of, self.moves[0])
+        return counts_of(self.p, self.q, self.tree, self.spaces, self.space_of, self.moves[0], self.laws)
 
     def past(self, x: Array) -> tuple[Past, Filters, Filters, Weights, Weights]:
         """Filters along x (n, N, F), and the weights of the observations under p and q."""
@@ -121,29 +122,21 @@ class ChainPair:
         return Past(one.predicted, one.updated, two.predicted, two.updated, *apart), one, two, weights_p, weights_q
 
     def draw(
-        self, size: int, rng: np.random.Generator, lean: bool = False, likely: Model | None = None,
+        self, size: int, rng: np.random.Generator, lean: bool = False, likely: Likely | None = None,
         value: Value | None = None,
     ) -> Drawn:  # fmt: skip
         """`size` sequences of p: the log-ratio, the sum of one-step divergences, and the controls.
 
         lean: without those that take longest, products of filter probabilities. value: a function of both filters whose
         surprises are the first control; where there are many states it takes the place of counts and products. likely:
-        half of the states are drawn from this model, with weights.
+        half of the sequences are drawn from its model, with weights.
         """
-        states, x = self._sequences(size, rng, likely)
-        events = drawn_counts(states, None, self.p.n_states)
+        states, x = drawn_of(self.p, self.tree, size, rng, likely)
+        events = self.events.counts(states, x)
         lean = lean or not self.averaged
         drawn = self._by_kernel(x, events, lean, value) if self.is_plain else None
         drawn = self._by_node(x, events, lean) if drawn is None else drawn
-        return drawn if likely is None else weighted(drawn, self.p, likely)
-
-    def _sequences(self, size: int, rng: np.random.Generator, likely: Model | None = None) -> tuple[IntArray, Array]:
-        """States (n, N) and observations (n, N, F) of p."""
-        if likely is None:
-            states = draw_states(self.p, self.tree, size, rng)
-        else:
-            states = mixed_states(self.p, likely, self.tree, size, rng)
-        return states, draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
+        return drawn if likely is None else weighted(drawn, self.p, likely, self.tree, states, x)
 
     def scored(self, states: IntArray, x: Array, visits: Array | None = None) -> Drawn:
         """What sequences of p that were drawn for several q give, with few controls: linear ones, and visits.
@@ -151,7 +144,7 @@ class ChainPair:
         The visits (n, K) come last; they are those of p alone, and may be given. Not finite where probabilities are
         too small for it.
         """
-        events = drawn_counts(states, None, self.p.n_states)
+        events = self.events.counts(states, x)
         drawn = self._by_kernel(x, events, True, None, False, visits)
         if drawn is not None:
             return drawn
@@ -171,7 +164,7 @@ class ChainPair:
         # Where there are many states some are rare, and a fit that has seen them in few sequences does harm.
         fewest = FEWEST_FITTED if both <= FEW_BOTH else 4 * FEWEST_FITTED
         size = min(max(fewest, -(-2 * wanted // (length - 1))), MOST_FITTED)
-        _, x = self._sequences(size, rng)
+        _, x = drawn_of(self.p, self.tree, size, rng)
         if self.is_finite:
             row_of = symbol_of(self.p.emissions[0], x).T
             weights = [Weights(np.ascontiguousarray(t[row_of].transpose(0, 2, 1)), None) for t in self.symbol_rows]
@@ -190,10 +183,14 @@ class ChainPair:
         )
 
     @cached_property
-    def expected(self) -> tuple[Array, Array]:
-        """Means of the first states and transitions that are drawn, and what one more of each may add."""
-        means = np.concatenate([self.counts.initial, self.counts.pairs.ravel()])
-        return means, event_costs(self.p, self.q, jumps=not self.averaged)
+    def events(self) -> Events:
+        """The first states, transitions and, where nothing is averaged, rare symbols that are counted."""
+        return events_of(self.p, self.q, self.tree, self.laws, self.moves[0], self.averaged)
+
+    @cached_property
+    def laws(self) -> Array:
+        """(N, K): of p's states."""
+        return laws_of(self.p, self.moves[0], self.tree.n_nodes)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -230,11 +227,11 @@ class ChainPair:
             logs = self.symbol_logs if counted and not space.symbols else None
         else:
             row_of = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
-            weights = [weigh(model, self.tree, x) for model in models]
-            scales = [0.0 if w.scale is None else w.scale.sum(axis=0) for w in weights]
+            rows = [_weight_rows(model.emissions[0], x) for model in models]
+            scales = [each.scale.reshape(row_of.shape).sum(axis=1) for each in rows]
             shift = scales[0] - scales[1]
-            tables = [_by_row(w.value) for w in weights]
-            logs = (_by_row(weights[0].logs()), _by_row(weights[1].logs())) if counted else None
+            tables = [each.value for each in rows]
+            logs = (rows[0].logs, rows[1].logs) if counted else None
         following = None if lean or self.following is None else (self.following.p, self.following.q)
         laws = [(m.initial, m.transitions[0], table) for m, table in zip(models, tables, strict=True)]
         symbols = space.symbols and counted
@@ -268,7 +265,27 @@ class ChainPair:
         if logs is not None:  # two laws that are one: what is left of their log-ratio is noise
             apart = self.counts.emissions[0][2].ravel()
             mine[:, len(means) - len(apart) :][:, apart < ROUNDING * self.tree.n_nodes] = 0.0
+            if not self.averaged:
+                each = mine[:, len(means) - len(apart) :].reshape(len(mine), *self.fitting.shape)
+                controls = np.concatenate([np.einsum("nsr,sr->ns", each, self.fitting), controls], axis=1)
         return Drawn(sums[:, 0] + shift, base, controls, events)
+
+    @cached_property
+    def fitting(self) -> Array:
+        """(K, L): which states of q explain those of p, where log p/q is summed and divergences of emissions are known.
+
+        Log-ratios of emissions weighted by it, one for each state of p, are controls that few draws suffice for.
+        """
+        visits = self.laws.sum(axis=0)[:, None]
+        apart = self.counts.emissions[0][2] / np.where(visits > 0, visits, 1.0)
+        weight = np.exp(apart.min(axis=1, keepdims=True) - apart)
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def leading(self) -> int:
+        """How many of the first controls do while draws are few: those of `fitting`, and the linear ones; 0 for all."""
+        own = self.p.n_states if not self.averaged and self.counts.emissions else 0
+        return own + 2 * (self.p.n_states - 1) if own else 0
 
     @cached_property
     def is_finite(self) -> bool:
@@ -303,9 +320,20 @@ def symbol_of(family: Family, x: Array) -> IntArray:
     return number
 
 
-def _by_row(values: Array) -> Array:
-    """(n N, K) of values (N, K, n)."""
-    return np.ascontiguousarray(values.transpose(2, 0, 1)).reshape(-1, values.shape[1])
+class _WeightRows(NamedTuple):
+    """value (R, K): weights of R observations, the largest of each one; scale (R,): its logarithm; logs (R, K)."""
+
+    value: Array
+    scale: Array
+    logs: Array
+
+
+def _weight_rows(family: Family, x: Array) -> _WeightRows:
+    """Of the observations x (n, N, F), one after the other."""
+    logs = log_weights(family, x[:, :, : family.n_features].reshape(-1, family.n_features))
+    top = logs.max(axis=1)
+    scale = np.where(np.isfinite(top), top, 0.0)
+    return _WeightRows(np.exp(logs - scale[:, None]), scale, logs)
 
 
 def moves_of(model: Model, tree: Tree) -> Array:

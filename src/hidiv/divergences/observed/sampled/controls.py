@@ -189,17 +189,10 @@ class ChainCounts(NamedTuple):
 
 
 def counts_of(
-    p: Model, q: Model, tree: Tree, spaces: tuple[ObservationPoints, ...], space_of: IntArray, moves: Array
+    p: Model, q: Model, tree: Tree, spaces: tuple[ObservationPoints, ...], space_of: IntArray, moves: Array, laws: Array
 ) -> ChainCounts:
-    """Means of all counts, from the laws of p's states node by node."""
+    """Means of all counts, from the laws (N, K) of p's states."""
     length = len(space_of)
-    if len(moves) == 1:
-        laws = level_laws(p.initial, moves[0], length)
-    else:
-        laws = np.empty((length, p.n_states))
-        laws[0] = p.initial
-        for t in range(1, length):
-            laws[t] = laws[t - 1] @ moves[t]
     if len(moves) == 1:
         pairs = laws[:-1].sum(axis=0)[:, None] * moves[0]
     else:
@@ -213,3 +206,14 @@ def counts_of(
         if means is not None:
             emissions.append((nodes, space.symbols, laws[nodes].sum(axis=0)[:, None] * means))
     return ChainCounts(moves, p.initial, pairs, emissions)
+
+
+def laws_of(p: Model, moves: Array, length: int) -> Array:
+    """(N, K): of p's states along a chain."""
+    if len(moves) == 1:
+        return level_laws(p.initial, moves[0], length)
+    laws = np.empty((length, p.n_states))
+    laws[0] = p.initial
+    for t in range(1, length):
+        laws[t] = laws[t - 1] @ moves[t]
+    return laws

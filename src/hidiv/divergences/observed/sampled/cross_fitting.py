@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ ROUNDED = 2.0**-53  # relative error of a mean that rounding explains
 FEW_UNKNOWNS = 64  # whose factorisation starts no threads
 STEPS, SOLVED = 100, 1e-14  # of conjugate gradients, and what they leave, relatively
 EXACT = 1e-13  # relative spread that rounding explains
+LOST = 16  # controls at most that are left out one by one since they are off
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
 
 
@@ -49,42 +51,92 @@ def controlled_mean(
     `settle` the controls stay where a few draws decide what is left, and the error grows by what these leave open.
     distinct: what must be left of a control, relatively, when those before it are taken out.
     """
-    unit = unit_of(draws)
-    if unit > 1.0:
-        return controlled_mean(draws / unit, controls, steps, settle, distinct).scaled(unit)
-    if len(draws) < FEWEST or not draws.std() > 0:
-        return plain_mean(draws, full=len(draws) >= FEWEST)
-    with np.errstate(invalid="ignore", over="ignore"):
-        marks = np.einsum("ij,j->i", controls, np.cos(np.arange(controls.shape[1])))  # equal for equal draws alone
-    different = len(np.unique(marks))
-    most = different // SHARE
-    controls = controls[:, np.isfinite(controls).all(axis=0)]
-    largest = np.abs(controls).max(axis=0, initial=0.0)
-    if (largest > HUGE).any():
-        controls = controls / np.where(largest > HUGE, largest, 1.0)
-    # Left in, a control that is off would pass its offset on to those made orthogonal to it.
-    apart = _off(controls.mean(axis=0), controls.std(axis=0), len(draws))
-    basis, offset, size = orthonormal(controls[:, ~apart][:, : 4 * most], most, distinct)
-    off = _off(offset, 1.0 / np.sqrt(len(draws)), len(draws))
-    kept = ~off & ((SHARED if settle else FEW_SHARE) * np.square(np.square(basis)).sum(axis=0) <= 1.0)
-    missing = [(basis[:, off], offset[off], size[off]), orthonormal(controls[:, apart][:, : 4 * most], most)]
-    folds = Folds(draws, basis[:, kept], offset[kept])
-    count = int(kept.sum())
-    full = count * SPARE <= different and basis.shape[1] < most
-    # Half of them where they are many for these draws; trying more numbers would choose one by chance.
-    for tried in dict.fromkeys((count, count if full else count // 2)):
-        fitted = folds.fitted(tried) if tried else None
-        if fitted is not None and not (fitted.settled or settle):
-            fitted = fitted._replace(std_error=fitted.std_error * left_open(fitted.draws), settled=True)
-        if fitted is not None and fitted.settled:
-            # Folds share what their coefficients were fitted on, which the spread does not show.
-            fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))
-            reach = steps * (float(np.ptp(draws)) + abs(fitted.value))
-            lacking = sum(_lacking(fitted, *part, reach) for part in missing)
-            fitted = widened(fitted, 1.0, lacking, least=False)
-            bare = plain_mean(draws, full=False, settle=settle)
-            return fitted._replace(full=full) if fitted.std_error < bare.std_error else bare
-    return plain_mean(draws, full=not count, settle=settle)
+    return ControlledDraws(draws, controls, steps, distinct=distinct).mean(settle)
+
+
+class ControlledDraws:
+    """Draws with the directions that their controls span, for means with and without `settle` (`controlled_mean`).
+
+    leading: with fewer than SPARE draws for each control only so many, the first ones, are used; 0 for all.
+    """
+
+    def __init__(
+        self, draws: Array, controls: Array, steps: int = 1, leading: int = 0, distinct: float = COLLINEAR
+    ) -> None:
+        self.unit, self.steps = unit_of(draws), steps
+        self.draws = draws if self.unit == 1.0 else draws / self.unit
+        n = len(draws)
+        self.different, self.spanned = 0, None
+        self.cut = 0 < leading < controls.shape[1] and n < SPARE * controls.shape[1]
+        controls = controls[:, :leading] if self.cut else controls
+        if n < FEWEST or not self.draws.std() > 0:
+            return
+        with np.errstate(invalid="ignore", over="ignore"):
+            marks = np.einsum("ij,j->i", controls, np.cos(np.arange(controls.shape[1])))  # equal for equal draws alone
+        self.different = len(np.unique(marks))
+        self.most = self.different // SHARE
+        controls = controls[:, np.isfinite(controls).all(axis=0)]
+        largest = np.abs(controls).max(axis=0, initial=0.0)
+        if (largest > HUGE).any():
+            controls = controls / np.where(largest > HUGE, largest, 1.0)
+        # Left in, a control that is off would pass its offset on to those made orthogonal to it.
+        apart = _off(controls.mean(axis=0), controls.std(axis=0), n)
+        self.spanned, left_out, self.with_all = orthonormal(
+            controls[:, ~apart][:, : 4 * self.most], self.most, distinct
+        )
+        basis, offset, size = self.spanned
+        self.independent = basis.shape[1] + left_out.basis.shape[1]
+        self.off = _off(offset, 1.0 / sqrt(n), n)
+        self.missing = [Spanned(basis[:, self.off], offset[self.off], size[self.off]), left_out]
+        self.missing.append(orthonormal(controls[:, apart][:, : 4 * self.most], self.most, fair=False)[0])
+
+    def mean(self, settle: bool) -> Mean:
+        """As `controlled_mean` gives it."""
+        found = self._mean(settle)
+        return found if self.unit == 1.0 else found.scaled(self.unit)
+
+    def _mean(self, settle: bool) -> Mean:
+        """Of draws in their unit."""
+        draws = self.draws
+        if self.spanned is None:
+            return plain_mean(draws, full=len(draws) >= FEWEST)
+        folds = self._folds(self.spanned, settle)
+        count = folds.basis.shape[1]
+        sparing = count * SPARE <= self.different and self.independent < self.most
+        full = sparing and not self.cut
+        # Half of them where they are many for these draws; trying more numbers would choose one by chance.
+        for tried in dict.fromkeys((count, count if sparing else count // 2)):
+            fitted = folds.fitted(tried) if tried else None
+            if fitted is not None and not (fitted.settled or settle):
+                fitted = fitted._replace(std_error=fitted.std_error * left_open(fitted.draws), settled=True)
+            if fitted is not None and fitted.settled:
+                # Folds share what their coefficients were fitted on, which the spread does not show.
+                fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))
+                reach = self.steps * (float(np.ptp(draws)) + abs(fitted.value))
+                lacking = sum(_lacking(fitted, *part, reach) for part in self.missing)
+                fitted = widened(fitted, 1.0, lacking + self._disputed(fitted, settle), least=False)
+                bare = plain_mean(draws, full=False, settle=settle)
+                return fitted._replace(full=full) if fitted.std_error < bare.std_error else bare
+        return plain_mean(draws, full=not count, settle=settle)
+
+    def _folds(self, spanned: Spanned, settle: bool) -> Folds:
+        """Normal equations of the directions that are not off and that no few draws decide."""
+        basis, offset, _ = spanned
+        few = np.square(np.square(basis)).sum(axis=0)  # one where a single draw decides
+        kept = ~_off(offset, 1.0 / sqrt(len(basis)), len(basis)) & ((SHARED if settle else FEW_SHARE) * few <= 1.0)
+        return Folds(self.draws, basis[:, kept], offset[kept])
+
+    def _disputed(self, fitted: Mean, settle: bool) -> float:
+        """By how much the mean would differ had controls been taken out of those after them though they are off, beyond
+        what the spread explains that these leave."""
+        if self.with_all is None:
+            return 0.0
+        folds = self._folds(self.with_all, settle)
+        other = folds.fitted(min(fitted.controls, folds.basis.shape[1])) if folds.basis.shape[1] else None
+        if other is None:
+            return 0.0
+        explained = sqrt(max(float(other.draws.var()) - float(fitted.draws.var()), 0.0) / len(self.draws))
+        return max(abs(other.value - fitted.value) - explained, 0.0)
 
 
 def _off(mean: Array, spread: Array | float, n: int) -> Flags:
@@ -172,26 +224,70 @@ def _by_gradients(matrices: Array, right: Array) -> Array | None:
     return None
 
 
-def orthonormal(controls: Array, most: int, distinct: float = COLLINEAR) -> tuple[Array, Array, Array]:
-    """(n, m) orthonormal columns that span the first m independent centred controls; (m,) their sample means, and their
-    lengths before they were made to be one."""
+class Spanned(NamedTuple):
+    """basis (n, m) of orthonormal columns; offset (m,) their sample means; size (m,) their lengths before that."""
+
+    basis: Array
+    offset: Array
+    size: Array
+
+
+def orthonormal(
+    controls: Array, most: int, distinct: float = COLLINEAR, fair: bool = True
+) -> tuple[Spanned, Spanned, Spanned | None]:
+    """Columns that span the first m independent centred controls; those of controls left out of them; and the columns
+    with these, if there are any.
+
+    fair: a control whose sample mean is off once those before it are taken out is left out, or it would pass what it is
+    off by on to those after it.
+    """
     n = len(controls)
+    nothing = Spanned(np.zeros((n, 0)), np.zeros(0), np.zeros(0))
     mean = controls.mean(axis=0)
     centred = controls - mean
     size = np.sqrt(np.einsum("ij,ij->j", centred, centred))
     good = np.isfinite(size) & (size > 1e-12 * (np.abs(mean) * sqrt(n) + np.finfo(float).tiny))
     if not good.any() or most < 1:
-        return np.zeros((n, 0)), np.zeros(0), np.zeros(0)
+        return nothing, nothing, None
     if not good.all():
         centred, mean, size = centred[:, good], mean[good], size[good]
     if centred.shape[1] >= n:
         centred, mean, size = centred[:, : n - 1], mean[: n - 1], size[: n - 1]
     centred /= size
     if centred.size * centred.shape[1] < MANY:
-        return _one_by_one(np.ascontiguousarray(centred.T), mean / size, size, most, distinct)
+        columns, means = np.ascontiguousarray(centred.T), mean / size
+        with_all, _ = _one_by_one(columns, means, size, most, distinct, fair=False)
+        if not fair or not _off(with_all.offset, 1.0 / sqrt(n), n).any():
+            return with_all, nothing, None
+        return *_one_by_one(columns, means, size, most, distinct, fair=True), with_all
     keep, triangle = _from_products(centred.T @ centred, most, max(distinct, BLURRED))
+    lost: list[Spanned] = []
+    inverse, offset, off = _offsets(triangle, mean[keep] / size[keep], n)
+    with_all = _directions(centred, size, keep, inverse, offset, slice(None))
+    while fair and len(off) and len(lost) < LOST:
+        first = int(off[0])
+        lost.append(_directions(centred, size, keep, inverse, offset, slice(first, first + 1)))
+        keep, triangle = np.delete(keep, first), np.asarray(np.linalg.qr(np.delete(triangle, first, axis=1), mode="r"))
+        inverse, offset, off = _offsets(triangle, mean[keep] / size[keep], n)
+    if not lost:
+        return with_all, nothing, None
+    whole = _directions(centred, size, keep, inverse, offset, slice(None))
+    return whole, Spanned(*(np.concatenate(parts, axis=-1) for parts in zip(*lost, strict=True))), with_all
+
+
+def _offsets(triangle: Array, mean: Array, n: int) -> tuple[Array, Array, NDArray[np.intp]]:
+    """The inverse of a triangle, sample means of the directions that it makes of controls, and which are off."""
     inverse = _inverse(triangle)
-    return centred[:, keep] @ inverse, (mean[keep] / size[keep]) @ inverse, size[keep] / np.abs(np.diagonal(inverse))
+    offset = mean @ inverse
+    return inverse, offset, np.flatnonzero(_off(offset, 1.0 / sqrt(n), n))
+
+
+def _directions(
+    centred: Array, size: Array, keep: NDArray[np.intp], inverse: Array, offset: Array, which: slice
+) -> Spanned:
+    """Some of the columns that the inverse triangle makes of the controls kept."""
+    lengths = size[keep] / np.abs(np.diagonal(inverse))
+    return Spanned(centred[:, keep] @ inverse[:, which], offset[which], lengths[which])
 
 
 def _inverse(triangle: Array) -> Array:
@@ -203,12 +299,16 @@ def _inverse(triangle: Array) -> Array:
     return inverse
 
 
-def _one_by_one(columns: Array, mean: Array, size: Array, most: int, distinct: float) -> tuple[Array, Array, Array]:
-    """The same of columns (F, n) of length one, each made orthogonal to those before it, twice (Gram and Schmidt).
+def _one_by_one(
+    columns: Array, mean: Array, size: Array, most: int, distinct: float, fair: bool
+) -> tuple[Spanned, Spanned]:
+    """`orthonormal` of columns (F, n) of length one, each made orthogonal to those before it, twice (Gram and Schmidt).
 
     A factorisation would start threads for every column, which takes a hundred times as long where other programs run.
     """
-    basis, offset, length = np.empty((most, columns.shape[1])), np.empty(most), np.empty(most)
+    n = columns.shape[1]
+    basis, offset, length = np.empty((most, n)), np.empty(most), np.empty(most)
+    lost: list[tuple[Array, float, float]] = []
     count = 0
     for column, off, own in zip(columns, mean.tolist(), size.tolist(), strict=True):
         before = basis[:count]
@@ -217,12 +317,21 @@ def _one_by_one(columns: Array, mean: Array, size: Array, most: int, distinct: f
             column = column - slopes @ before
             off -= float(slopes @ offset[:count])
         left = sqrt(float(column @ column))
-        if left > distinct:
-            basis[count], offset[count], length[count] = column / left, off / left, own * left
-            count += 1
-            if count == most:
-                break
-    return basis[:count].T, offset[:count], length[:count]
+        if left <= distinct:
+            continue
+        if fair and len(lost) < LOST and _off(np.asarray(off / left), 1.0 / sqrt(n), n):
+            lost.append((column / left, off / left, own * left))
+            continue
+        basis[count], offset[count], length[count] = column / left, off / left, own * left
+        count += 1
+        if count == most:
+            break
+    left_out = Spanned(
+        np.array([each[0] for each in lost]).reshape(-1, n).T,
+        np.array([each[1] for each in lost]),
+        np.array([each[2] for each in lost]),
+    )
+    return Spanned(basis[:count].T, offset[:count], length[:count]), left_out
 
 
 def _from_products(gram: Array, most: int, distinct: float = BLURRED) -> tuple[NDArray[np.intp], Array]:

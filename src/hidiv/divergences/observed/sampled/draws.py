@@ -24,6 +24,7 @@ from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
 
 if TYPE_CHECKING:
+    from hidiv.divergences.observed.sampled.rare_moves import Likely
     from hidiv.divergences.pair import Pair
 
 CELLS = 1 << 21  # numbers of one kind held at once by a portion of draws
@@ -65,7 +66,7 @@ class Draws:
     `infinite`: why nothing need be drawn.
     """
 
-    # Number, generator, whether without the dearer controls; where `likely` is given, also that model (rare_moves.py).
+    # Number, generator, whether without the dearer controls; with rare events made likely, also how (rare_moves.py).
     draw: Callable[..., Drawn]
     subject: str
     base: str
@@ -79,10 +80,10 @@ class Draws:
     fitted: Callable[[np.random.Generator], Fitted | None] | None = None  # draws whose control is fitted beforehand
     # What states (n, N) and observations (n, N, F) of p give, with the visits of p (n, K) where they are known.
     scored: Callable[[IntArray, Array, Array | None], Drawn] | None = None
-    likely: Callable[[], Model | None] | None = None  # p with rare moves made likely, where that may help
-    distinct: float | None = (
-        None  # what must be left of a control when those before it are taken out (cross_fitting.py)
-    )
+    leading: int = 0  # how many of the first controls are used while draws are few; 0 for all
+    likely: Callable[[], Likely | None] | None = None  # p with rare events made likely, where that may help
+    # What must be left of a control when those before it are taken out (cross_fitting.py).
+    distinct: float | None = None
     whole: bool = False  # portions are as large as they may be: each starts with work that does not depend on its size
 
 
@@ -90,7 +91,7 @@ class Fitted(NamedTuple):
     """Draws with a control that was fitted to `drawn` others; `dear` is their work over that of draws without dear
     controls."""
 
-    draw: Callable[..., Drawn]  # number, generator, perhaps the model of `Draws.likely`
+    draw: Callable[..., Drawn]  # number, generator, perhaps what makes rare events likely
     dear: float
     drawn: int
 

@@ -108,8 +108,9 @@ def widened(mean: Mean, chance: float, reach: float, least: bool = True) -> Mean
     return mean._replace(std_error=float(np.hypot(mean.std_error, chance * reach)))
 
 
-def drawn_counts(states: IntArray, parent: IntArray | None, n_states: int) -> Array:
-    """(n, K + K K): the first state of draws (n, N), and how often each state follows each; without parent on a chain.
+def drawn_counts(states: IntArray, parent: IntArray | None, n_states: int, group: IntArray | None = None) -> Array:
+    """(n, K + G K K): the first state of draws (n, N), and how often each state follows each, by group where there are
+    groups (N,); without parent on a chain.
 
     The drawn states are counted, not their posteriors, which are never exactly zero.
     """
@@ -117,6 +118,9 @@ def drawn_counts(states: IntArray, parent: IntArray | None, n_states: int) -> Ar
     above = states[:, :-1] if parent is None else states[:, parent[1:]]
     code = n_states + above * n_states + states[:, 1:]
     width = n_states * (n_states + 1)
+    if group is not None:
+        code += n_states**2 * group[1:]
+        width += n_states**2 * int(group.max())
     code = np.concatenate([states[:, :1], code], axis=1) + width * np.arange(count)[:, None]
     return np.bincount(code.ravel(), minlength=count * width).reshape(count, width).astype(np.float64)
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, FOLDS, controlled_mean
+from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, FOLDS, ControlledDraws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
 from hidiv.divergences.observed.sampled.estimate_words import averaged, gained, uncontrolled
 from hidiv.divergences.observed.sampled.rare import allowed
+from hidiv.divergences.observed.sampled.rare_moves import Likely
 from hidiv.divergences.observed.sampled.standard_errors import (
     SETTLED,
     SURE,
@@ -23,17 +24,16 @@ from hidiv.divergences.observed.sampled.standard_errors import (
 )
 from hidiv.divergences.result import Divergence
 from hidiv.errors import OutOfRange, refuse
-from hidiv.models.model import Model
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
 
-Draw = Callable[[int, np.random.Generator, Model | None], Drawn]
+Draw = Callable[[int, np.random.Generator, Likely | None], Drawn]
 
 FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws at most by default
 RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
-LIKELY = "importance sampling: half of the draws are of p with rare transitions made likely, all of them weighted"
+LIKELY = "importance sampling: half of the draws are of p with rare events made likely, all of them weighted"
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
@@ -98,7 +98,7 @@ class _Drawing:
     def __init__(self, draws: Draws, limits: _Limits, streams: Streams, draw: Draw, dear: float = 1.0) -> None:
         self.draws, self.limits, self.streams, self.draw, self.dear = draws, limits, streams, draw, dear
         self.is_done, self.began = False, monotonic()
-        self.likely: Model | None = None  # of which half of the states are drawn (rare_moves.py)
+        self.likely: Likely | None = None  # of whose model half of the draws are (rare_moves.py)
         self.before: int | None = None  # draws that a function was fitted to which is taken out of each of these
         self.expects: str | None = None  # what can be reached, where that is not what was asked for
         self.portions_drawn: list[Drawn] = []
@@ -138,10 +138,11 @@ class _Drawing:
         batch = self.portions_drawn[0]
         if self.best is None:
             distinct = COLLINEAR if self.draws.distinct is None else self.draws.distinct
-            best = controlled_mean(batch.base, batch.controls, settle=self.drawn < OPEN, distinct=distinct)
+            controlled = ControlledDraws(batch.base, batch.controls, leading=self.draws.leading, distinct=distinct)
+            best = controlled.mean(settle=self.drawn < OPEN)
             wanted = max(self.limits.atol, self.limits.rtol * abs(best.value))
             if FEWEST <= self.drawn < OPEN and not (best.settled and best.std_error <= wanted):
-                wide = controlled_mean(batch.base, batch.controls, settle=False, distinct=distinct)
+                wide = controlled.mean(settle=False)
                 wide = wide._replace(std_error=DOUBT * wide.std_error)
                 best = wide if not best.settled or wide.std_error < best.std_error else best
             self.best = best
@@ -218,11 +219,24 @@ class _Drawing:
         likely = self.draws.likely()
         if likely is None or self.limits.most < FEWEST:
             return self
-        other = _Drawing(self.draws, self.limits, self.streams, self.draw, self.dear)
-        other.before, other.likely = self.before, likely
+        likely = likely._replace(about=self.together()[1].value)
+        best = self._with(likely, self.draw, self.dear, self, progress)
+        dear = self.draws.dear
+        # Controls that a trial left out are worth their work once rare symbols, which they count, are drawn. Where rare
+        # moves are, few of the weighted draws decide what such controls leave.
+        worth = likely.symbols_alone and best.needed() >= PAYS * dear * FEWEST
+        if not best.is_done and self.dear == 1.0 < dear and worth:
+            best = self._with(likely, _by(self.draws, False), dear, best, progress)
+        return best
+
+    def _with(self, likely: Likely, draw: Draw, dear: float, best: _Drawing, progress: Progress) -> _Drawing:
+        """Draws with rare events made likely, where they are done or take less work; else what was best so far."""
+        other = _Drawing(self.draws, self.limits, self.streams, draw, dear)
+        other.before, other.portions = self.before, self.portions  # streams that these draws have not used
+        other.likely = likely
         other.is_done = other.draw_until(min(max(FEWEST, self.drawn), self.limits.most)) or other.look(progress)
-        one, two = (run.error**2 * run.drawn + run.hidden for run in (self, other))
-        return other if two < one else self
+        one, two = (run.dear * (run.error**2 * run.drawn + run.hidden) for run in (best, other))
+        return other if two < one else best
 
     def announce(self, progress: Progress) -> None:
         """Say before the long part what error is expected, where it is more than asked for."""
@@ -309,7 +323,7 @@ class _Drawing:
 def _by(draws: Draws, lean: bool) -> Draw:
     """Draws with or without the dearer controls."""
 
-    def draw(size: int, rng: np.random.Generator, likely: Model | None) -> Drawn:
+    def draw(size: int, rng: np.random.Generator, likely: Likely | None) -> Drawn:
         return draws.draw(size, rng, lean) if likely is None else draws.draw(size, rng, lean, likely)
 
     return draw

@@ -19,8 +19,8 @@ from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, s
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.edge_controls import EdgeControls, controls_on
 from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
-from hidiv.divergences.observed.sampled.rare_moves import mixed_states, weighted, with_rare_moves
-from hidiv.divergences.observed.sampled.standard_errors import drawn_counts, event_costs
+from hidiv.divergences.observed.sampled.events import Events, events_of
+from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
 from hidiv.divergences.observed.sampled.state_controls import StateControls, controls_of
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
 from hidiv.divergences.observed.support.any_family import forbidden
@@ -28,7 +28,6 @@ from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.pair import closed
 from hidiv.emissions.registry import has_kl
 from hidiv.inference.likelihood import from_weights, node_weights
-from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
@@ -42,10 +41,9 @@ if TYPE_CHECKING:
 
 DEAR, BY_STATE = 4.0, 0.25  # work of posterior counts on a tree, over that of a likelihood: so much, and for each state
 FITTED = 100.0  # nodes whose likelihood takes as long as the fit of the controls of a draw
-DISTINCT = (
-    0.1  # what must be left of a control of a tree when those before it are taken out: less is mostly rare events
-)
+DISTINCT = 0.1  # what must be left of a tree's control when those before it are taken out: less is mostly rare events
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
+FAR = -0.5  # q/p - 1 of a draw below which q is not near p there: a rare symbol
 LONG = 32  # nodes from which on what is averaged is nearly normal, but for rare events
 SMALL = 1e-3  # of the divergence of two emissions
 
@@ -77,19 +75,20 @@ def draws_on_tree(pair: Pair) -> Draws:
         if tree.is_chain and p.n_groups == q.n_groups == 1 and not on_nodes.close:
             ratio = ChainPair.by_ratio(p, q, tree)
             return Draws(
-                ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach, lambda: ratio.expected,
-                scored=ratio.scored, likely=lambda: with_rare_moves(p, *ratio.expected),
+                ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
+                lambda: ratio.events.expected, scored=ratio.scored, leading=ratio.leading,
+                likely=lambda: ratio.events.likely(),
             )  # fmt: skip
         return Draws(
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
-            lambda: on_nodes.expected, on_nodes.dear, likely=lambda: with_rare_moves(p, *on_nodes.expected),
+            lambda: on_nodes.events.expected, on_nodes.dear, likely=lambda: on_nodes.events.likely(),
             distinct=DISTINCT, whole=True,
         )  # fmt: skip
     base, dear = f"{PREDICTIONS}, summed over the steps", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
-        on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.expected, dear,
-        on_chain.fitted, scored, lambda: with_rare_moves(p, *on_chain.expected),
+        on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.events.expected, dear,
+        on_chain.fitted, scored, likely=lambda: on_chain.events.likely(),
     )  # fmt: skip
 
 
@@ -147,9 +146,9 @@ class TreePair:
         return True
 
     @cached_property
-    def expected(self) -> tuple[Array, Array]:
-        """Means of the states at the root and transitions that are drawn, and what one more of each may add."""
-        return np.concatenate([self.laws[0][0], self.pairs.ravel()]), event_costs(self.p, self.q, jumps=True)
+    def events(self) -> Events:
+        """The states at the root, transitions and rare symbols that are counted."""
+        return events_of(self.p, self.q, self.tree, self.laws[0], self.moves[0], False)
 
     @cached_property
     def laws(self) -> tuple[Array, Array]:
@@ -172,7 +171,7 @@ class TreePair:
     @cached_property
     def shown(self) -> StateControls:
         """The same for other observations."""
-        return controls_of(self.p, self.q, self.laws[0].sum(axis=0), self.expected[0])
+        return controls_of(self.p, self.q, self.laws[0].sum(axis=0), self.events.means)
 
     @property
     def dear(self) -> float:
@@ -184,33 +183,32 @@ class TreePair:
         """In words, what is averaged."""
         return "q(x)/p(x) - 1 - log q(x)/p(x)" if self.close else "log p(x)/q(x)"
 
-    def draw(self, size: int, rng: np.random.Generator, lean: bool = False, likely: Model | None = None) -> Drawn:
+    def draw(self, size: int, rng: np.random.Generator, lean: bool = False, likely: Likely | None = None) -> Drawn:
         """`size` trees of p: log-ratios, what is averaged, controls; lean: only those that need no messages.
 
         For close models v - log(1 + v) with v = q/p - 1 is averaged: v has mean zero, and every term is small. likely:
-        half of the states are drawn from this model, with weights.
+        half of the trees are drawn from its model, with weights.
         """
-        if likely is not None:
-            states = mixed_states(self.p, likely, self.tree, size, rng)
-            return weighted(self._along(states, rng, lean), self.p, likely)
-        return self._along(draw_states(self.p, self.tree, size, rng), rng, lean)
+        states, x = drawn_of(self.p, self.tree, size, rng, likely)
+        drawn = self._along(states, x, self.events.counts(states, x), lean)
+        return drawn if likely is None else weighted(drawn, self.p, likely, self.tree, states, x)
 
-    def _along(self, states: IntArray, rng: np.random.Generator, lean: bool) -> Drawn:
-        """What trees with these states give, their observations drawn."""
-        size = len(states)
-        x = draw_observations(self.p, self.tree, states, rng).reshape(size, self.tree.n_nodes, -1)
-        events = drawn_counts(states, self.tree.parent, self.p.n_states)
+    def _along(self, states: IntArray, x: Array, events: Array, lean: bool) -> Drawn:
+        """What trees with these states (n, N), observations (n, N, F) and events (n, E) give."""
+        weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
+        logs = [from_weights(m, self.tree, w, x) for m, w in zip((self.p, self.q), weights, strict=True)]
+        plain = logs[0] - logs[1]
         if self.close:
             excess = self._excess(x)
-            controls = np.zeros((size, 0)) if lean else self._counts(x)
-            return Drawn(-np.log1p(excess), h(excess), controls, events)
-        weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
+            near = excess > FAR  # elsewhere the difference of the logarithms is as good, and 1 + excess may be rounding
+            small = np.where(near, excess, 0.0)
+            plain = np.where(near, -np.log1p(small), plain)
+            controls = np.zeros((len(x), 0)) if lean else self._counts(x)
+            return Drawn(plain, np.where(near, h(small), excess + plain), controls, events)
         if self.edges is not None:
             cheap = self.edges.along(x, *weights)
         else:
             cheap = self.shown.along(states, events, weights[0].logs, weights[1].logs)
-        logs = [from_weights(m, self.tree, w, x) for m, w in zip((self.p, self.q), weights, strict=True)]
-        plain = logs[0] - logs[1]
         if lean:
             return Drawn(plain, plain, cheap, events)
         return Drawn(plain, plain, np.concatenate([cheap, self._counts(x)], axis=1), events)
