@@ -84,8 +84,9 @@ def _proof(result: Divergence, names: tuple[str, str]) -> list[str]:
 
     def walk(part: Any) -> None:
         if isinstance(part, dict):
-            if isinstance(part.get("method"), str):
-                found.append(PROOFS.get(part["method"], part["method"]).format(p=names[0]))
+            method = part.get("method")
+            if isinstance(method, str):
+                found.append(PROOFS.get(method, method).format(p=names[0]))
             for inner in part.values():
                 walk(inner)
 
