@@ -45,3 +45,14 @@ def test_bounds_say_what_proves_them():
     assert "joint aligned" not in told(found)  # no other order is better, so that it would say the same
     turned = told(hd.compare(p, q.relabel([1, 0]), 100))
     assert turned["joint aligned"] == "The same with the states of r0.7 in the order that fits r0.6 best."
+
+
+def test_names_that_look_like_other_models_are_kept():
+    p, q = (
+        hd.Model([0.5, 0.5], LAW, hd.Categorical([[0.1, 0.9], [r, 1 - r]]), name=n) for r, n in ((0.6, "q"), (0.7, "p"))
+    )
+    said = told(hd.compare(p, q, 100))
+    assert "how often q is expected to use them" in said["joint"]
+    zero = hd.Model([0.5, 0.5], [[1.0, 0.0], [0.2, 0.8]], q.emission, name="p")
+    (note,) = hd.compare(p, zero, 5).notes
+    assert "because p forbids 1 of 4 transitions that q takes" in note

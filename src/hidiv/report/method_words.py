@@ -23,7 +23,7 @@ PROOFS = {
     "chain rule": "",
     "blocks": "showing the hidden states after blocks of symbols",
     "cheap bounds": "bounds that hold for any number of states and are quick",
-    "closed classes of p": "taking apart what {p} can settle in",
+    "closed classes of p": "taking apart what p can settle in",
     "contexts": "following what the last symbols tell of the hidden states",
     "convexity on a grid of filters": "a grid over what can be known of the hidden states, and convexity between",
     "enumeration of the first symbols": "listing the first symbols",
@@ -61,7 +61,7 @@ def promises(comparison: Comparison) -> list[str]:
 
 def sentences(name: str, result: Divergence, names: tuple[str, str]) -> list[str]:
     """How one number was computed: its kind of sum, its notes, and what its bounds rest on."""
-    said = [_sum(name, result), *result.notes, *_proof(result, names)]
+    said = [_sum(name, result), *result.notes, *_proof(result)]
     return [_sentence(in_names(clause, names)) for clause in said if clause]
 
 
@@ -78,14 +78,15 @@ def _sum(name: str, result: Divergence) -> str:
     }.get(name, "")
 
 
-def _proof(result: Divergence, names: tuple[str, str]) -> list[str]:
+def _proof(result: Divergence) -> list[str]:
     """A clause with the methods a certificate rests on; its numbers are in the JSON."""
     found: list[str] = []
 
     def walk(part: Any) -> None:
         if isinstance(part, dict):
-            if isinstance(part.get("method"), str):
-                found.append(PROOFS.get(part["method"], part["method"]).format(p=names[0]))
+            method = part.get("method")
+            if isinstance(method, str):
+                found.append(PROOFS.get(method, method))
             for inner in part.values():
                 walk(inner)
 
