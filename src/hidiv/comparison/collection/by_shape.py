@@ -9,7 +9,13 @@ import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection.collection import Collection, title
-from hidiv.comparison.collection.stacked_parameters import checked, families_of, parameters_of_models, shape_key
+from hidiv.comparison.collection.stacked_parameters import (
+    checked,
+    families_of,
+    parameters_if_alike,
+    parameters_of_models,
+    shape_key,
+)
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.models.model import Model, check_groups
 from hidiv.models.symbol_names import Alphabet, listed
@@ -44,6 +50,9 @@ def by_shape(models: Any, list_name: str = "models") -> ModelsByShape:
     if isinstance(models, ModelsByShape):
         return models
     given = _read(models, list_name)
+    alike = parameters_if_alike(given)
+    if alike is not None:
+        return ModelsByShape((ShapeGroup(Collection._of(checked(alike)), np.arange(len(given))),), alike.names)
     families = [families_of(model) for model in given]
     places_of: dict[tuple[Any, ...], list[int]] = {}
     for i, model in enumerate(given):

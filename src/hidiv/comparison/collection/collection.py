@@ -17,6 +17,7 @@ from hidiv.comparison.collection.stacked_parameters import (
     Parameters,
     checked,
     model_of,
+    parameters_if_alike,
     parameters_of_checked,
     parameters_of_models,
     shape_of,
@@ -73,6 +74,10 @@ class Collection(Value):
 
     def __init__(self, models: Iterable[Any]) -> None:
         given = _read(models)
+        alike = parameters_if_alike(given)
+        if alike is not None:
+            self._set(checked(alike))
+            return
         first = shape_of(given[0])
         for i, model in enumerate(given):
             for what, value in shape_of(model).items():

@@ -164,6 +164,43 @@ def _family_key(parameters: FamilyParameters) -> tuple[Any, ...]:
     )
 
 
+def parameters_if_alike(models: Sequence[Model]) -> Parameters | None:
+    """The stacked parameters where all models have one shape and one plain family; None where each must be looked at.
+
+    Every model is looked at by attributes alone, in passes over all of them.
+    """
+    first = models[0]
+    families = [model.emissions[0] for model in models]
+    if (
+        any(len(model.emissions) != 1 for model in models)
+        or len({type(family) for family in families}) > 1
+        or len({model.transitions.shape for model in models}) > 1
+        or len({model.end is None for model in models}) > 1
+    ):
+        return None
+    each = [family.parameters() for family in families]
+    names = list(each[0])
+    if not names or any(list(one) != names for one in each):
+        return None
+    together: FamilyParameters = {"family": families[0].name}
+    for name in names:
+        arrays = [one[name] for one in each]
+        if not all(isinstance(array, np.ndarray) for array in arrays) or len({array.shape for array in arrays}) > 1:
+            return None
+        together[name] = _stack(arrays)
+    return Parameters(
+        _stack([model.initial for model in models]),
+        _stack([model.transitions for model in models]),
+        _stack([model.has_transition for model in models]),
+        (together,),
+        None if first.end is None else _stack([model.end for model in models if model.end is not None]),
+        tuple(model.name for model in models),
+        tuple(model.state_names for model in models),
+        tuple(model.symbol_names for model in models),
+        tuple(model.column_names for model in models),
+    )
+
+
 def parameters_of_models(models: Sequence[Model], families: Sequence[Families] | None = None) -> Parameters:
     """The stacked parameters of models that share their shape; `families` are their `families_of`, if known."""
     ends = [model.end for model in models if model.end is not None]

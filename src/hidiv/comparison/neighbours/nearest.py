@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from hidiv.adapters.as_model import is_one_model
 from hidiv.arguments import whole
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, check_states, checked_tree
+from hidiv.comparison.late_notes import LateNotes, settled_state
 from hidiv.comparison.neighbours.faiss_index import FaissIndex, build_index, candidates
 from hidiv.comparison.pairwise.direct import direct_joint
 from hidiv.comparison.pairwise.executors import one_blas_thread, processors
@@ -62,10 +64,13 @@ class Nearest(Value):
     indices: IntArray
     values: Array
     recall: float | None = None
-    notes: tuple[str, ...] = ()
+    notes: LateNotes = LateNotes()  # noqa: RUF009 - a descriptor, which is the same for all
     quantity: Quantity = "joint"
     status: Status = "exact"
     std_error: Array | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return settled_state(self)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.indices, self.values))
@@ -158,7 +163,8 @@ def nearest(
         result = _of_matrix(matrix, k)
     if single:
         error = None if result.std_error is None else result.std_error[0]
-        return replace(result, indices=result.indices[0], values=result.values[0], std_error=error)
+        late = partial(getattr, result, "notes")  # not read yet
+        return replace(result, indices=result.indices[0], values=result.values[0], std_error=error, notes=late)
     return result
 
 
@@ -169,7 +175,8 @@ def _joint(left: ModelsByShape, right: ModelsByShape, tree: Any, k: int, index: 
     operands = joint_operands(left, right, nodes)
     exact = isinstance(index, str) and index == "exact"
     result = _exact(left, right, *operands, k) if exact else _by_index(right, *operands, k, index, sampled)
-    return replace(result, notes=(*result.notes, *note_on_labels(left, right, nodes)))
+    labels = note_on_labels(left, right, nodes)
+    return replace(result, notes=lambda: (*result.notes, *labels()))
 
 
 def _of_matrix(matrix: PairwiseMatrix, k: int) -> Nearest:

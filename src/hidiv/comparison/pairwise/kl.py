@@ -166,7 +166,8 @@ def pairwise_kl(
     if quantity == "joint" and matrix.finished is None:
         known = isinstance(matrix.values, np.ndarray)
         values = matrix.values if known and not symmetric and level_weights is None else None
-        matrix = replace(matrix, notes=(*matrix.notes, *note_on_labels(left, right, tree, values)))
+        known_notes, labels = matrix.notes, note_on_labels(left, right, tree, values)
+        matrix = replace(matrix, notes=lambda: (*known_notes, *labels()))
     return matrix
 
 

@@ -6,6 +6,7 @@ which describe much the same process, come a good deal nearer in another order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,44 +15,51 @@ from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checke
 from hidiv.comparison.pairwise.direct import assigned_joint, direct_or_beyond
 from hidiv.comparison.pairwise.joint_pairs import joint_operands
 from hidiv.errors import HidivError
-from hidiv.types import Array, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 ROWS, COLUMNS = 6, 16  # models whose nearest one is looked for, and among how many
 MUCH = 0.3  # of its value a divergence must lose by another order to count
 OFTEN = 0.25  # share of the rows that lose as much from which the note is given
 
 
-def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any, values: Array | None = None) -> list[str]:
-    """One sentence where many models have a nearest one that comes much nearer with its states in another order.
+def note_on_labels(
+    left: ModelsByShape, right: ModelsByShape, tree: Any, values: Array | None = None
+) -> Callable[[], list[str]]:
+    """A function that gives one sentence where many models come much nearer to their nearest one in another order.
 
-    values (M, M'): the joint divergences of all pairs, where they are known.
+    values (M, M'): the joint divergences of all pairs, where they are known. What the function needs of the models and
+    the values is copied; they may change or go before it is called.
     """
     p, q = left.groups[0].models, right.groups[0].models
     if p.n_states < 2:
-        return []
+        return list
     rows, columns = _spread(len(p), ROWS), _spread(len(q), COLUMNS)
     a, b = by_shape(p.take(rows)), by_shape(q.take(columns))
-    first, second = (grid.ravel() for grid in np.indices((len(rows), len(columns))))
+    known = None if values is None else values[np.ix_(left.groups[0].places[rows], right.groups[0].places[columns])]
+    itself = rows[:, None] == columns if right is left else np.zeros((len(rows), len(columns)), dtype=np.bool_)
+    return lambda: _note(a, b, tree, known, itself)
+
+
+def _note(a: ModelsByShape, b: ModelsByShape, tree: Any, known: Array | None, itself: Flags) -> list[str]:
+    """The sentence on the models a and b, or none; known: their divergences; itself: where both are one model."""
+    first, second = (grid.ravel() for grid in np.indices(itself.shape))
     try:
         ps, qs = joint_operands(a, b, checked_tree(a, b, tree))
-        assigned = assigned_joint(ps[0], qs[0], first, second).reshape(len(rows), len(columns))
-        if values is None:
-            labelled = direct_or_beyond(ps[0], qs[0], first, second).value.reshape(assigned.shape)
-        else:
-            labelled = values[np.ix_(left.groups[0].places[rows], right.groups[0].places[columns])]
+        assigned = assigned_joint(ps[0], qs[0], first, second).reshape(itself.shape)
+        labelled = known
+        if labelled is None:
+            labelled = direct_or_beyond(ps[0], qs[0], first, second).value.reshape(itself.shape)
     except HidivError:
         return []
-    if right is left:
-        itself = rows[:, None] == columns
-        labelled[itself], assigned[itself] = np.inf, np.inf
+    labelled, assigned = np.where(itself, np.inf, labelled), np.where(itself, np.inf, assigned)
     nearest = np.minimum(labelled, assigned).argmin(axis=1)[:, None]
     before, after = (np.take_along_axis(table, nearest, axis=1)[:, 0] for table in (labelled, assigned))
     count = int(np.sum(after < (1.0 - MUCH) * before))
-    if count < max(1.0, OFTEN * len(rows)):
+    if count < max(1.0, OFTEN * len(itself)):
         return []
     return [
-        f"{count} of {len(rows)} models looked at come at least {MUCH:.0%} nearer to their nearest one with its states "
-        'in another order, as separate fits do: quantity="aligned" or "observed" does not depend on labels'
+        f"{count} of {len(itself)} models looked at come at least {MUCH:.0%} nearer to their nearest one with its "
+        'states in another order, as separate fits do: quantity="aligned" or "observed" does not depend on labels'
     ]
 
 

@@ -12,6 +12,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from hidiv import markup
+from hidiv.comparison.late_notes import LateNotes, settled_state
 from hidiv.divergences.measures.names import MEASURES
 from hidiv.errors import HidivError, InvalidFile, MissingExtra, refuse
 from hidiv.types import Array
@@ -68,7 +69,7 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
     quantity: Quantity
     status: Status
     symmetric: bool  # D(p || q) + D(q || p) in place of D(p || q)
-    notes: tuple[str, ...] = ()
+    notes: LateNotes = LateNotes()  # noqa: RUF009 - a descriptor, which is the same for all
     std_error: Any = None  # of every entry where the status is "estimate", kept as the values are
     names: tuple[str | None, ...] = ()  # of the rows
     other_names: tuple[str | None, ...] = ()  # of the columns
@@ -194,6 +195,9 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return settled_state(self)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "values":  # `values` is missing only while a copy is being made
