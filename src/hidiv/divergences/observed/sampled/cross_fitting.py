@@ -227,8 +227,8 @@ def orthonormal(controls: Array, most: int, fair: bool = True) -> tuple[Spanned,
 
 def _offsets(triangle: Array, mean: Array, n: int) -> tuple[Array, Array, NDArray[np.intp]]:
     """The inverse of a triangle, sample means of the directions that it makes of controls, and which are off."""
-    inverse = np.linalg.inv(triangle)
-    offset = mean @ inverse
+    inverse = np.asarray(np.linalg.inv(triangle))
+    offset = np.asarray(mean @ inverse)
     return inverse, offset, np.flatnonzero(_off(offset, 1.0 / sqrt(n), n))
 
 
