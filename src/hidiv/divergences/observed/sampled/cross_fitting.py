@@ -24,6 +24,7 @@ from hidiv.types import Array, Flags
 FOLDS = 5
 SHARE = 3  # at most one control for so many draws
 SPARE = 4  # draws for each control from which on the error falls as that of any mean
+MANY_EACH = 8  # draws for each control from which on all are used where few lead
 FEWEST = 30  # draws from which on coefficients are fitted at all
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
 BLURRED = 1e-6  # the same where only products of controls are known
@@ -51,7 +52,7 @@ def controlled_mean(draws: Array, controls: Array, steps: int = 1, settle: bool 
 class ControlledDraws:
     """Draws with the directions that their controls span, for means with and without `settle` (`controlled_mean`).
 
-    leading: with fewer than SPARE draws for each control only so many, the first ones, are used; 0 for all.
+    leading: with fewer than MANY_EACH draws for each control only so many, the first ones, are used; 0 for all.
     """
 
     def __init__(self, draws: Array, controls: Array, steps: int = 1, leading: int = 0) -> None:
@@ -59,7 +60,7 @@ class ControlledDraws:
         self.draws = draws if self.unit == 1.0 else draws / self.unit
         n = len(draws)
         self.different, self.spanned = 0, None
-        self.cut = 0 < leading < controls.shape[1] and n < SPARE * controls.shape[1]
+        self.cut = 0 < leading < controls.shape[1] and n < MANY_EACH * controls.shape[1]
         controls = controls[:, :leading] if self.cut else controls
         if n < FEWEST or not self.draws.std() > 0:
             return
