@@ -61,6 +61,7 @@ class ControlledDraws:
         n = len(draws)
         self.different, self.spanned = 0, None
         self.cut = 0 < leading < controls.shape[1] and n < MANY_EACH * controls.shape[1]
+        self.wants_all = self.cut and n >= SPARE * controls.shape[1]  # where these do not do, all of them may
         controls = controls[:, :leading] if self.cut else controls
         if n < FEWEST or not self.draws.std() > 0:
             return
