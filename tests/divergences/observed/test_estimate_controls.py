@@ -201,6 +201,6 @@ def test_few_controls_lead_while_draws_are_few():
     few = ControlledDraws(draws[:150], controls[:150], leading=10).mean(True)
     assert (few.controls, few.full) == (10, False)
     assert few.std_error < controlled_mean(draws[:150], controls[:150]).std_error
-    controls = rng.normal(size=(800, 150))
-    many = ControlledDraws(controls.sum(axis=1) + rng.normal(size=800), controls, leading=10)
+    controls = rng.normal(size=(1200, 150))
+    many = ControlledDraws(controls.sum(axis=1) + rng.normal(size=1200), controls, leading=10)
     assert many.mean(True).full

@@ -40,7 +40,7 @@ def test_a_transition_that_is_hardly_ever_drawn():
     for seed in range(10):
         found = hd.observed_kl(p, q, 10, method="montecarlo", seed=seed, max_samples=256)
         assert abs(found.value - exact) < 4 * found.std_error
-    assert "importance sampling" in found.notes[-1]
+    assert any("importance sampling" in note for note in found.notes)
 
 
 def test_a_symbol_that_is_never_drawn():

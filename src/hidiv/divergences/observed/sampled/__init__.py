@@ -9,7 +9,8 @@ the result:
 | endless chains | rate_estimate.py, along paths of long_paths.py |
 | chains that end by themselves | until_end_estimate.py |
 | drawing | draws.py: what is drawn, weights of observations, portions side by side; chain_draws.py, long_paths.py |
-| rare events | rare_moves.py: importance sampling, rare transitions made likely and weighted |
+| rare events | events.py: what is counted in draws; rare_symbols.py: symbols that a state seldom shows |
+| importance sampling | rare_moves.py: rare transitions and symbols made likely, and weighted |
 | controls | controls.py: posterior counts of p, less their means; cross_fitting.py: means with controls |
 | controls of trees | without messages: edge_controls.py, what nodes and edges show; state_controls.py, what states do |
 | error allowance | standard_errors.py: means and their errors; rare.py: what rare events may add to them |

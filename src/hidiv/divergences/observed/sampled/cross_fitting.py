@@ -25,6 +25,7 @@ from hidiv.types import Array, Flags
 FOLDS = 5
 SHARE = 3  # at most one control for so many draws
 SPARE = 4  # draws for each control from which on the error falls as that of any mean
+MANY_EACH = 8  # draws for each control from which on all are used where few lead
 FEWEST = 30  # draws from which on coefficients are fitted at all
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
 BLURRED = 1e-6  # the same where only products of controls are known
@@ -57,7 +58,7 @@ def controlled_mean(
 class ControlledDraws:
     """Draws with the directions that their controls span, for means with and without `settle` (`controlled_mean`).
 
-    leading: with fewer than SPARE draws for each control only so many, the first ones, are used; 0 for all.
+    leading: with fewer than MANY_EACH draws for each control only so many, the first ones, are used; 0 for all.
     """
 
     def __init__(
@@ -67,7 +68,8 @@ class ControlledDraws:
         self.draws = draws if self.unit == 1.0 else draws / self.unit
         n = len(draws)
         self.different, self.spanned = 0, None
-        self.cut = 0 < leading < controls.shape[1] and n < SPARE * controls.shape[1]
+        self.cut = 0 < leading < controls.shape[1] and n < MANY_EACH * controls.shape[1]
+        self.wants_all = self.cut and n >= SPARE * controls.shape[1]  # where these do not do, all of them may
         controls = controls[:, :leading] if self.cut else controls
         if n < FEWEST or not self.draws.std() > 0:
             return
@@ -278,7 +280,7 @@ def orthonormal(
 def _offsets(triangle: Array, mean: Array, n: int) -> tuple[Array, Array, NDArray[np.intp]]:
     """The inverse of a triangle, sample means of the directions that it makes of controls, and which are off."""
     inverse = _inverse(triangle)
-    offset = mean @ inverse
+    offset = np.asarray(mean @ inverse)
     return inverse, offset, np.flatnonzero(_off(offset, 1.0 / sqrt(n), n))
 
 

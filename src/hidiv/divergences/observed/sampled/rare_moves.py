@@ -20,7 +20,7 @@ from hidiv.emissions.family import Family
 from hidiv.inference.sampling import draw_observations, draw_states
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.types import Array, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 RARE = 0.1  # expected number in a draw below which an event is rare
 SELDOM = 1.0  # visits, in a draw, of a state that is seldom entered: its cost is that of the whole stay
@@ -69,7 +69,7 @@ def with_rare_moves(p: Model, means: Array, costs: Array, symbols: RareSymbols |
     emissions = list(p.emissions)
     if symbols is not None:
         for g in range(len(emissions)):
-            mine = symbols.group == g if len(emissions) > 1 else np.ones(len(symbols.group), dtype=np.bool_)
+            mine = np.asarray((symbols.group == g) | (len(emissions) == 1))
             emissions[g] = _with_symbols(emissions[g], symbols, mine, times[moves:])
     changed = raised.reshape(p.transitions.shape)
     rows: list[Array | None] = [each if known else None for each, known in zip(changed, p.has_transition, strict=True)]
@@ -77,22 +77,22 @@ def with_rare_moves(p: Model, means: Array, costs: Array, symbols: RareSymbols |
     return Likely(other, symbols_alone=not rare[:moves].any())
 
 
-def _with_symbols(family: Family, symbols: RareSymbols, mine: Array, times: Array) -> Family:
+def _with_symbols(family: Family, symbols: RareSymbols, mine: Flags, times: Array) -> Family:
     """The family with some symbols made likely; itself where none is, or where its columns are no lists of symbols."""
-    mine = np.flatnonzero(mine & (times > 1.0))
-    if not mine.size or not isinstance(family, Categorical | Bernoulli):
+    raised = np.flatnonzero(mine & (times > 1.0))
+    if not raised.size or not isinstance(family, Categorical | Bernoulli):
         return family
-    state, column, symbol = symbols.state[mine], symbols.column[mine], symbols.symbol[mine]
+    state, column, symbol = symbols.state[raised], symbols.column[raised], symbols.symbol[raised]
     if isinstance(family, Categorical):
         more = np.ones_like(family.probs)
-        np.maximum.at(more, (state, symbol), times[mine])
+        np.maximum.at(more, (state, symbol), times[raised])
         return Categorical(_raised(family.probs, more))
     ones = family.probs if family.probs.ndim == 2 else family.probs[:, None]
     both = np.stack([1.0 - ones, ones], axis=2)
     more = np.ones_like(both)
-    np.maximum.at(more, (state, column, symbol), times[mine])
-    raised = _raised(both.reshape(-1, 2), more.reshape(-1, 2))[:, 1]
-    return Bernoulli(raised.reshape(family.probs.shape))
+    np.maximum.at(more, (state, column, symbol), times[raised])
+    after = _raised(both.reshape(-1, 2), more.reshape(-1, 2))[:, 1]
+    return Bernoulli(after.reshape(family.probs.shape))
 
 
 def _raised(laws: Array, times: Array) -> Array:

@@ -61,9 +61,10 @@ def rare_symbols(p: Model, q: Model, tree: Tree, laws: Array) -> RareSymbols:
             for s, m in zip(*np.nonzero((tables[0] > 0) & (tables[0] <= RARE) & (costs > 0)), strict=True):
                 found.append((g, column, int(s), int(m), float(visits[s] * tables[0][s, m]), float(costs[s, m])))
     found.sort(key=lambda each: -each[4] * each[5] ** 2)
-    parts = list(zip(*found[:LISTED], strict=True)) if found else [()] * 6
-    whole = [np.array(part, dtype=np.int64) for part in parts[:4]]
-    return RareSymbols(groups, *whole, np.array(parts[4], dtype=np.float64), np.array(parts[5], dtype=np.float64))
+    listed = found[:LISTED]
+    group, at, state, symbol = (np.array([each[i] for each in listed], dtype=np.int64) for i in range(4))
+    numbers, nats = (np.array([each[i] for each in listed], dtype=np.float64) for i in (4, 5))
+    return RareSymbols(groups, group, at, state, symbol, numbers, nats)
 
 
 def _column(family: Family, column: int) -> Array | None:

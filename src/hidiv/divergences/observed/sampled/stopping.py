@@ -141,6 +141,9 @@ class _Drawing:
             controlled = ControlledDraws(batch.base, batch.controls, leading=self.draws.leading, distinct=distinct)
             best = controlled.mean(settle=self.drawn < OPEN)
             wanted = max(self.limits.atol, self.limits.rtol * abs(best.value))
+            if controlled.wants_all and not (best.settled and best.std_error <= wanted):
+                controlled = ControlledDraws(batch.base, batch.controls)
+                best = controlled.mean(settle=self.drawn < OPEN)
             if FEWEST <= self.drawn < OPEN and not (best.settled and best.std_error <= wanted):
                 wide = controlled.mean(settle=False)
                 wide = wide._replace(std_error=DOUBT * wide.std_error)
