@@ -22,7 +22,8 @@ class LateNotes:
         known = state.get("_notes", state.get("notes", ()))
         if callable(known):
             known = state["_notes"] = tuple(known())
-        return known
+        notes: Notes = known
+        return notes
 
     def __set__(self, result: object, notes: Notes | Callable[[], Iterable[str]]) -> None:
         result.__dict__["_notes"] = notes

@@ -176,7 +176,7 @@ def test_two_rare_symbols_of_close_models_leave_a_number():
     nodes = TreePair(p, q, TREES[1])
     assert nodes.close
     x = np.full((1, 8, 1), 2.0)
-    drawn = nodes._along(x, np.zeros((1, 0)), True)
+    drawn = nodes._along(np.zeros((1, 8), dtype=np.int64), x, np.zeros((1, 0)), True)
     each = np.log(1e-4 / 1e-9)
     assert drawn.plain[0] == pytest.approx(8 * each, rel=1e-9)
     assert drawn.base[0] == pytest.approx(8 * each - 1.0, rel=1e-9)

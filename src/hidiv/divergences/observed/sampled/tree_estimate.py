@@ -196,6 +196,12 @@ class TreePair:
     def _along(self, states: IntArray, x: Array, events: Array, lean: bool) -> Drawn:
         """What trees with these states (n, N), observations (n, N, F) and events (n, E) give."""
         weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
+        cheap = np.zeros((len(x), 0))
+        if not self.close and self.edges is not None:
+            cheap = self.edges.along(x, *weights)
+        elif not self.close:
+            cheap = self.shown.along(states, events, weights[0].logs, weights[1].logs)
+        # The weights become messages here.
         logs = [from_weights(m, self.tree, w, x) for m, w in zip((self.p, self.q), weights, strict=True)]
         plain = logs[0] - logs[1]
         if self.close:
@@ -203,15 +209,8 @@ class TreePair:
             near = excess > FAR  # elsewhere the difference of the logarithms is as good, and 1 + excess may be rounding
             small = np.where(near, excess, 0.0)
             plain = np.where(near, -np.log1p(small), plain)
-            controls = np.zeros((len(x), 0)) if lean else self._counts(x)
-            return Drawn(plain, np.where(near, h(small), excess + plain), controls, events)
-        if self.edges is not None:
-            cheap = self.edges.along(x, *weights)
-        else:
-            cheap = self.shown.along(states, events, weights[0].logs, weights[1].logs)
-        if lean:
-            return Drawn(plain, plain, cheap, events)
-        return Drawn(plain, plain, np.concatenate([cheap, self._counts(x)], axis=1), events)
+            return Drawn(plain, np.where(near, h(small), excess + plain), cheap if lean else self._counts(x), events)
+        return Drawn(plain, plain, cheap if lean else np.concatenate([cheap, self._counts(x)], axis=1), events)
 
     def _counts(self, x: Array) -> Array:
         """(n, F): posterior counts of p, by messages from the leaves to the root, rescaled to a largest of one."""
