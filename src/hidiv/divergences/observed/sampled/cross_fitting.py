@@ -184,7 +184,8 @@ class Folds:
         n, value, spread = len(left), float(left.mean()), float(left.std(ddof=1))
         # A spread that is only rounding has no meaningful kurtosis.
         fair = n >= SETTLED * kurtosis(left) or spread <= EXACT * abs(value)
-        return Mean(value, max(spread / sqrt(n), ROUNDED * abs(value)), count, left, fair)
+        counted = 1.0 - n * (self.basis[:, :count] @ self.offset[:count])
+        return Mean(value, max(spread / sqrt(n), ROUNDED * abs(value)), count, left, fair, counted=counted)
 
 
 def _products(rows: Array) -> Array:

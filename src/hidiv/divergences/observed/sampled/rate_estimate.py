@@ -34,6 +34,7 @@ BATCHES = 1024  # more are merged two by two: longer ones are nearer to independ
 GROUPS = 64  # longer batches, whose spread gives the standard error
 GROWTH = 1.25  # least growth of the steps between two looks
 CARRIED = 2.0  # standard errors beyond which neighbouring batches count as correlated
+DISTINCT = 0.03  # what must be left of a control when those before it are taken out: less is mostly rare events
 WARM = 1024  # steps for the filters to forget their start
 
 
@@ -133,24 +134,36 @@ def _mean(path: Path) -> Mean:
     """Mean over batches; the standard error is that of longer ones, whose ends have less in common.
 
     What is left when the controls are taken out is often a difference of two ends: neighbours then cancel, and the
-    spread of short batches says far too much.
+    spread of short batches says far too much. Batches count as much as the controls let them: with rare events drawn
+    too seldom, those that were drawn count for more, and so do their errors.
     """
     every = path.all()
     batch = _merged(every, path.memory)
     steps = BATCH * len(every.base) // len(batch.base)
-    mean = controlled_mean(batch.base, batch.controls, steps)
-    size = max(len(mean.draws) // GROUPS, 1)
-    long = mean.draws[len(mean.draws) % size :].reshape(-1, size).mean(axis=1)
-    if len(long) > 1:
-        carry = _carry(long)
-        carry = carry if carry > CARRIED / sqrt(len(long)) else 0.0
-        unit = unit_of(long)
-        spread = unit * float((long / unit).std(ddof=1))
-        error = spread / sqrt(len(long)) * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9)))
-        mean = mean._replace(std_error=error if mean.settled else max(error, mean.std_error), draws=long)
+    mean = controlled_mean(batch.base, batch.controls, steps, distinct=DISTINCT)
+    off = mean.draws - mean.value
+    parts = [_grouped(mean.draws)] + ([] if mean.counted is None else [_grouped(mean.counted * off)])
+    if len(parts[0]) > 1:
+        error = max(_error(long) for long in parts)
+        mean = mean._replace(std_error=error if mean.settled else max(error, mean.std_error), draws=parts[0])
     mean = widened(mean, 1.0, missed(batch.events, *path.expected, steps), least=False)
     chance = unseen(batch.controls)
     return widened(mean, chance, float(np.abs(batch.plain).max())) if chance > SURE else mean
+
+
+def _grouped(draws: Array) -> Array:
+    """Means of longer batches, GROUPS of them or a few more."""
+    size = max(len(draws) // GROUPS, 1)
+    return np.asarray(draws[len(draws) % size :].reshape(-1, size).mean(axis=1))
+
+
+def _error(long: Array) -> float:
+    """The standard error of the mean of longer batches; neighbours may have something in common."""
+    carry = _carry(long)
+    carry = carry if carry > CARRIED / sqrt(len(long)) else 0.0
+    unit = unit_of(long)
+    spread = unit * float((long / unit).std(ddof=1))
+    return spread / sqrt(len(long)) * sqrt((1.0 + carry) / (1.0 - min(carry, 0.9)))
 
 
 def _carry(draws: Array) -> float:

@@ -36,6 +36,7 @@ class Mean(NamedTuple):
     draws: Array
     settled: bool = True  # the standard error can be trusted: no rare event seems to be missing among the draws
     full: bool = True  # more draws would bring no more controls
+    counted: Array | None = None  # how much each draw counts in the mean, about 1: controls whose mean is off shift it
 
     def half_width(self) -> float:
         """Of the 95 % interval, by Student's law to second order."""
