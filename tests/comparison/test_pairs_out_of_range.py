@@ -53,3 +53,9 @@ def test_an_order_out_of_range_is_not_the_best_one():
 def test_large_values_equal_those_of_two_models():
     p, q = laplace(0.0, 1.0), laplace(1e300, 2.0)
     np.testing.assert_allclose(hd.pairwise_kl([p, q], 4)[0, 1], hd.joint_kl(p, q, 4).value, rtol=1e-12)
+
+
+def test_columns_whose_sizes_have_a_ratio_that_is_no_double():
+    models = [hd.Model([1.0], [[1.0]], hd.Exponential([rate])) for rate in (1e6, 1e150)]
+    one_by_one = [[hd.joint_kl(a, b, 4).value for b in models] for a in models]
+    np.testing.assert_allclose(hd.pairwise_kl(models, 4), one_by_one, rtol=1e-12)

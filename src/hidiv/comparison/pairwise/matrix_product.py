@@ -136,7 +136,7 @@ def balance(left: Array, right: Array) -> Array:
 def _balance(left: Array, right: Array) -> Array:
     """The same, from sums of squares (F,)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = (right / left) ** 0.25
+        scale = right**0.25 / left**0.25  # of the roots: the ratio of the squares may be no double
     return np.where((scale > 0) & np.isfinite(scale), scale, 1.0)
 
 
