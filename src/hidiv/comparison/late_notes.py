@@ -19,8 +19,8 @@ class LateNotes:
         if result is None:
             return ()  # the default of the field
         state = result.__dict__
-        known = state.get("_notes", state.get("notes", ()))
-        if callable(known):
+        known: Notes | Callable[[], Iterable[str]] = state.get("_notes", state.get("notes", ()))
+        if not isinstance(known, tuple):
             known = state["_notes"] = tuple(known())
         notes: Notes = known
         return notes
