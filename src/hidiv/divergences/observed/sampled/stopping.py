@@ -44,6 +44,7 @@ PAYS = 4.0  # by how much the work that is left must exceed that of trying deare
 TRIAL = 1 << 29  # the number of the first stream of a trial whose draws are kept if it was in vain
 FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
 DECIDES = 0.5  # share of the wanted error from which on rare moves are made likely
+SLIGHT = 0.2  # share of the error of the draws below which rare moves do not decide how many are needed
 PILOT = 1024  # draws of such a trial at most
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
@@ -217,7 +218,9 @@ class _Drawing:
     def _with_rare_moves(self, progress: Progress) -> _Drawing:
         """This, or draws with rare moves made likely, where these moves decide how many are needed and it helps."""
         tails = kurtosis(self.together()[1].draws) * SETTLED > self.drawn and self.needed() >= PAYS * FEWEST
-        if self.draws.likely is None or not (tails or self.lacking >= DECIDES * self.wanted()):
+        # Where the error is far larger many more draws are to come, which show what is rare by themselves.
+        decides = self.lacking >= max(DECIDES * self.wanted(), SLIGHT * self.together()[1].std_error)
+        if self.draws.likely is None or not (tails or decides):
             return self
         likely = self.draws.likely()
         if likely is None or self.limits.most < FEWEST:
