@@ -22,8 +22,7 @@ class LateNotes:
         known: Notes | Callable[[], Iterable[str]] = state.get("_notes", state.get("notes", ()))
         if not isinstance(known, tuple):
             known = state["_notes"] = tuple(known())
-        notes: Notes = known
-        return notes
+        return known
 
     def __set__(self, result: object, notes: Notes | Callable[[], Iterable[str]]) -> None:
         result.__dict__["_notes"] = notes
