@@ -153,7 +153,7 @@ class Pair:
 
 def _adapted(p: Any, q: Any, by_states: str | None) -> tuple[Model, Model]:
     """What a caller gave as models, with equal numbers of states where a quantity pairs them."""
-    models = as_models(p, q)
+    models = (p, q) if isinstance(p, Model) and isinstance(q, Model) else as_models(p, q)
     if by_states is not None:
         check_same_states(*models, by_states)
     return models

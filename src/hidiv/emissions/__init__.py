@@ -1,13 +1,12 @@
 """Laws of an observation given the hidden state.
 
 family.py        the protocol `Family`: what a family writes, and what it is given (alphabet, start of a fit, ...)
-registry.py      one line a family; how two families compare (`FamilyPair`), and the search for the pair of two objects
+registry.py      one line a family; how two families compare (`FamilyPair`); guards against NaN
 sample_space.py  what a column holds: symbols, counts, numbers, angles
 parameters.py    parameters read and checked once
 statistics.py    mean statistics and natural parameters, for many pairs at once
 weighted.py      observations with weights: what parameters are estimated from
 gradients.py     derivatives of log-weights in the parameters; full_gradients.py those of full covariances
-guarded.py       at the limits of the doubles: a value without NaN, or one sentence
 shifted.py       counts that start at a shift: the methods of a family moved, and pairs of different shifts
 product_integrals.py  integrals of products of powers of two laws, for kernels of models
 dicts.py         families as dicts, for files

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.emissions.evidence.count_tables import by_count, occurring
 from hidiv.emissions.gradients import Gradients, Items, by_column
-from hidiv.emissions.guarded import GUARDS, refuse_range
-from hidiv.emissions.registry import pair
+from hidiv.emissions.registry import GUARDS, pair, refuse_range
 from hidiv.emissions.sample_space import Kind, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, log_size
@@ -83,7 +82,7 @@ class Family(Protocol):
         restore(self, state)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Wrap the methods named in `guarded.GUARDS` that a family writes, once, when its class is made.
+        """Wrap the methods named in `registry.GUARDS` that a family writes, once, when its class is made.
 
         At the limits of the doubles formulas overflow: a value without NaN comes out, or one sentence that refuses. It
         is done here so that no family can forget it, and so that a family is written as plain formulas.

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hidiv.emissions.guarded import refuse_integral
-from hidiv.emissions.registry import comparable
+from hidiv.emissions.registry import comparable, refuse_integral
 from hidiv.emissions.sample_space import Kind
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.types import Array

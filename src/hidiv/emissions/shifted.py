@@ -1,7 +1,7 @@
 """Families of counts that start at a shift: formulas are written for counts from 0, and moved here.
 
 A family derives from `Shifted`, takes `shift` in its constructor and calls `keep_shift`. The methods named in `MOVED`
-are wrapped once, when the class is made, as `guarded.GUARDS` are; a family without a shift runs as it is written. A
+are wrapped once, when the class is made, as `registry.GUARDS` are; a family without a shift runs as it is written. A
 pair goes through `shifted_pair`: laws with one shift compare by the pair's formulas, others by sums over the counts.
 """
 

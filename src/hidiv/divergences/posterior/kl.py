@@ -11,19 +11,19 @@ import numpy as np
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import state_in_words
 from hidiv.divergences.pair import Pair, check_same_states, subject
-from hidiv.divergences.posterior.pair_rows import pair_rows, two_evidences
-from hidiv.divergences.posterior.without_tables import posterior_of_long_chain
+from hidiv.divergences.posterior.pair_rows import pair_rows, two_evidences, weigher
 from hidiv.divergences.result import Detail, Divergence
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, refuse
 from hidiv.inference.likelihood import refuse_impossible
-from hidiv.inference.long_chains import LONG
+from hidiv.inference.long_chains import LONG, long_chain
 from hidiv.inference.rows import evidence_and_tree, lay_out, with_ends
 from hidiv.inference.weights import check_end, layout_of
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model, by_group, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions.infinite_profile import infinite_profile
-from hidiv.recursions.posterior_sweep import Posterior, posterior
+from hidiv.recursions.normal_rows import NormalPair
+from hidiv.recursions.posterior_sweep import Posterior, posterior, posterior_stream
 from hidiv.recursions.tables import Layout, PairTables, Tables
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
@@ -89,7 +89,7 @@ def posterior_of(
     known, place = evidence_and_tree(evidence, tree)
     streamed = None
     if evidence_q is None and place.n_nodes >= LONG:
-        streamed = posterior_of_long_chain(p, q, known, place, target == "unobserved")
+        streamed = _without_tables(p, q, known, place, target == "unobserved")
     if streamed is not None:
         result, profile = streamed, partial(_late_profile, p, q, known, place, target)
     else:
@@ -161,6 +161,57 @@ def pair_tables(
         log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), parts.ratio, parts.residual,
     )  # fmt: skip
     return tables, layout_of(groups, place, rows)
+
+
+def _without_tables(p: Model, q: Model, evidence: Evidence, tree: Tree, unobserved: bool) -> Posterior | None:
+    """Value and log-likelihoods of a long chain, rows weighed as the recursion comes to them.
+
+    None where tables are the way: short or shared rows, zeros, impossible evidence.
+    """
+    chain = long_chain(p if len(p.emissions) >= len(q.emissions) else q, evidence, tree)
+    if chain is None:
+        return None
+    for model, who in ((p, "p"), (q, "q")):
+        check_groups(model, tree, who)
+        check_end(model, tree)
+    weigh = weigher(p, q)
+    normal, counts, chunk = None, None, chain.at_once
+    fast = None if weigh is None else weigh.fast
+    if isinstance(fast, NormalPair) and chain.rows.plain and not unobserved:
+        normal, chunk = (np.ascontiguousarray(chain.rows.x), fast.p, fast.q, fast.between), chain.in_cache
+    elif fast is None and weigh is not None and chain.rows.plain and not unobserved:
+        try:
+            tables = weigh.count_tables(chain.rows.x)
+        except InvalidEvidence:  # whose message is to name the node
+            return None
+        if tables is not None:
+            counts, chunk = tables[0], chain.in_cache
+    shifts: dict[int, tuple[float, float]] = {}
+
+    def make(first: int, end: int) -> tuple[Array, Array, Array | None]:
+        parts = pair_rows(p, q, chain.part(first, end), tree, unobserved, weigh)
+        shifts[first] = _total(parts.shift_p), _total(parts.shift_q)
+        return parts.p, parts.ratio, parts.residual
+
+    groups = max(len(p.transitions), len(q.transitions))
+    first, second = by_group(p.transitions, groups), by_group(q.transitions, groups)
+    try:
+        result = posterior_stream(
+            tree.n_nodes, tree.group if groups > 1 else None, (p.initial, first), (q.initial, second),
+            (log_ratio(p.initial, q.initial), log_ratio(first, second)), make, chunk, normal, counts,
+        )  # fmt: skip
+    except HidivError:  # whose message is to name the node
+        return None
+    if result is None:
+        return None
+    value, log_p, log_q = result
+    out_p, out_q = (sum(shift[side] for shift in shifts.values()) for side in (0, 1))
+    return Posterior(value, log_p + out_p, log_q + out_q)
+
+
+def _total(shift: Array | None) -> float:
+    """The sum of what was taken out of rows."""
+    return 0.0 if shift is None else float(shift.sum(dtype=np.longdouble))
 
 
 def _late_profile(p: Model, q: Model, evidence: Evidence, tree: Tree, target: Target) -> Array | None:

@@ -13,8 +13,7 @@ import numpy as np
 
 from hidiv.emissions.evidence.count_tables import by_count, occurring
 from hidiv.emissions.evidence.symbol_sets import by_distinct_row, set_divergence, set_ratio
-from hidiv.emissions.guarded import guarded
-from hidiv.emissions.registry import pair
+from hidiv.emissions.registry import guarded, pair
 from hidiv.emissions.sample_space import Kind
 from hidiv.recursions.count_rows import CountTables, count_table
 from hidiv.types import Array, Flags, IntArray

@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from hidiv.emissions.family import Family, add_columns, check_between, check_density, ratio_of_rows
-from hidiv.emissions.guarded import refuse_integral
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between, second_order
 from hidiv.emissions.numerics.stirling import change, curvature, curvature_drop, remainder, slope
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
-from hidiv.emissions.registry import FamilyPair, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, no_gaps, refuse_integral, register
 from hidiv.emissions.sample_space import UNIT, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept

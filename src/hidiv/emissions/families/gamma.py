@@ -13,13 +13,12 @@ from scipy.special import gammaln
 from hidiv.emissions.families.exponential import Exponential
 from hidiv.emissions.family import Family, add_columns, check_between, check_density, ratio_of_rows
 from hidiv.emissions.gradients import location_slopes
-from hidiv.emissions.guarded import refuse_integral
 from hidiv.emissions.numerics.climbing import HIGH_LOG, climb
 from hidiv.emissions.numerics.deviance import cross, deviance, times
 from hidiv.emissions.numerics.exponential_family import renyi_between
 from hidiv.emissions.numerics.stirling import bregman, change, remainder, slope
 from hidiv.emissions.parameters import SHAPES, positive, same_shape, wide
-from hidiv.emissions.registry import FamilyPair, converted, no_gaps, register
+from hidiv.emissions.registry import FamilyPair, converted, no_gaps, refuse_integral, register
 from hidiv.emissions.sample_space import POSITIVE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, kept

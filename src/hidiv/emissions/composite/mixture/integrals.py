@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hidiv.emissions.composite.mixture.crowded import crowded_divergence, crowded_renyi, is_crowded
 from hidiv.emissions.composite.mixture.ratios import density_ratio
 from hidiv.emissions.families.beta import Beta
-from hidiv.emissions.guarded import refuse_range
 from hidiv.emissions.numerics.adaptive_integrals import (
     FARTHEST,
     Function,
@@ -26,7 +25,7 @@ from hidiv.emissions.numerics.adaptive_integrals import (
     renyi,
     total,
 )  # fmt: skip
-from hidiv.emissions.registry import comparable, pair
+from hidiv.emissions.registry import comparable, pair, refuse_range
 from hidiv.emissions.sample_space import Kind
 from hidiv.errors import IncompatibleModels, refuse
 from hidiv.types import Array
