@@ -10,12 +10,12 @@ narrow as asked), quadrature and montecarlo.
 |---|---|---|---|---|
 | exact | chain | any | symbols | enumerated/chain_words.py |
 | exact | grouped chain, regular tree, listed tree | any | symbols | enumerated/tree_configurations.py |
-| certified | any tree, endless chain | as many in both, or one process | any | certified/joint_bound.py |
 | certified | chain | any | symbols | certified/chains.py |
+| certified | endless chain | any | symbols | certified/rates.py |
+| certified | any tree, endless chain | as many in both, or one process | any | certified/joint_bound.py |
 | certified | grouped chain, regular tree | at most 2 | symbols | certified/trees/regular_trees.py |
 | certified | listed tree | at most 2 | symbols | certified/trees/listed_trees.py |
 | certified | chain, endless chain | at most 2 | normal numbers, counts | certified/number_chains.py |
-| certified | endless chain | any | symbols | certified/rates.py |
 | certified | any tree, endless chain | any | any | certified/cheap_bounds.py |
 | certified | until the end | any | any | certified/until_end_bounds.py |
 | quadrature | chain, endless chain | at most 2 | one number | quadrature/two_state_chains.py |

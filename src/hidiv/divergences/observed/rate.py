@@ -119,4 +119,4 @@ def rate_of_pair(
         result = automatic(plain, budget) if method == "auto" else by_name(plain, method, budget)
     except NotApplicable as reason:
         not_applicable(method, reason)
-    return advised(pair, result)
+    return advised(pair, result) if result.infinite else result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import finite_chain, symbol_probabilities, tree_law
-from hidiv.divergences.observed.certified.joint_bound import ROOM, joint_above, room_above
+from hidiv.divergences.observed.certified.joint_bound import ROOM, SMALLEST, joint_above, room_above
 from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.enumerated.tree_configurations import enumerate_tree
@@ -41,7 +41,7 @@ def run(pair: Pair, budget: Budget) -> Divergence:
     if not isinstance(pair.tree, Tree):
         return bounded(Interval(0.0, pair.once(joint_above), {"method": "cheap bounds"}), pair, budget)
     ends = {
-        "smallest joint divergence over relabellings": pair.once(joint_above),
+        SMALLEST: pair.once(joint_above),
         "variational recursion": variational_above(pair.p, pair.q, pair.tree) if closed(pair.p, pair.q) else inf,
     }
     best = min(ends, key=lambda name: ends[name])

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hidiv.divergences.observed.certified.chains import recursed
-from hidiv.divergences.observed.certified.joint_bound import joint_above
+from hidiv.divergences.observed.certified.joint_bound import cut_at_joint
 from hidiv.divergences.observed.certified.log_odds.collocation import solved_rate
 from hidiv.divergences.observed.certified.log_odds.number_operator import NumberOperator
 from hidiv.divergences.observed.certified.log_odds.number_rules import has_rule
-from hidiv.divergences.observed.certified.refining import bounded, capped
+from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.interval import Interval, difference, outward
 from hidiv.divergences.observed.quadrature.two_state_chains import applies as fits
 from hidiv.divergences.observed.quadrature.two_state_chains import doubled
@@ -42,7 +42,7 @@ def run(pair: Pair, budget: Budget) -> Divergence:
     """Bounds of D_X on a chain of known length, or of the rate of an endless one."""
     length = pair.tree.n_nodes if isinstance(pair.tree, Tree) else None
     cross, entropy = (_cross_entropy(pair.p, doubled(law), length) for law in (pair.q, pair.p))
-    return bounded(capped(difference(cross, entropy), pair.once(joint_above)), pair, budget)
+    return bounded(cut_at_joint(pair, budget, difference(cross, entropy)), pair, budget)
 
 
 def _cross_entropy(p: Model, q: Model, length: int | None) -> Interval:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.alphabets import FiniteChain, finite_chains, no_alphabet
+from hidiv.divergences.observed.alphabets import FiniteChain, alike, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import SECONDS, Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import grid_cross, grid_entropy
 from hidiv.divergences.observed.certified.context_bounds import context_cross, context_entropy
-from hidiv.divergences.observed.certified.joint_bound import joint_above
+from hidiv.divergences.observed.certified.joint_bound import cut_at_joint, within_tolerance
 from hidiv.divergences.observed.certified.log_odds.collocation import collocated_rate
 from hidiv.divergences.observed.certified.refining import Part, Refiner, bounded, narrowed
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
@@ -37,8 +38,9 @@ def applies(pair: Pair) -> str | None:
 
 def run(pair: Pair, budget: Budget) -> Divergence:
     """Bounds of the rate of an endless chain."""
-    chains, above = pair.once(finite_chains), pair.once(joint_above)
-    return bounded(observed_rate(*chains, budget.narrow, budget.effort(), above), pair, budget)
+    chains, cut = pair.once(finite_chains), partial(cut_at_joint, pair, budget)
+    near = within_tolerance(pair, budget) if alike(*chains) else None
+    return near or bounded(observed_rate(*chains, budget.narrow, budget.effort(), cut), pair, budget)
 
 
 def observed_rate(
@@ -46,18 +48,18 @@ def observed_rate(
     q: FiniteChain,
     enough: Callable[[Interval], bool] = lambda interval: interval.width <= WIDTH,
     effort: Effort | None = None,
-    above: float = inf,
+    cut: Callable[[Interval], Interval] = lambda interval: interval,
 ) -> Interval:
     """Bounds of lim D_X(N) / N; +inf, with the word, where p emits a word q cannot.
 
     Cross-entropy and entropy apart: in the log-odds where the filter has two states; else by contexts and by grids of
-    filters in turns, until `enough`, until the `effort` is spent, or an interrupt. `above`: a bound known otherwise.
+    filters in turns, until `enough`, until the `effort` is spent, or an interrupt. `cut` narrows by other means.
     """
     effort = effort or Effort.lasting(SECONDS)
     word = forbidden_word(p, q)
     if word is not None:
         return Interval(inf, inf, {"method": "support of words", "word": list(word)})
-    return narrowed(_cross_parts(p, q), _entropy_parts(p), enough, effort, above)
+    return narrowed(_cross_parts(p, q), _entropy_parts(p), enough, effort, cut)
 
 
 def _cross_parts(p: FiniteChain, q: FiniteChain) -> list[Part]:

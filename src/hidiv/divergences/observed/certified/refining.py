@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[Effort], Interval | None]  # a narrower interval, or None where there is nothing more to gain
 _AHEAD = 8  # steps of one method looked ahead
+CLEAR = 1e-6  # width, relative to the lower end, of an interval that other bounds hardly narrow
 TELLING = 2e7  # operations of a step from which on it shows how fast they grow
 CLOCK = "the clock ended the search for bounds, which would go on with a larger max_seconds"
 
@@ -110,18 +111,28 @@ def total(cross: list[Part], entropy: list[Part], why: str) -> Interval:
 
 
 def narrowed(
-    cross: list[Part], entropy: list[Part], enough: Callable[[Interval], bool], effort: Effort, above: float = inf
+    cross: list[Part],
+    entropy: list[Part],
+    enough: Callable[[Interval], bool],
+    effort: Effort,
+    cut: Callable[[Interval], Interval] = lambda interval: interval,
 ) -> Interval:
     """Refined until `enough`, until the effort is spent, until nothing helps, or an interrupt: what is known by then.
 
-    `above` bounds the difference by other means.
+    `cut` narrows an interval by other means; it is asked only where that can help, not for one that is narrow enough
+    and clear of 0.
     """
+
+    def known() -> Interval:
+        interval = total(cross, entropy, why)
+        return interval if enough(interval) and interval.width <= CLEAR * interval.lower else cut(interval)
+
     parts = [*cross, *entropy]
     why = ""
     try:
         with Progress("bounding") as progress:
             while True:
-                now = capped(total(cross, entropy, why), above)
+                now = known()
                 if enough(now):
                     why = "the time" if effort.late else "the wanted width"
                     break
@@ -135,16 +146,7 @@ def narrowed(
                 choice[0].refine(choice[1], effort)
     except KeyboardInterrupt:
         why = "an interrupt"
-    return capped(total(cross, entropy, why), above)
-
-
-def capped(interval: Interval, above: float) -> Interval:
-    """Not above a bound known otherwise."""
-    if above >= interval.upper:
-        return interval
-    return Interval(
-        min(interval.lower, above), above, interval.how | {"upper": "smallest joint divergence over relabellings"}
-    )
+    return known()
 
 
 def _choice(parts: list[Part], effort: Effort) -> tuple[Part, Refiner] | None:
