@@ -5,7 +5,7 @@ A divergence is a cross-entropy minus an entropy, and both are bounded apart, fi
 | filter or message of | of two states | of more states |
 |---|---|---|
 | chains of N symbols | log_odds/ | context_bounds.py and belief_grid/ in turns |
-| endless chains | log_odds/, closed forms in rates.py | context_bounds.py and belief_grid/ in turns |
+| endless chains | collocation and closed forms in rates.py | context_bounds.py and belief_grid/ in turns |
 | trees | trees/ | cheap_bounds.py |
 
 - joint_bound.py: the smallest joint divergence over relabellings, an upper bound; zero for one process relabelled

@@ -53,7 +53,7 @@ class Operator(ABC):
     """(cost + L V)(s, t) for V(s, .) given by Chebyshev series (K, n, B), B of them at a time (definitions (5.5)).
 
     cost(s, t) = -E[log q(x | t) | s]; L V = E[V(s', f_x(t)) | s]. What p shows is given by the classes that derive from
-    this one: `SymbolOperator` below, `NumberOperator` in number_operator.py.
+    this one: `SymbolOperator` below, `NumberOperator` in ../number_chains.py.
     """
 
     def __init__(self, moves: Array, domain: Domain) -> None:
