@@ -17,10 +17,9 @@ In the order in which a fit uses them:
 evidence_forest: all trees and their evidence, one after the other.
 shapes: the form of the model with its families, and checks of a start.
 initialise: starts.
-restarts: climbs from many starts in threads, further ones from near the best maxima.
+restarts: climbs from many starts in threads, further ones from near the best maxima; notes on degenerate states.
 em: one climb.
 draft: a model during a climb, unchecked.
 expected_counts: expected counts of all trees under a model.
 maximisation: the next model from counts.
-degenerate_states: empty and collapsed states, and notes on them.
 """
