@@ -26,7 +26,7 @@ from hidiv.report.page import Page, render, short, versions
 from hidiv.report.pair_page import listed_tree
 from hidiv.types import Array
 
-FEWEST, EXPLAINED = 3, 1000  # models on a page
+FEWEST, MOST = 3, 1000  # models on a page
 IN_A_TABLE = 40  # models; a larger matrix is shown as a picture
 PRINTED = 60  # models of which all pairs are listed on paper
 NEIGHBOURS, OF_MANY = 5, 3  # neighbours listed for each model; the second number if there are more than MANY models
@@ -51,8 +51,8 @@ def collection_page(
     page. Its JSON can be downloaded from the page; if the page would exceed a megabyte, the JSON goes into the file
     `json_name` next to it.
     """
-    if not FEWEST <= len(models) <= EXPLAINED:
-        refuse(HidivError, "models", f"a page about a collection has {FEWEST} to {EXPLAINED} models", len(models))
+    if not FEWEST <= len(models) <= MOST:
+        refuse(HidivError, "models", f"a page about a collection has {FEWEST} to {MOST} models", len(models))
     with Progress("all pairs") as progress:
         matrix = pairwise_kl(
             models,
