@@ -7,8 +7,7 @@ bootstrap: `bootstrap_divergence`, and the null hypothesis of its p-value.
 bootstrap_result: `BootstrapResult` and how it is computed from replicates.
 bootstrap_measures: the divergences that a bootstrap takes.
 parameter_errors: `standard_errors`, errors and intervals of a fit's parameters.
-information: the covariance of a fit, by outer products or differences of scores.
-forest_scores: the scores of all trees of a forest.
+information: the scores of all trees of a forest, and the covariance of a fit by outer products or differences of them.
 divergence_interval: `divergence_interval`, by the delta method or by bootstrap.
 near_zero: the interval of a divergence, which cannot be negative.
 simulation: evidence drawn in the shape of other evidence.

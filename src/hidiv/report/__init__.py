@@ -2,12 +2,11 @@
 
 page: puts template, style, script and numbers into one file, with the versions it was made with.
 pair_page: the page about two models, with a section for each result of another question.
-aligned: the pair with q's states in the order that fits p, and as labelled.
+aligned: which state of q goes with which of p: in the order that fits p, as labelled, or by what they show.
 causes: why two models differ, in sentences, and which parameter of an emission makes most of the difference.
 data_strip: what data say about two models, and the data with the states that each model decodes.
 state_diagram: states and arrows of both models.
 emission_pictures: what both models show in each state.
-linked_states: the states of two models that have different numbers of states.
 heat_tables: the parameters of two models as shaded tables.
 charts: bars along nodes and drawn trees, as SVG.
 samples_needed: how many observations tell two models apart.

@@ -22,14 +22,13 @@ from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
-from hidiv.report.aligned import Reading, pairing, readings
+from hidiv.report.aligned import Reading, matching, pairing, readings
 from hidiv.report.causes import Cause, causes, finite_whole, guilty, infinite_quantities
 from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.data_strip import said, strip
 from hidiv.report.digits import is_estimate
 from hidiv.report.emission_pictures import pictures
 from hidiv.report.heat_tables import heat_tables, share
-from hidiv.report.linked_states import matching
 from hidiv.report.method_words import methods, promises
 from hidiv.report.page import Page, render, versions
 from hidiv.report.samples_needed import samples_needed
