@@ -147,7 +147,7 @@ class NumberOperator(Operator):
 
     def error(self, old: Array, new: Array) -> Array:
         (_, own), (new_size, new_own) = self._evaluated(level_free(old)), self._evaluated(level_free(new))
-        levels = self._level_changes(old, new)[1]
+        levels = self.level_changes(old, new)[1]
         cost, ahead = self.missed(self.seen, old)
         several = 8.0 * self.n_states + 16.0
         return np.asarray(cost + ahead + self.moves @ own + new_own + UNIT * (4.0 * new_size + several * levels))

@@ -262,8 +262,7 @@ def _solution(operator: Operator) -> tuple[Array, int]:
         series = _collocated(operator, n)
         if series is None:
             continue
-        series = _levelled(operator, series)
-        ends = _residual(operator, series)
+        series, ends = _levelled(operator, series)
         left = float(ends[:, 1].max() - ends[:, 0].min()) / 2
         if best is None or left < 0.5 * best[0]:
             failures = 0
@@ -300,31 +299,31 @@ def _collocated(operator: Operator, n: int) -> Array | None:
     return series if np.isfinite(series).all() else None
 
 
-def _residual(operator: Operator, series: Array) -> Array:
-    """(K, 2): the smallest and the largest cost + L phi - phi for each state of p, at points between the nodes."""
-    points = zeros(2 * series.shape[1] + 1)
-    column = series[:, :, None]
-    ends = np.zeros((operator.n_states, 2))
+def _levelled(operator: Operator, series: Array) -> tuple[Array, Array]:
+    """phi with the levels of its states corrected: the large system has them only up to its own rounding.
+
+    With it, (K, 2), the smallest and the largest cost + L phi - phi for each state of p, at points between the nodes.
+    """
+    k, points, column = operator.n_states, zeros(2 * series.shape[1] + 1), series[:, :, None]
+    level_free = np.zeros((k, 2))  # the same but for levels, which shift all points of a state alike
     for chart in operator.charts:
-        residual = operator.residual(chart, points, column, column)[:, :, 0]
-        ends[chart.states] = np.stack([residual.min(axis=1), residual.max(axis=1)], axis=1)
-    return ends
+        residual = operator.level_free_residual(chart, points, column, column)[:, :, 0]
+        level_free[chart.states] = np.stack([residual.min(axis=1), residual.max(axis=1)], axis=1)
 
+    def ends(phi: Array) -> Array:
+        return np.asarray(level_free + operator.level_changes(phi[:, :, None], phi[:, :, None])[0])
 
-def _levelled(operator: Operator, series: Array) -> Array:
-    """phi with the levels of its states corrected: the large system has them only up to its own rounding."""
-    k = operator.n_states
     system = np.ones((k + 1, k + 1))
     system[:k, :k] = np.diag(operator.leaving.sum(axis=1)) - operator.leaving
     system[k, k] = 0.0
     corrected = series.copy()
     for _ in range(2):
-        middle = _residual(operator, corrected).mean(axis=1)
+        middle = ends(corrected).mean(axis=1)
         try:
             corrected[:, 0] += np.linalg.solve(system, np.append(middle, 0.0))[:k]
         except np.linalg.LinAlgError:
-            return series
-    return corrected
+            return series, ends(series)
+    return corrected, ends(corrected)
 
 
 def _shortened(series: Array) -> Array:

@@ -100,12 +100,17 @@ class Operator(ABC):
 
         Levels of the states, which are large where p seldom changes, are taken apart: they count by their differences.
         """
-        residual = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, level_free(old))
-        residual -= np.matmul(values(points, new.shape[1]), level_free(new)[chart.states])
-        residual += self._level_changes(old, new)[0][chart.states, None, :]
+        residual = self.level_free_residual(chart, points, old, new)
+        residual += self.level_changes(old, new)[0][chart.states, None, :]
         return residual
 
-    def _level_changes(self, old: Array, new: Array) -> tuple[Array, Array]:
+    def level_free_residual(self, chart: OddsChart, points: Array, old: Array, new: Array) -> Array:
+        """The same without what the levels give."""
+        residual = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, level_free(old))
+        residual -= np.matmul(values(points, new.shape[1]), level_free(new)[chart.states])
+        return residual
+
+    def level_changes(self, old: Array, new: Array) -> tuple[Array, Array]:
         """(K, B): what the levels give to cost + L old - new, and the sum of its terms without signs."""
         before, after = old[:, 0], new[:, 0]
         apart = before[None, :] - before[:, None]  # (K, K, B)
@@ -221,7 +226,7 @@ class SymbolOperator(Operator):
         several = self.weights.shape[0] * self.n_states + 8.0 * self.n_states + 4.0
         (size, own), (new_size, new_own) = self._evaluated(level_free(old)), self._evaluated(level_free(new))
         logs = self.emitted.T * (20.0 + (4.0 + several) * self.log_sizes)
-        levels = self._level_changes(old, new)[1]
+        levels = self.level_changes(old, new)[1]
         spread = self.moves @ (own + UNIT * several * size)
         sums = logs.sum(axis=1)[:, None] + 4.0 * (size + new_size) + several * levels
         return np.asarray(spread + new_own + UNIT * sums)
