@@ -146,7 +146,8 @@ class NumberOperator(Operator):
         return self.cost(self.chart, points), np.einsum("st,sik->sitk", self.moves, self.table(points, n))
 
     def error(self, old: Array, new: Array) -> Array:
-        (_, own), (new_size, new_own) = self._evaluated(level_free(old)), self._evaluated(level_free(new))
+        size, own = self._evaluated(level_free(old))
+        new_size, new_own = (size, own) if new is old else self._evaluated(level_free(new))
         levels = self.level_changes(old, new)[1]
         cost, ahead = self.missed(self.seen, old)
         several = 8.0 * self.n_states + 16.0

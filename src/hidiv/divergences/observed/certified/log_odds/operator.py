@@ -122,7 +122,8 @@ class Operator(ABC):
         """Size and error (K, B) of a series at a filter: its own rounding, and its slope times that of the point."""
         by_row = np.moveaxis(series, 1, -1)  # (K, B, n)
         points = np.array([self.charts[c].point_error() for c in self.chart_of])[:, None]
-        return np.abs(by_row).sum(axis=-1), rounding(by_row) + points * slope_bound(by_row)
+        slope = slope_bound(by_row)
+        return np.abs(by_row).sum(axis=-1), rounding(by_row, slope) + points * slope
 
     def samplings(self, series: Array, tolerance: float) -> list[tuple[Sampling, Array, Array]]:
         """For every chart the strip that needs fewest samples to bound cost + L V - V' up to the tolerance."""
@@ -224,7 +225,8 @@ class SymbolOperator(Operator):
 
     def error(self, old: Array, new: Array) -> Array:
         several = self.weights.shape[0] * self.n_states + 8.0 * self.n_states + 4.0
-        (size, own), (new_size, new_own) = self._evaluated(level_free(old)), self._evaluated(level_free(new))
+        size, own = self._evaluated(level_free(old))
+        new_size, new_own = (size, own) if new is old else self._evaluated(level_free(new))
         logs = self.emitted.T * (20.0 + (4.0 + several) * self.log_sizes)
         levels = self.level_changes(old, new)[1]
         spread = self.moves @ (own + UNIT * several * size)
