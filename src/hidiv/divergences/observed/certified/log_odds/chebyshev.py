@@ -43,7 +43,7 @@ def slope_bound(series: Array) -> Array:
 def rounding(series: Array, slope: Array) -> Array:
     """(...): bound of the error of `values(points, n) @ series` by rounding, apart from that of the points.
 
-    `slope` is the `slope_bound` of the series: arccos moves the point by less than 4 units. k times an angle, the cosine
+    `slope` is the `slope_bound` of the series: arccos moves a point by less than 4 units. k times an angle, the cosine
     and the sum of n products are the rest.
     """
     n = series.shape[-1]
