@@ -74,7 +74,7 @@ EXAMPLES = [
     (NUMBERS, None, "certified", "endless chain", ["certified/joint_bound.py", "certified/number_chains.py"]),
     (ANGLES, 5, "certified", "chain", ["certified/joint_bound.py", "certified/cheap_bounds.py"]),
     (SYMBOLS, None, "certified", "endless chain", ["certified/rates.py"]),
-    ((ending(1), ending(2)), hd.UNTIL_END, "certified", "until the end", ["certified/until_end_bounds.py"]),
+    ((ending(1), ending(2)), hd.UNTIL_END, "certified", "until the end", ["certified/cheap_bounds.py"]),
     (SYMBOLS, 5, "montecarlo", "chain", ["sampled/tree_estimate.py"]),
     (GROUPED, GROUPS, "montecarlo", "grouped chain", ["sampled/tree_estimate.py"]),
     (SYMBOLS, REGULAR, "montecarlo", "regular tree", ["sampled/tree_estimate.py"]),

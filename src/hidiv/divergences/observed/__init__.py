@@ -16,8 +16,7 @@ montecarlo.
 | certified | grouped chain, regular tree | at most 2 | symbols | certified/trees/regular_trees.py |
 | certified | listed tree | at most 2 | symbols | certified/trees/listed_trees.py |
 | certified | chain, endless chain | at most 2 | normal numbers, counts | certified/number_chains.py |
-| certified | any tree, endless chain | any | any | certified/cheap_bounds.py |
-| certified | until the end | any | any | certified/until_end_bounds.py |
+| certified | any tree, endless chain, until the end | any | any | certified/cheap_bounds.py |
 | quadrature | chain, endless chain | at most 2 | one number | quadrature/two_state_chains.py |
 | quadrature | grouped chain, regular tree, listed tree | at most 2 | one number | quadrature/two_state_trees.py |
 | montecarlo | any tree | any | any | sampled/tree_estimate.py |

@@ -19,7 +19,6 @@ from hidiv.divergences.observed.certified import (
     joint_bound,
     number_chains,
     rates,
-    until_end_bounds,
 )
 from hidiv.divergences.observed.certified.trees import listed_trees, regular_trees
 from hidiv.divergences.observed.enumerated import chain_words, tree_configurations
@@ -76,8 +75,7 @@ ROUTES = (
     Route("certified", (GROUPED, REGULAR), "at most 2", "symbols", regular_trees),
     Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),
     Route("certified", (CHAIN, ENDLESS), "at most 2", "normal numbers, counts", number_chains),
-    Route("certified", (*TREES, ENDLESS), "any", "any", cheap_bounds),
-    Route("certified", (UNTIL_END,), "any", "any", until_end_bounds),
+    Route("certified", (*TREES, ENDLESS, UNTIL_END), "any", "any", cheap_bounds),
     Route("quadrature", (CHAIN, ENDLESS), "at most 2", "one number", two_state_chains),
     Route("quadrature", (GROUPED, REGULAR, LISTED), "at most 2", "one number", two_state_trees),
     Route("montecarlo", TREES, "any", "any", tree_estimate),

@@ -13,8 +13,7 @@ A divergence is a cross-entropy minus an entropy, and both are bounded apart, fi
 - number_chains.py: two-state chains, also endless ones, of normal numbers and counts
 - rates.py: endless chains of symbols, by the closed classes of p
 - trees/: regular and listed trees with two states
-- until_end_bounds.py: chains that end by themselves
-- cheap_bounds.py: any tree and any family
+- cheap_bounds.py: any tree, chains that end by themselves, and any family
 - refining.py: which method is asked next and when to stop; an interval as the result that callers get
 - revealed.py: upper bounds by revealing hidden states now and then
 - tilted.py: lower bounds by how often symbols show
