@@ -18,7 +18,5 @@ shapes: the form of the model with its families, and checks of a start.
 initialise: starts.
 restarts: climbs from many starts in threads, further ones from near the best maxima; notes on degenerate states.
 em: one climb.
-draft: a model during a climb, unchecked.
-expected_counts: expected counts of all trees under a model.
-maximisation: the next model from counts.
+em_steps: its two steps, expected counts of all trees under a model and the next model from counts.
 """

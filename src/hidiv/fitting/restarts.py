@@ -14,13 +14,11 @@ import numpy as np
 
 from hidiv.arguments import generator
 from hidiv.errors import HidivError, ImpossibleEvidence, counted, refuse
-from hidiv.fitting.draft import Draft
 from hidiv.fitting.em import Options, Run, begin, climb
+from hidiv.fitting.em_steps import Draft, Problem, maximisation, problem_of
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.fitting.expected_counts import Problem, problem_of
 from hidiv.fitting.fit_result import FitResult, count_parameters
 from hidiv.fitting.initialise import started
-from hidiv.fitting.maximisation import maximisation
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
