@@ -1,4 +1,4 @@
-"""The two steps of expectation-maximisation: expected counts of states and transitions, and the next model from them."""
+"""The two steps of expectation-maximisation: expected counts of states and transitions, and the next model."""
 
 from __future__ import annotations
 
