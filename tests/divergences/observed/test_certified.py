@@ -85,6 +85,16 @@ def test_only_the_start_tells_two_chains_apart(n_nodes):
     assert first * (1 - 1e-9) <= chain.upper < chain.lower + 1e-10 < 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)
 
 
+@pytest.mark.parametrize("stay", [0.9999, 0.01])
+def test_a_start_that_is_long_remembered_leaves_a_rate_of_zero(stay):
+    """After many steps the symbols still differ in frequency, and yet no relabelling changes the process."""
+    moves = [[stay, 1 - stay], [1 - stay, stay]]
+    p, q = (hd.Model(start, moves, P.emission) for start in ([0.5, 0.5], [0.9, 0.1]))
+    for other in (q, q.relabel([1, 0])):
+        found = hd.observed_kl_rate(p, other, method="certified")
+        assert (found.lower, found.upper) == (0.0, 0.0)
+
+
 def test_a_close_model_is_below_its_joint_divergence():
     p = drawn(3, 2)
     q = hd.Model("stationary", p.transitions[0] * (1 - 1e-6) + 1e-6 / 3, p.emissions[0])
