@@ -15,8 +15,7 @@ A divergence is a cross-entropy minus an entropy, and both are bounded apart, fi
 - trees/: regular and listed trees with two states
 - cheap_bounds.py: any tree, chains that end by themselves, and any family
 - refining.py: which method is asked next and when to stop; an interval as the result that callers get
-- revealed.py: upper bounds by revealing hidden states now and then
-- tilted.py: lower bounds by how often symbols show
+- many_states.py: upper bounds by revealing hidden states now and then, lower ones by how often symbols show
 - context_bounds.py: bounds by the last symbols, whatever came before them
 - log_odds/, belief_grid/: the other methods
 """

@@ -7,16 +7,11 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, log
 from typing import TYPE_CHECKING, Any
 
-from hidiv.divergences.measures.bhattacharyya_bounds import log_upper
-from hidiv.divergences.observed.alphabets import by_formula, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import Effort
-from hidiv.divergences.observed.certified.revealed import CELLS, coupled, revealed
-from hidiv.divergences.observed.certified.tilted import tilted
+from hidiv.divergences.observed.certified.many_states import tightened
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.any_family import word_reason
-from hidiv.divergences.pair import closed
 from hidiv.divergences.result import Divergence
-from hidiv.models.tree import Tree
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
@@ -188,7 +183,7 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
     """
     subject, per = pair.subject_and_unit()
     if interval.lower < inf and not budget.narrow(interval):
-        interval = _tightened(interval, pair, budget)
+        interval = tightened(interval, pair, budget)
     if interval.lower == inf:
         word = interval.how.get("word")
         reason = "p emits a configuration that q cannot" if word is None else word_reason(tuple(word), symbols=True)
@@ -205,29 +200,3 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
         0.5 * (interval.lower + interval.upper), "observed", "certified", interval.lower, interval.upper, per=per,
         certificate=interval.how, notes=notes, subject=subject,
     )  # fmt: skip
-
-
-def _tightened(interval: Interval, pair: Pair, budget: Budget) -> Interval:
-    """An interval that is wider than asked for, within the bounds that hold for many states."""
-    assert pair.tree is None or isinstance(pair.tree, Tree)
-    below, above = {"overlap of the two laws": 0.0}, inf
-    formulas, symbols = by_formula(pair.p, pair.q) and closed(pair.p, pair.q), no_alphabet(pair) is None
-    soon = budget.operations < inf
-    chain = pair.tree is None or (pair.tree.is_chain and pair.p.n_groups == pair.q.n_groups == 1)
-    if formulas and not (soon and (symbols or not chain)):
-        below["overlap of the two laws"] = -2.0 * log_upper(pair)
-    if chain:
-        length = None if pair.tree is None else int(pair.tree.n_nodes)
-        if symbols:
-            chains = pair.once(finite_chains)
-            below["counts of symbols"] = tilted(*chains, length)
-            above = revealed(*chains, length, 1 if soon else CELLS)
-        elif formulas:
-            above = coupled(pair.p, pair.q, length)
-    lower, upper, how = interval.lower, interval.upper, dict(interval.how)
-    if above < upper:
-        upper, how = above, how | {"upper": "states revealed now and then"}
-    best = max(below, key=lambda name: below[name])
-    if below[best] > lower:
-        lower, how = below[best], how | {"lower": best}
-    return Interval(min(lower, upper), upper, how)
