@@ -124,11 +124,6 @@ def cross_entropy_rate(p: FiniteChain, q: FiniteChain) -> Interval:
     return _weighted([(share, collocated_rate(part, q)) for share, part in parts])
 
 
-def entropy_rate(p: FiniteChain) -> Interval:
-    """Bounds of lim H(X_1..N) / N, for closed classes of one or two states, or where symbols reveal the states."""
-    return _weighted([(share, _class_entropy(part)) for share, part in classes(p)])
-
-
 def reached(chain: FiniteChain) -> FiniteChain:
     """The chain without the states it cannot be in."""
     return chain.of_states(np.flatnonzero(reaches(chain.transition > 0)[chain.initial > 0].any(axis=0)))
@@ -159,7 +154,7 @@ def _may_be_excluded(p: FiniteChain, q: FiniteChain, parts: list[tuple[float, Fi
 
 
 def _class_entropy(p: FiniteChain) -> Interval:
-    """Entropy rate of an irreducible chain."""
+    """Entropy rate of an irreducible chain of one or two states, or whose symbols reveal the states."""
     steps = p.steps()
     if ((steps > 0).sum(axis=2) <= 1).all():  # a state and a symbol tell the next state
         law = steps.sum(axis=2).T
