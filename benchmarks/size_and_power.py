@@ -28,8 +28,7 @@ from hidiv.answers.permutation import p_value, reference, statistic, whitened
 from hidiv.fitting.divergence_interval import delta_method
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
 from hidiv.fitting.fit import read_options, refit
-from hidiv.fitting.forest_scores import forest_scores
-from hidiv.fitting.information import covariance_of
+from hidiv.fitting.information import covariance_of, forest_scores
 from hidiv.fitting.parameter_errors import errors_of
 from hidiv.inference.parameter_vector import blocks_of
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 import hidiv as hd
+from hidiv.fitting.em_steps import expectation, problem_of
 from hidiv.fitting.evidence_forest import forest_of
-from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.wavelets import WaveletModel, coefficient_trees, discrete, dual_tree, fit_bands
 from hidiv.wavelets.bands import Bands
 from hidiv.wavelets.wavelet_model import observed

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hidiv as hd
-from hidiv.answers.state_distances import law_distances
+from hidiv.answers.matching import law_distances
 from hidiv.errors import HidivError
 from tests.strategies import LAW
 

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 import hidiv as hd
 from hidiv.emissions.weighted import Weighted
-from hidiv.fitting.draft import draft_of
+from hidiv.fitting.em_steps import draft_of, expectation, maximisation, problem_of
 from hidiv.fitting.evidence_forest import forest_of
-from hidiv.fitting.expected_counts import expectation, problem_of
-from hidiv.fitting.maximisation import maximisation
 from tests.fitting.families import FAMILIES
 
 # The sum of thousands of logarithms is rounded: a fall by this much of it is none.

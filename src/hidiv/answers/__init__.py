@@ -4,7 +4,6 @@ reduction.py          reduce: how few states are enough, and what is lost
 merging.py            models with states merged, cheapest merges first
 refitting.py          smaller models fitted to a long draw of a larger one
 matching.py           match: the states of many models under one labelling
-state_distances.py    how far apart the states of two models are
 agreement.py          agreement: do restarts or refits agree
 differ.py             `differ`, do groups of sequences differ.
 difference.py         its result, `Difference` and `GroupPair`.

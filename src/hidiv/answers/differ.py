@@ -22,8 +22,7 @@ from hidiv.fitting.divergence_interval import DivergenceInterval, interval_of, o
 from hidiv.fitting.evidence_forest import EvidenceForest
 from hidiv.fitting.fit import fit, read_options, refit
 from hidiv.fitting.fit_result import count_parameters
-from hidiv.fitting.forest_scores import forest_scores
-from hidiv.fitting.information import EDGE, covariance_of
+from hidiv.fitting.information import EDGE, covariance_of, forest_scores
 from hidiv.fitting.selection import choose
 from hidiv.fitting.shapes import PARTS, check_start, shape_of
 from hidiv.fitting.simulation import redrawn

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from hidiv.adapters.as_model import as_model
-from hidiv.answers.state_distances import law_distances, row_distances
 from hidiv.arguments import whole
 from hidiv.divergences.alignment.align import alignment
-from hidiv.divergences.pair import Pair
+from hidiv.divergences.pair import Pair, check_observations, families
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import plain
 from hidiv.divergences.saved_checks import read_saved
+from hidiv.emissions.family import Family
 from hidiv.errors import HidivError, counted, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
@@ -27,6 +27,7 @@ CANDIDATES = 30  # models that the most central one is looked for among
 FAR = 1e6  # stands for an infinite distance where states are assigned
 ROUNDS = 10  # of matching again with the rows of the last match
 SURE = 0.5  # certainty from which a match is called sure
+DRAWS = 300  # from each state, where the overlap has no formula
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,7 +249,7 @@ def _by_distances(anchor: Model, model: Model) -> IntArray:
     order = _assigned(laws)[1]
     for _ in range(ROUNDS):
         back = np.argsort(order)  # rows in the order of now, columns as they were
-        following = _assigned(laws + row_distances(anchor, model.relabel(order))[:, back])[1]
+        following = _assigned(laws + _row_distances(anchor, model.relabel(order))[:, back])[1]
         if (following == order).all():
             break
         order = following
@@ -267,7 +268,7 @@ def _certainty(anchor: Model, model: Model, partners: tuple[int | None, ...]) ->
     """(K,): how much nearer each state is to its partner than to any other, both ways."""
     table = law_distances(anchor, model)
     if model.n_states == anchor.n_states:
-        table = table + row_distances(anchor, model)
+        table = table + _row_distances(anchor, model)
     sure = np.zeros(model.n_states)
     for i, partner in enumerate(partners):
         if partner is None:
@@ -300,3 +301,58 @@ def _central(models: list[Model]) -> int:
 def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
+
+
+def law_distances(p: Model, q: Model) -> Array:
+    """(K, K'): how far apart the laws of what states show are, summed over groups.
+
+    The Renyi divergence of order 1/2, minus twice the logarithm of the overlap: symmetric, and finite where laws meet.
+    """
+    check_observations(p, q)
+    return np.asarray(sum(_family_distances(one, two) for one, two in families(p, q)))
+
+
+def _row_distances(p: Model, q: Model) -> Array:
+    """(K, K): the same of the rows of transitions of two models with paired states, averaged over groups."""
+    total = np.zeros((p.n_states, q.n_states))
+    count = max(len(p.transitions), len(q.transitions))
+    for g in range(count):
+        one, two = (m.transitions[min(g, len(m.transitions) - 1)] for m in (p, q))
+        rows = [np.sqrt(t if m.end is None else np.column_stack([t, m.end])) for t, m in ((one, p), (two, q))]
+        with np.errstate(divide="ignore"):
+            total += -2.0 * np.log(np.minimum(rows[0] @ rows[1].T, 1.0)) / count
+    return total
+
+
+def _family_distances(p: Family, q: Family) -> Array:
+    """(K, K'): by formula where there is one, else on draws."""
+    if not p.n_features:
+        return np.zeros((p.n_states, q.n_states))
+    first, second = (index.ravel() for index in np.indices((p.n_states, q.n_states)))
+    if p.alphabet() is not None and q.alphabet() is not None:
+        overlap = np.sqrt(p.symbol_table()) @ np.sqrt(q.symbol_table()).T
+        with np.errstate(divide="ignore"):
+            return np.asarray(-2.0 * np.log(np.minimum(overlap, 1.0)))
+    try:
+        table = p.take(first).renyi(q.take(second), 0.5).reshape(p.n_states, q.n_states)
+    except (HidivError, NotImplementedError):
+        table = _drawn(p, q)
+    return np.maximum(table, 0.0)
+
+
+def _drawn(p: Family, q: Family) -> Array:
+    """(K, K'): the overlap as the mean of 2 sqrt(pq) / (p + q) over draws from both."""
+    rng = np.random.default_rng(0)
+    x = [family.draw(np.repeat(np.arange(family.n_states), DRAWS), rng) for family in (p, q)]
+    overlap = np.zeros((p.n_states, q.n_states))
+    for side, points in enumerate(x):
+        one, two = p.log_weight(points), q.log_weight(points)  # (n, K), (n, K')
+        with np.errstate(over="ignore", invalid="ignore"):
+            each = 1.0 / np.cosh(0.5 * (one[:, :, None] - two[:, None, :]))
+        each = np.where(np.isnan(each), 0.0, each)
+        size = (p, q)[side].n_states
+        means = each.reshape(size, DRAWS, p.n_states, q.n_states).mean(axis=1)
+        index = np.arange(size)
+        overlap += 0.5 * (means[index, index] if side == 0 else means[index, :, index].T)
+    with np.errstate(divide="ignore"):
+        return np.asarray(-2.0 * np.log(np.minimum(overlap, 1.0)))

@@ -10,10 +10,9 @@ import numpy as np
 
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError, ImpossibleEvidence
-from hidiv.fitting.draft import Draft, draft_of
 from hidiv.fitting.em import Options, Run, begin, climb
+from hidiv.fitting.em_steps import Draft, Problem, draft_of, expectation, problem_of
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
-from hidiv.fitting.expected_counts import Problem, expectation, problem_of
 from hidiv.fitting.restarts import neighbour
 from hidiv.inference.decoding import viterbi
 from hidiv.inference.sampling import sample

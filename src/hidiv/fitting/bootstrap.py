@@ -19,13 +19,11 @@ from hidiv.arguments import generator, whole
 from hidiv.errors import ImpossibleEvidence
 from hidiv.fitting.bootstrap_measures import Measure, measures
 from hidiv.fitting.bootstrap_result import BootstrapResult, summary
-from hidiv.fitting.draft import draft_of
 from hidiv.fitting.em import Options, begin, climb
+from hidiv.fitting.em_steps import draft_of, expectation, maximisation, problem_of
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of, joined
-from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.fitting.fit import read_options, refit
 from hidiv.fitting.fit_result import FitResult
-from hidiv.fitting.maximisation import maximisation
 from hidiv.fitting.shapes import check_fixed
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.model import Model

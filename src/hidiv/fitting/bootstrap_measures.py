@@ -13,9 +13,8 @@ from hidiv.divergences.joint.kl import joint_kl
 from hidiv.divergences.observed.kl import observed_kl
 from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.errors import HidivError, refuse
-from hidiv.fitting.draft import draft_of
+from hidiv.fitting.em_steps import draft_of, expectation, problem_of
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.fitting.simulation import redrawn
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model

@@ -15,8 +15,7 @@ from hidiv.errors import HidivError, ImpossibleEvidence, refuse
 from hidiv.fitting.bootstrap import bootstrap_divergence
 from hidiv.fitting.bootstrap_measures import Measure, first_tree, measures
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.fitting.forest_scores import forest_gradients
-from hidiv.fitting.information import Covariance, covariance_of
+from hidiv.fitting.information import Covariance, covariance_of, forest_gradients
 from hidiv.fitting.near_zero import corrected
 from hidiv.fitting.parameter_errors import data_of
 from hidiv.fitting.simulation import redrawn

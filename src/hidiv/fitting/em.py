@@ -9,9 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from hidiv.errors import ImpossibleEvidence, counted, sentence
-from hidiv.fitting.draft import Draft
-from hidiv.fitting.expected_counts import Problem, expectation
-from hidiv.fitting.maximisation import log_prior, maximisation
+from hidiv.fitting.em_steps import Draft, Problem, expectation, log_prior, maximisation
 from hidiv.recursions.expectation import ExpectedCounts
 
 RECENT = 12  # iterations whose joint gain is looked at; four of them are extrapolated steps

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from hidiv.adapters.as_model import as_model
 from hidiv.arguments import number, whole
 from hidiv.errors import InvalidModel, refuse
-from hidiv.fitting.draft import draft_of
 from hidiv.fitting.em import Options, Run, begin, climb
+from hidiv.fitting.em_steps import draft_of, problem_of
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
-from hidiv.fitting.expected_counts import problem_of
 from hidiv.fitting.fit_result import FitResult
 from hidiv.fitting.restarts import best_of, finished
 from hidiv.fitting.shapes import PARTS, check_fixed, check_start, shape_of, with_end

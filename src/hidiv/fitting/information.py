@@ -9,8 +9,8 @@ import numpy as np
 from hidiv.emissions.weighted import spread
 from hidiv.errors import counted
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.fitting.forest_scores import forest_scores
 from hidiv.inference.parameter_vector import ParameterBlock, blocks_of, moved
+from hidiv.inference.score import ItemGradients, item_gradients
 from hidiv.models.model import Model
 from hidiv.types import Array, Flags
 
@@ -141,3 +141,14 @@ def _inverse(information: Array, size: Array, free: Flags) -> tuple[Array, int, 
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     matrix[np.ix_(index, index)] = inverse * np.outer(factor, factor)
     return matrix, int(kept.sum()), bool((values < -BENT * values[-1]).any())
+
+
+def forest_gradients(model: Model, forest: EvidenceForest) -> ItemGradients:
+    """The gradients of the log-likelihood of every tree."""
+    group = forest.group if model.n_groups > 1 else None
+    return item_gradients(model, forest.evidence, forest.start, forest.parent, group)
+
+
+def forest_scores(model: Model, forest: EvidenceForest, blocks: list[ParameterBlock]) -> Array:
+    """(m, P): the score of every tree in the coordinates of the blocks."""
+    return forest_gradients(model, forest).vectors(blocks)

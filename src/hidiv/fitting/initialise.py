@@ -8,8 +8,7 @@ from hidiv.emissions.composite.mixture.mixture import Mixture
 from hidiv.emissions.family import Family
 from hidiv.emissions.sample_space import Kind
 from hidiv.emissions.weighted import Weighted, spread
-from hidiv.fitting.draft import Draft
-from hidiv.fitting.expected_counts import Problem
+from hidiv.fitting.em_steps import Draft, Problem
 from hidiv.models.model import Model
 from hidiv.types import Array, IntArray
 

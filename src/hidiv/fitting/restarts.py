@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from math import inf
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from hidiv.arguments import generator
 from hidiv.errors import HidivError, ImpossibleEvidence, counted, refuse
-from hidiv.fitting.degenerate_states import is_degenerate, notes_on
-from hidiv.fitting.draft import Draft
 from hidiv.fitting.em import Options, Run, begin, climb
+from hidiv.fitting.em_steps import Draft, Problem, maximisation, problem_of
 from hidiv.fitting.evidence_forest import EvidenceForest
-from hidiv.fitting.expected_counts import Problem, problem_of
 from hidiv.fitting.fit_result import FitResult, count_parameters
 from hidiv.fitting.initialise import started
-from hidiv.fitting.maximisation import maximisation
 from hidiv.models.model import Model
 from hidiv.progress import Progress
 
@@ -36,6 +33,7 @@ LEAST_SHARE = 0.02  # of a count, in a hop
 UNEVEN = 0.3  # parameter of the beta law of the shares in a hop: most of them are near 0 or 1
 
 Result = TypeVar("Result")
+FEWEST = 1.0  # expected nodes of a state, below which it is called empty
 
 
 def best_of(
@@ -73,7 +71,7 @@ def best_of(
             refuse(HidivError, "fit", "no start gives the evidence a probability", remedy="give a start")
         restarts = tuple(run.model.finished(shape) for run in runs)
         runs = _hopped(runs, seeds, problem, each, at_once, board)
-        best = max(runs, key=lambda run: (not is_degenerate(run, problem), _reached(run)))
+        best = max(runs, key=lambda run: (not _is_degenerate(run, problem), _reached(run)))
         starts = tuple(run.log_likelihood for run in runs)
         if not board.stopped.is_set():
             climb(best, problem, options, board.show_last, polish)
@@ -112,14 +110,14 @@ def _reached(run: Run) -> float:
 
 def _agree(runs: list[Run], problem: Problem) -> bool:
     """Whether AGREED climbs have reached the best maximum."""
-    sound = [run.objective[-1] for run in runs if not is_degenerate(run, problem)]
+    sound = [run.objective[-1] for run in runs if not _is_degenerate(run, problem)]
     return sum(value > max(sound) - SAME for value in sound) >= AGREED
 
 
 def _best_maxima(runs: list[Run], problem: Problem) -> list[Run]:
     """The best runs, one for each maximum, MAXIMA of them at most."""
     different: list[Run] = []
-    for run in sorted(runs, key=lambda run: (is_degenerate(run, problem), -_reached(run))):
+    for run in sorted(runs, key=lambda run: (_is_degenerate(run, problem), -_reached(run))):
         if all(abs(run.objective[-1] - other.objective[-1]) > SAME for other in different):
             different.append(run)
     return different[:MAXIMA]
@@ -260,7 +258,7 @@ def finished(
 
     zeros_stay: `shape` is the model the climb began at, and its zeros could not change.
     """
-    notes = [*run.notes, *notes_on(run, problem, options.fixed)]
+    notes = [*run.notes, *_notes_on(run, problem, options.fixed)]
     if not run.converged:
         notes.append(f"not converged after {counted(len(run.history) - 1, 'iteration')}")
     model = run.model.finished(shape)
@@ -281,3 +279,37 @@ def _n_observations(forest: EvidenceForest) -> int:
         known |= ~evidence.symbols.all(axis=1)
     known[list(evidence.symbol_sets)] = True
     return int(known.sum()) or forest.n_nodes
+
+
+def _is_degenerate(run: Run, problem: Problem) -> bool:
+    """Whether any state is empty or has shrunk to the least spread."""
+    return bool((run.counts.rows.sum(axis=0) < FEWEST).any()) or any(True for _ in _shrunk(run, problem))
+
+
+def _notes_on(run: Run, problem: Problem, fixed: frozenset[str]) -> list[str]:
+    """A note on every degenerate state."""
+    held = run.counts.rows.sum(axis=0)
+    notes = [
+        f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation" for s in np.flatnonzero(held < FEWEST)
+    ]
+    needed = sum(family.n_free(fixed) for family in run.model.emissions) / len(held)
+    notes += [
+        f"state {s} holds {counted(f'{held[s]:.2g}', 'node')} in expectation, "
+        f"fewer than the {counted(f'{needed:.0f}', 'parameter')} of its laws"
+        for s in np.flatnonzero((held >= FEWEST) & (held < needed))
+    ]
+    return notes + list(_shrunk(run, problem))
+
+
+def _shrunk(run: Run, problem: Problem) -> Iterator[str]:
+    """A note on every state whose spread is held at its least value."""
+    for g, (family, sample) in enumerate(zip(run.model.emissions, problem.samples, strict=True)):
+        if family.n_features == 0 or not len(sample.x):
+            continue
+        where = f" of group {g}" if len(run.model.emissions) > 1 else ""
+        for s in np.flatnonzero(family.is_narrow(sample.smallest)):
+            yield f"state {s}{where} has shrunk onto {_onto(family)}: its spread is held at its least"
+
+
+def _onto(family: Any) -> str:
+    return "one value" if family.n_features == 1 else "fewer dimensions than there are columns"

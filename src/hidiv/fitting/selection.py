@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.arguments import generator, whole
-from hidiv.divergences.observed.rate import observed_kl_rate
+from hidiv.divergences.observed.kl import observed_kl_rate
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence, number, plain
 from hidiv.divergences.saved_checks import read_saved
 from hidiv.errors import HidivError, counted, refuse
-from hidiv.fitting.draft import draft_of
+from hidiv.fitting.em_steps import draft_of, expectation, problem_of
 from hidiv.fitting.evidence_forest import EvidenceForest, forest_of
-from hidiv.fitting.expected_counts import expectation, problem_of
 from hidiv.fitting.fit import fit
 from hidiv.fitting.fit_result import FitResult
 from hidiv.models.evidence import Evidence

@@ -1,10 +1,15 @@
-"""The two orders of q's states that a page can show: aligned to p's states, and as labelled."""
+"""Which state of q goes with which of p: the orders of q's states that a page can show, aligned and as labelled.
+
+Models with different numbers of states have no such order; their states are linked by what they show.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isinf
 from typing import Any
+
+import numpy as np
 
 from hidiv.divergences.comparison import Comparison, Rates
 from hidiv.divergences.joint.do_bound import bound
@@ -13,6 +18,7 @@ from hidiv.divergences.pair import Pair
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_kl
 from hidiv.divergences.result import Divergence
+from hidiv.errors import HidivError
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.report.state_names import state_name
@@ -68,4 +74,23 @@ def pairing(p: Model, q: Model, comparison: Comparison) -> list[dict[str, Any]]:
     return [
         {"p": state_name(p, s), "q": state_name(q, t), "from": s, "to": t, "moved": s != t}
         for s, t in enumerate(comparison.alignment.permutation)
+    ]
+
+
+def matching(p: Model, q: Model) -> list[dict[str, Any]]:
+    """Links from every state of the larger model to the nearest of the smaller; none where the laws do not compare."""
+    if p.n_states == q.n_states or p.n_groups > 1 or q.n_groups > 1:
+        return []
+    left, right = p.emissions[0], q.emissions[0]
+    rows, columns = np.repeat(np.arange(p.n_states), q.n_states), np.tile(np.arange(q.n_states), p.n_states)
+    try:
+        apart = left.take(rows).kl(right.take(columns)).reshape(p.n_states, q.n_states)
+    except HidivError:
+        return []
+    nearest = [(s, int(np.argmin(apart[s]))) for s in range(p.n_states)]
+    if p.n_states < q.n_states:
+        nearest = [(int(np.argmin(apart[:, t])), t) for t in range(q.n_states)]
+    return [
+        {"p": state_name(p, s), "q": state_name(q, t), "from": s, "to": t, "moved": False, "apart": float(apart[s, t])}
+        for s, t in nearest
     ]

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from hidiv.divergences.comparison import Comparison
 from hidiv.divergences.quantities import MEANINGS, in_names, in_words
 from hidiv.divergences.result import Parts
+from hidiv.emissions.family import Family
 from hidiv.emissions.sample_space import Kind
-from hidiv.emissions.tabular import is_probabilities
+from hidiv.emissions.tabular import is_probabilities, tabular
+from hidiv.errors import HidivError
 from hidiv.models.model import Model
 from hidiv.plots.emission_curves import column_name
 from hidiv.report.digits import shown
 from hidiv.report.heat_tables import cell_adds, emission_adds, emission_table, group_adds, has_transition, of_group
-from hidiv.report.moved_parameters import most_moved
 from hidiv.report.state_names import state_name
 from hidiv.types import Array
 
@@ -191,7 +194,7 @@ def _states(p: Model, q: Model, parts: Parts, names: tuple[str, str], word: str)
                              f"what is seen in {state_name(p, s)}")
                 )  # fmt: skip
             else:
-                c = int(np.argmax(shares[s])) if shares is not None else most_moved(p, q, g, s)
+                c = int(np.argmax(shares[s])) if shares is not None else _most_moved(p, q, g, s)
                 values = _against(float(left[s, c]), float(right[s, c]), names)
                 named.append(Cause(f"{seen} differs ({columns[c]} is {values})", float(adds[s]), "this state"))
     return named
@@ -223,3 +226,42 @@ def _bits_or_symbols(p: Model, g: int) -> bool:
     """Whether the table of the emissions holds probabilities, of symbols or of bits."""
     family = of_group(p.emissions, g)
     return is_probabilities(family) or all(space.kind is Kind.BIT for space in family.column_spaces())
+
+
+def _most_moved(p: Model, q: Model, g: int, s: int) -> int:
+    """The place, among the columns of `tabular`, of the parameter of state s whose move alone makes most difference."""
+    left, right = (tabular(of_group(model.emissions, g))[1] for model in (p, q))
+    size = np.maximum(np.abs(left), np.abs(right)).max(axis=0)
+    relative = np.abs(left[s] - right[s]) / np.where(size > 0, size, 1.0)
+    best, most = range(left.shape[1]), 0.0
+    for places, apart in _moves(of_group(p.emissions, g), of_group(q.emissions, g), s):
+        if apart > most:
+            best, most = places, apart
+    return max(best, key=lambda c: relative[c])
+
+
+def _moves(p: Family, q: Family, s: int) -> Iterator[tuple[range, float]]:
+    """The places of every parameter and the divergence of state s when it alone takes q's value.
+
+    A matrix, such as a covariance, moves as a whole. Parameters that a law cannot have alone are passed over.
+    """
+    start = 0
+    own, other = p.parameters(), q.parameters()
+    for key, value in own.items():
+        if isinstance(value, list | tuple) or value is None or np.ndim(value) == 0:
+            return  # families within a family: their parameters are not moved
+        width = int(np.prod(np.shape(value)[1:]))
+        for f in range(width) if np.ndim(value) == 2 else [None]:
+            moved: Array = np.array(value, dtype=np.float64)
+            moved[(s,) if f is None else (s, f)] = np.asarray(other[key])[(s,) if f is None else (s, f)]
+            places = range(start, start + width) if f is None else range(start + f, start + f + 1)
+            yield places, _apart(p, own | {key: moved}, s)
+        start += width
+
+
+def _apart(p: Family, parameters: dict[str, Any], s: int) -> float:
+    """The divergence of state s from a law with these parameters; 0 where there is none."""
+    try:
+        return float(p.kl(type(p)(**parameters))[s])
+    except (HidivError, TypeError, ValueError):
+        return 0.0

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from itertools import groupby
+from math import isinf
 from typing import Any, Literal
 
 import numpy as np
 
+from hidiv.adapters.as_model import as_model
 from hidiv.comparison.clustering.cluster import Clusters, cluster
 from hidiv.comparison.clustering.embed import embed
 from hidiv.comparison.pairwise.kl import pairwise_kl
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix
+from hidiv.divergences.joint.kl import joint_kl
 from hidiv.divergences.pair import tree_in_words
 from hidiv.divergences.result import plain
 from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
-from hidiv.report.collection_pairs import pairs_in_words
+from hidiv.report.causes import causes, finite_whole, guilty
 from hidiv.report.collection_pictures import cells, dendrogram, is_wide, picture, placed
 from hidiv.report.page import Page, render, short, versions
 from hidiv.report.pair_page import listed_tree
@@ -30,6 +33,8 @@ NEIGHBOURS, OF_MANY = 5, 3  # neighbours listed for each model; the second numbe
 MANY = 300
 DIGITS = 4  # of a pair the reader points at
 POINTED_AT = 450  # models; the pairs of more do not fit on the page even with few digits
+EXPLAINED = 20  # models; the pairs of more would take long, and their numbers are on the page anyway
+TOLD = 3  # causes of a pair
 
 
 def collection_page(
@@ -69,7 +74,7 @@ def collection_page(
     assert groups.linkage is not None
     drawn = dendrogram(groups.linkage, labels)
     points = embed(values)
-    sentences = pairs_in_words(models, where, labels)
+    sentences = _pairs_in_words(models, where, labels)
     return render(
         "collection.html.j2",
         {
@@ -184,3 +189,32 @@ def _view(names: list[str], order: list[int], groups: Clusters) -> dict[str, Any
         "matrix": {"names": names, "order": order},
         "charts": [{"id": "map", "word": "model", "form": "tree", "names": names, "values": clusters}],
     }
+
+
+def _pairs_in_words(models: Any, tree: Any, names: list[str]) -> dict[str, Any]:
+    """By "i,j" the initial, transition and emission part of the joint divergence as labelled, and its causes."""
+    if len(names) > EXPLAINED:
+        return {}
+    known = [as_model(models[i]) for i in range(len(names))]
+    told: dict[str, Any] = {}
+    for i, p in enumerate(known):
+        for j, q in enumerate(known):
+            if i == j or p.n_states != q.n_states:
+                continue
+            try:
+                joint = joint_kl(p, q, tree)
+            except HidivError:
+                continue
+            parts = joint.parts
+            if parts is None:
+                continue
+            both = names[i], names[j]
+            cells = guilty(p, q, parts, both)[:TOLD] if isinf(joint.value) else []
+            told[f"{i},{j}"] = {
+                "joint": short(joint.value, 5),
+                "parts": short([parts.initial, parts.transition, parts.emission], 4),
+                "whole": short(finite_whole(parts), 4),
+                "impossible": cells,
+                "causes": [[one.words, short(one.adds, 3), one.place] for one in causes(p, q, parts, both)[:TOLD]],
+            }
+    return told

@@ -15,22 +15,20 @@ from hidiv.divergences.joint.local_terms import Local, local_terms
 from hidiv.divergences.pair import Pair, tree_in_words
 from hidiv.divergences.quantities import MEANINGS, in_words
 from hidiv.divergences.result import Divergence, Parts, plain
-from hidiv.errors import counted
+from hidiv.errors import HidivError, counted, refuse
 from hidiv.inference.influence import influence
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.progress import Progress
-from hidiv.report.aligned import Reading, pairing, readings
+from hidiv.report.aligned import Reading, matching, pairing, readings
 from hidiv.report.causes import Cause, causes, finite_whole, guilty, infinite_quantities
 from hidiv.report.charts import BarChart, TreeChart, node_chart
 from hidiv.report.data_strip import said, strip
 from hidiv.report.digits import is_estimate
 from hidiv.report.emission_pictures import pictures
-from hidiv.report.further_results import section
 from hidiv.report.heat_tables import heat_tables, share
-from hidiv.report.linked_states import matching
 from hidiv.report.method_words import methods, promises
 from hidiv.report.page import Page, render, versions
 from hidiv.report.samples_needed import samples_needed
@@ -39,6 +37,20 @@ from hidiv.report.state_names import names_of, state_name
 
 STRONGEST = 10  # observations that are named
 MOST = 400  # rows; of more, the largest are shown
+QUESTIONS = {
+    "Difference": "Do the groups of data differ?",
+    "Reduction": "Could there be fewer states?",
+    "Choice": "How many states?",
+    "Equivalence": "Are they the same process?",
+    "Minimal": "Are some of the states one?",
+    "Matching": "Which state is which?",
+    "Agreement": "Do the fits agree?",
+    "StandardErrors": "How sure are the parameters?",
+    "DivergenceInterval": "How sure is the divergence of the fits?",
+    "BootstrapResult": "How sure is the divergence of the fits?",
+    "FitResult": "How did the fit go?",
+    "Measure": "By another measure",
+}
 
 
 def pair_page(
@@ -48,7 +60,7 @@ def pair_page(
     """One self-contained HTML page: how p and q differ, where, along which data, and how that was computed.
 
     After an interrupt the page has what is finished; `stopped` tells whether one came while a computation went on with
-    what it had. `results` are further answers (`further_results`), each of which gets a section. The JSON can be
+    what it had. `results` are further answers (`QUESTIONS`), each of which gets a section. The JSON can be
     downloaded from the page; if the page would exceed a megabyte, the JSON goes into the file `json_name` next to it.
     """
     p, q = as_models(p, q)
@@ -87,7 +99,7 @@ def pair_page(
             "matching": matching(p, q),
             "states": [[state_name(model, s) for s in range(model.n_states)] for model in (p, q)],
             "influences": influences,
-            "results": [section(result) for result in results],
+            "results": [_section(result) for result in results],
             "apart": apart,
             "says": said(p, q, evidence, where) if evidence is not None and isinstance(where, Tree) else None,
             "missing": missing,
@@ -284,3 +296,14 @@ def part_rows(p: Model, q: Model, joint: Divergence | None, local: Local | None)
 def _row(kind: str, group: int | None, state: str, own: float, adds: float, whole: float) -> dict[str, Any]:
     """One row as the template reads it."""
     return {"kind": kind, "group": group, "state": state, "own": own, "adds": adds, "share": share(adds, whole)}
+
+
+def _section(result: Any) -> dict[str, str]:
+    """A result as the key, the heading and the words of its section."""
+    kind = type(result).__name__
+    if kind not in QUESTIONS or not type(result).__module__.startswith("hidiv."):
+        refuse(HidivError, "results", f"a page has sections for a {', a '.join(QUESTIONS)}", kind)
+    words = repr(result)
+    if kind in ("Choice", "FitResult"):
+        words = f"{words}\n{result.summary()}" if kind == "Choice" else result.summary()
+    return {"key": kind.lower(), "title": QUESTIONS[kind], "words": words}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.divergences.observed.alphabets import FiniteChain, TreeLaw
+from hidiv.divergences.observed.certified.rates import _class_entropy, _weighted, classes
 from hidiv.recursions.gth import cesaro_law
 
 KINDS = ("dirichlet", "sticky", "sharp", "stickysharp", "weak")
@@ -76,6 +77,11 @@ def regular_parents(children, depth):
     """parent of each node, breadth first."""
     n_nodes = sum(children**level for level in range(depth))
     return np.array([-1] + [(u - 1) // children for u in range(1, n_nodes)])
+
+
+def entropy_rate(p):
+    """Bounds of lim H(X_1..N) / N from those of the closed classes of p."""
+    return _weighted([(share, _class_entropy(part)) for share, part in classes(p)])
 
 
 def contains(interval, value, rtol=1e-14):

@@ -12,7 +12,7 @@ import pytest
 import hidiv as hd
 from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
-from hidiv.divergences.observed.certified import refining
+from hidiv.divergences.observed.certified import joint_bound, refining
 from hidiv.divergences.observed.certified.cheap_bounds import block_below, variational_above
 from hidiv.divergences.observed.certified.joint_bound import _no_order_fits, joint_above
 from hidiv.divergences.observed.certified.rates import refiners_entropy
@@ -49,6 +49,50 @@ def test_the_joint_rate_as_labelled_is_not_zero():
     p = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Categorical([[0.1, 0.3, 0.6], [0.2, 0.1, 0.7]]))
     assert hd.joint_kl_rate(p, p.relabel([1, 0])).value > 0.19
     assert hd.observed_kl_rate(p, p.relabel([1, 0]), method="certified").upper == 0.0
+
+
+def test_the_joint_bound_is_asked_for_only_where_it_can_help(monkeypatch):
+    asked = []
+    for name in ("alignment", "same_process"):
+        work = getattr(joint_bound, name)
+        monkeypatch.setattr(joint_bound, name, lambda pair, name=name, work=work: asked.append(name) or work(pair))
+    for seed in range(5):
+        p, q = drawn(2, 2 * seed), drawn(2, 2 * seed + 1)
+        rate, chain = hd.observed_kl_rate(p, q), hd.observed_kl(p, q, 100, method="certified")
+        assert min(rate.lower, chain.lower) > 0
+        assert asked == []
+    for close in (P, P.relabel([1, 0])):
+        assert hd.observed_kl_rate(P, close).upper == hd.observed_kl(P, close, 100, method="certified").upper == 0
+    assert "alignment" in asked
+
+
+def test_symbols_as_frequent_under_other_moves_are_no_zero():
+    """Two fair coins, tossed alike and in runs: every symbol is as frequent, the processes differ."""
+    runs, tosses = (hd.Model([0.5, 0.5], [[a, 1 - a], [1 - a, a]], hd.Categorical([[0.9, 0.1], [0.1, 0.9]]))
+                    for a in (0.8, 0.5))  # fmt: skip
+    rate, chain = hd.observed_kl_rate(runs, tosses), hd.observed_kl(runs, tosses, 12, method="certified")
+    assert 0 < rate.lower < rate.upper < rate.lower + 1e-12
+    assert chain.lower <= hd.observed_kl(runs, tosses, 12, method="exact").value <= chain.upper
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 200])
+def test_only_the_start_tells_two_chains_apart(n_nodes):
+    """The rate is zero; a chain keeps some of what the first states tell, and more nodes never tell less."""
+    p, q = (hd.Model(start, [[0.9, 0.1], [0.2, 0.8]], P.emission) for start in ([0.5, 0.5], [0.9, 0.1]))
+    rate, chain = hd.observed_kl_rate(p, q), hd.observed_kl(p, q, n_nodes, method="certified")
+    assert (rate.lower, rate.upper) == (0.0, 0.0)
+    first = hd.observed_kl(p, q, min(n_nodes, 2), method="exact").value
+    assert first * (1 - 1e-9) <= chain.upper < chain.lower + 1e-10 < 0.5 * np.log(0.5 / 0.9) + 0.5 * np.log(0.5 / 0.1)
+
+
+@pytest.mark.parametrize("stay", [0.9999, 0.01])
+def test_a_start_that_is_long_remembered_leaves_a_rate_of_zero(stay):
+    """After many steps the symbols still differ in frequency, and yet no relabelling changes the process."""
+    moves = [[stay, 1 - stay], [1 - stay, stay]]
+    p, q = (hd.Model(start, moves, P.emission) for start in ([0.5, 0.5], [0.9, 0.1]))
+    for other in (q, q.relabel([1, 0])):
+        found = hd.observed_kl_rate(p, other, method="certified")
+        assert (found.lower, found.upper) == (0.0, 0.0)
 
 
 def test_a_close_model_is_below_its_joint_divergence():
@@ -94,7 +138,11 @@ def test_an_interrupt_before_the_first_step_leaves_the_cheap_bound():
         raise KeyboardInterrupt
 
     parts = [refining.Part(1.0, Interval(0.0, 9.0), [refining.Refiner("none", step, 2.0, 0.5)]) for _ in range(2)]
-    found = refining.narrowed(parts[:1], parts[1:], lambda interval: False, Effort.lasting(10), above=0.5)
+
+    def cut(interval):
+        return Interval(interval.lower, 0.5, interval.how)
+
+    found = refining.narrowed(parts[:1], parts[1:], lambda interval: False, Effort.lasting(10), cut)
     assert (found.lower, found.upper, found.how["stopped"]) == (0.0, 0.5, "an interrupt")
 
 

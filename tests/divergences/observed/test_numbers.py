@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
-from hidiv.divergences.observed.certified.log_odds.number_operator import NumberOperator
 from hidiv.divergences.observed.certified.log_odds.number_rules import NODE, NODES, WEIGHT, gain
+from hidiv.divergences.observed.certified.number_chains import NumberOperator
 from hidiv.emissions.numerics.adaptive_integrals import unit_rule
 from tests.divergences.observed.models import gaussian_pair
 

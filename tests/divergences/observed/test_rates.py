@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from hidiv.divergences.observed.alphabets import FiniteChain
-from hidiv.divergences.observed.certified.rates import cross_entropy_rate, entropy_rate, observed_rate
+from hidiv.divergences.observed.certified.rates import cross_entropy_rate, observed_rate
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.recursions.gth import cesaro_law
 from tests.seeds import seeds
 
-from .pairs import KINDS, PAPER_P, PAPER_Q, contains, pair, pair_with_zeros
+from .pairs import KINDS, PAPER_P, PAPER_Q, contains, entropy_rate, pair, pair_with_zeros
 
 
 def symmetric(stay, right):

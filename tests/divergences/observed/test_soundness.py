@@ -15,7 +15,6 @@ from hidiv.divergences.observed.certified.context_bounds import block_entropy, c
 from hidiv.divergences.observed.certified.rates import (
     closed_parts,
     cross_entropy_rate,
-    entropy_rate,
     observed_rate,
     reached,
     refiners_cross,
@@ -25,7 +24,7 @@ from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.observed.interval import Interval, NotApplicable
 from hidiv.divergences.observed.support.symbols import forbidden_word
 from hidiv.recursions.kernels import description
-from tests.divergences.observed.pairs import contains, pair_with_zeros
+from tests.divergences.observed.pairs import contains, entropy_rate, pair_with_zeros
 from tests.seeds import LONG
 
 BLOCK = 50  # pairs of a test

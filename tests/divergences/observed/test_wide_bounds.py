@@ -11,8 +11,7 @@ import hidiv as hd
 from hidiv.divergences.measures.bhattacharyya_bounds import half_products
 from hidiv.divergences.measures.product_kernel import log_radius, log_radius_above
 from hidiv.divergences.observed.alphabets import finite_chain
-from hidiv.divergences.observed.certified.revealed import coupled, revealed
-from hidiv.divergences.observed.certified.tilted import tilted
+from hidiv.divergences.observed.certified.many_states import coupled, revealed, tilted
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain
 from hidiv.divergences.pair import Pair
 

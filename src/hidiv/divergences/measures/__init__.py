@@ -10,7 +10,6 @@ bhattacharyya.py            Bhattacharyya coefficient, Hellinger distance, total
 jensen_shannon.py           the Jensen-Shannon divergence
 overlap.py                  how these are computed: exactly, between bounds, or by draws
 bhattacharyya_bounds.py     proven bounds on the Bhattacharyya coefficient, from which all of theirs come
-word_blocks.py              bounds on them from blocks of several observations
 mean_ratio.py               means of functions of the log-ratio, over all words or over draws
 
 stationary_states.py        what measures of stationary chains need

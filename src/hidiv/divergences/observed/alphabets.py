@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from hidiv.models.model import Model
 
 
+LATE = 64  # moves after which the law of a symbol is near to that in the long run
+CLOSE = 1e-4  # probabilities of symbols that differ by less: the chains may be as near as a tolerance asks
+
+
 class FiniteChain(NamedTuple):
     """A hidden Markov chain with a finite alphabet: initial (K,), transition (K, K), probabilities (K, M)."""
 
@@ -103,6 +107,18 @@ def tree_laws(pair: Pair) -> tuple[TreeLaw, TreeLaw]:
     p, q = tree_law(pair.p, pair.tree), tree_law(pair.q, pair.tree)
     check_alphabets(p.probabilities.shape[-1], q.probabilities.shape[-1])
     return p, q
+
+
+def alike(p: FiniteChain, q: FiniteChain, length: int | None = None) -> bool:
+    """Whether two chains may be one process: they show their symbols about as often at the last node, or at a late one.
+
+    True for more than two states, whose filters take so long to bound that a joint divergence is worth its time.
+    """
+    if max(p.n_states, q.n_states) > 2:
+        return True
+    moves = LATE if length is None else min(length - 1, LATE)
+    late = [chain.initial @ np.linalg.matrix_power(chain.transition, moves) @ chain.probabilities for chain in (p, q)]
+    return float(np.abs(late[0] - late[1]).max()) < CLOSE
 
 
 def no_alphabet(pair: Pair) -> str | None:

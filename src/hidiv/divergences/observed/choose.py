@@ -19,7 +19,6 @@ from hidiv.divergences.observed.certified import (
     joint_bound,
     number_chains,
     rates,
-    until_end_bounds,
 )
 from hidiv.divergences.observed.certified.trees import listed_trees, regular_trees
 from hidiv.divergences.observed.enumerated import chain_words, tree_configurations
@@ -70,14 +69,13 @@ class Route(NamedTuple):
 ROUTES = (
     Route("exact", (CHAIN,), "any", "symbols", chain_words),
     Route("exact", (GROUPED, REGULAR, LISTED), "any", "symbols", tree_configurations),
-    Route("certified", (*TREES, ENDLESS), "as many in both, or one process", "any", joint_bound),
     Route("certified", (CHAIN,), "any", "symbols", chains),
+    Route("certified", (ENDLESS,), "any", "symbols", rates),
+    Route("certified", (*TREES, ENDLESS), "as many in both, or one process", "any", joint_bound),
     Route("certified", (GROUPED, REGULAR), "at most 2", "symbols", regular_trees),
     Route("certified", (LISTED,), "at most 2", "symbols", listed_trees),
     Route("certified", (CHAIN, ENDLESS), "at most 2", "normal numbers, counts", number_chains),
-    Route("certified", (ENDLESS,), "any", "symbols", rates),
-    Route("certified", (*TREES, ENDLESS), "any", "any", cheap_bounds),
-    Route("certified", (UNTIL_END,), "any", "any", until_end_bounds),
+    Route("certified", (*TREES, ENDLESS, UNTIL_END), "any", "any", cheap_bounds),
     Route("quadrature", (CHAIN, ENDLESS), "at most 2", "one number", two_state_chains),
     Route("quadrature", (GROUPED, REGULAR, LISTED), "at most 2", "one number", two_state_trees),
     Route("montecarlo", TREES, "any", "any", tree_estimate),
@@ -115,10 +113,11 @@ def by_name(pair: Pair, method: str, budget: Budget) -> Divergence:
         if reason is None:
             try:
                 result = route.file.run(pair, budget)
-                return _because(result, reasons[-1]) if route.file is cheap_bounds and len(reasons) > 1 else result
+                return _because(result, reasons[-1]) if route.file is cheap_bounds and reasons else result
             except NotApplicable as error:
                 reason = str(error)
-        reasons.append(reason)
+        if route.file is not joint_bound:  # which bounds what is near, not what is hard to bound
+            reasons.append(reason)
     raise NotApplicable(reasons[-1] if reasons else f"there is no such method for {place(pair)}")
 
 

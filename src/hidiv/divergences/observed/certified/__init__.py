@@ -5,7 +5,7 @@ A divergence is a cross-entropy minus an entropy, and both are bounded apart, fi
 | filter or message of | of two states | of more states |
 |---|---|---|
 | chains of N symbols | log_odds/ | context_bounds.py and belief_grid/ in turns |
-| endless chains | log_odds/, closed forms in rates.py | context_bounds.py and belief_grid/ in turns |
+| endless chains | collocation and closed forms in rates.py | context_bounds.py and belief_grid/ in turns |
 | trees | trees/ | cheap_bounds.py |
 
 - joint_bound.py: the smallest joint divergence over relabellings, an upper bound; zero for one process relabelled
@@ -13,11 +13,9 @@ A divergence is a cross-entropy minus an entropy, and both are bounded apart, fi
 - number_chains.py: two-state chains, also endless ones, of normal numbers and counts
 - rates.py: endless chains of symbols, by the closed classes of p
 - trees/: regular and listed trees with two states
-- until_end_bounds.py: chains that end by themselves
-- cheap_bounds.py: any tree and any family
+- cheap_bounds.py: any tree, chains that end by themselves, and any family
 - refining.py: which method is asked next and when to stop; an interval as the result that callers get
-- revealed.py: upper bounds by revealing hidden states now and then
-- tilted.py: lower bounds by how often symbols show
+- many_states.py: upper bounds by revealing hidden states now and then, lower ones by how often symbols show
 - context_bounds.py: bounds by the last symbols, whatever came before them
 - log_odds/, belief_grid/: the other methods
 """

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.alphabets import FiniteChain, TreeLaw, finite_chains, no_alphabet
+from hidiv.divergences.observed.alphabets import FiniteChain, TreeLaw, alike, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import SECONDS, Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_chains import grid_chain, grid_chain_entropy
 from hidiv.divergences.observed.certified.context_bounds import block_entropy, context_chain, context_chain_entropy
-from hidiv.divergences.observed.certified.joint_bound import joint_above
+from hidiv.divergences.observed.certified.joint_bound import cut_at_joint, within_tolerance
 from hidiv.divergences.observed.certified.log_odds.chebyshev import coefficients, values, zeros
 from hidiv.divergences.observed.certified.log_odds.filter import LARGEST, Domain, domain
 from hidiv.divergences.observed.certified.log_odds.operator import Operator, SymbolOperator
@@ -50,8 +50,9 @@ def applies(pair: Pair) -> str | None:
 def run(pair: Pair, budget: Budget) -> Divergence:
     """Bounds on a chain whose parameters are the same at every node."""
     assert isinstance(pair.tree, Tree)
-    chains, above = pair.once(finite_chains), pair.once(joint_above)
-    return bounded(observed_chain(*chains, pair.tree.n_nodes, budget.narrow, budget.effort(), above), pair, budget)
+    chains, length, cut = pair.once(finite_chains), pair.tree.n_nodes, partial(cut_at_joint, pair, budget)
+    near = within_tolerance(pair, budget) if alike(*chains, length) else None
+    return near or bounded(observed_chain(*chains, length, budget.narrow, budget.effort(), cut), pair, budget)
 
 
 def observed_chain(
@@ -60,12 +61,12 @@ def observed_chain(
     length: int,
     enough: Callable[[Interval], bool] = lambda interval: interval.width <= WIDTH,
     effort: Effort | None = None,
-    above: float = inf,
+    cut: Callable[[Interval], Interval] = lambda interval: interval,
 ) -> Interval:
     """Bounds of D_X on a chain of `length` symbols; +inf where p emits a word q cannot.
 
     In the log-odds where the filter has two states; else by contexts and on grids of filters, finer until `enough`,
-    until the `effort` is spent, or an interrupt. `above`: a bound known otherwise.
+    until the `effort` is spent, or an interrupt. `cut` narrows by other means.
     """
     effort = effort or Effort.lasting(SECONDS)
     word = forbidden_word(p, q, length)
@@ -83,7 +84,7 @@ def observed_chain(
                 methods = context_chain_entropy, block_entropy, grid_chain_entropy
                 refiners = [method(p, length) for method in methods]
             parts.append(Part(1.0, Interval(0.0, most, {"method": "none"}), refiners))
-    return narrowed(parts[:1], parts[1:], enough, effort, above)
+    return narrowed(parts[:1], parts[1:], enough, effort, cut)
 
 
 def cross_entropy_chain(p: FiniteChain, q: FiniteChain, length: int) -> Interval:

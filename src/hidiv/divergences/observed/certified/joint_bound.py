@@ -32,6 +32,7 @@ ROOM = 1e-12  # relative: what is bounded here is right to far fewer units
 MOST = 64  # states of models whose relabellings are searched
 CHANCE = 2.5  # half-widths of an interval, five standard errors, that an estimate is above by chance
 FEW = 4  # states whose orders are gone through in no time
+SMALLEST = "smallest joint divergence over relabellings"
 UNWEIGHABLE = "the draws hold numbers that no double can weigh; only the ends are certain, the middle is no estimate"
 
 
@@ -44,13 +45,28 @@ def applies(pair: Pair) -> str | None:
 
 def run(pair: Pair, budget: Budget) -> Divergence:
     """Between 0 and the smallest joint divergence over relabellings, where that is within the tolerance; or 0."""
-    above = pair.once(joint_above)
-    if above > budget.allowance:
-        if pair.once(same_process):
-            return bounded(Interval(0.0, 0.0, {"method": "one process, whatever its states"}), pair, budget)
+    result = within_tolerance(pair, budget)
+    if result is None:
         raise NotApplicable("no relabelling of q is as near to p as the tolerance asks")
-    how = {"method": "smallest joint divergence over relabellings", "rounding": above * ROOM}
-    return bounded(Interval(0.0, above, how), pair, budget)
+    return result
+
+
+def within_tolerance(pair: Pair, budget: Budget) -> Divergence | None:
+    """Between 0 and the joint bound, or 0 for one process, where that is as narrow as asked; None elsewhere."""
+    known = cut_at_joint(pair, budget, Interval(0.0, inf))
+    return bounded(known, pair, budget) if known.upper <= budget.allowance else None
+
+
+def cut_at_joint(pair: Pair, budget: Budget, interval: Interval) -> Interval:
+    """The interval with nothing above the joint bound; [0, 0] where p and q are one process."""
+    above = pair.once(joint_above)
+    if interval.lower <= 0.0 and above > budget.allowance and pair.once(same_process):
+        return Interval(0.0, 0.0, {"method": "one process, whatever its states"})
+    if above >= interval.upper:
+        return interval
+    if interval.lower <= 0.0 and above <= budget.allowance:
+        return Interval(0.0, above, {"method": SMALLEST, "rounding": above * ROOM})
+    return Interval(min(interval.lower, above), above, interval.how | {"upper": SMALLEST})
 
 
 def joint_above(pair: Pair) -> float:
@@ -126,11 +142,11 @@ def capped_by_joint(estimate: Divergence, pair: Pair) -> Divergence:
         return estimate
     half = estimate.upper - estimate.value
     if not estimate.value - above <= CHANCE * half:
-        how = {"method": "smallest joint divergence over relabellings"}
+        how = {"method": SMALLEST}
         return replace(
             estimate, value=0.5 * above, status="certified", lower=0.0, upper=above, std_error=None, n_samples=None,
             certificate=how, notes=[UNWEIGHABLE],
         )  # fmt: skip
-    note = f"cut at {above:.6g}, the smallest joint divergence over relabellings"
+    note = f"cut at {above:.6g}, the {SMALLEST}"
     lower = estimate.lower if estimate.lower <= above else max(above - half, 0.0)
     return replace(estimate, value=min(estimate.value, above), lower=lower, upper=above).noted(note)

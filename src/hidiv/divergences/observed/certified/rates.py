@@ -1,20 +1,27 @@
-"""Certified rates: closed forms, two-state filters in log-odds, contexts and grids (definitions (5.4) and (5.6))."""
+"""Certified rates of chains of symbols (definitions (5.4) and (5.6)).
+
+By closed classes of p: closed forms where there are any, collocation in the log-odds of the filter where it has two
+states, contexts and grids in turns elsewhere.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hidiv.divergences.observed.alphabets import FiniteChain, finite_chains, no_alphabet
+from hidiv.divergences.observed.alphabets import FiniteChain, alike, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import SECONDS, Effort
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import grid_cross, grid_entropy
 from hidiv.divergences.observed.certified.context_bounds import context_cross, context_entropy
-from hidiv.divergences.observed.certified.joint_bound import joint_above
-from hidiv.divergences.observed.certified.log_odds.collocation import collocated_rate
+from hidiv.divergences.observed.certified.joint_bound import cut_at_joint, within_tolerance
+from hidiv.divergences.observed.certified.log_odds.chebyshev import values, zeros
+from hidiv.divergences.observed.certified.log_odds.filter import domain
+from hidiv.divergences.observed.certified.log_odds.operator import Operator, SymbolOperator
 from hidiv.divergences.observed.certified.refining import Part, Refiner, bounded, narrowed
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.symbols import forbidden_word
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
     from hidiv.divergences.result import Divergence
 
 WIDTH = 1e-10  # of an interval, by default
+UNKNOWNS = 2400  # of the collocation equations, at most
+_NODES = (10, 16, 24, 36, 54, 80, 120, 180, 270, 400, 600)
 
 
 def applies(pair: Pair) -> str | None:
@@ -37,8 +46,9 @@ def applies(pair: Pair) -> str | None:
 
 def run(pair: Pair, budget: Budget) -> Divergence:
     """Bounds of the rate of an endless chain."""
-    chains, above = pair.once(finite_chains), pair.once(joint_above)
-    return bounded(observed_rate(*chains, budget.narrow, budget.effort(), above), pair, budget)
+    chains, cut = pair.once(finite_chains), partial(cut_at_joint, pair, budget)
+    near = within_tolerance(pair, budget) if alike(*chains) else None
+    return near or bounded(observed_rate(*chains, budget.narrow, budget.effort(), cut), pair, budget)
 
 
 def observed_rate(
@@ -46,18 +56,18 @@ def observed_rate(
     q: FiniteChain,
     enough: Callable[[Interval], bool] = lambda interval: interval.width <= WIDTH,
     effort: Effort | None = None,
-    above: float = inf,
+    cut: Callable[[Interval], Interval] = lambda interval: interval,
 ) -> Interval:
     """Bounds of lim D_X(N) / N; +inf, with the word, where p emits a word q cannot.
 
     Cross-entropy and entropy apart: in the log-odds where the filter has two states; else by contexts and by grids of
-    filters in turns, until `enough`, until the `effort` is spent, or an interrupt. `above`: a bound known otherwise.
+    filters in turns, until `enough`, until the `effort` is spent, or an interrupt. `cut` narrows by other means.
     """
     effort = effort or Effort.lasting(SECONDS)
     word = forbidden_word(p, q)
     if word is not None:
         return Interval(inf, inf, {"method": "support of words", "word": list(word)})
-    return narrowed(_cross_parts(p, q), _entropy_parts(p), enough, effort, above)
+    return narrowed(_cross_parts(p, q), _entropy_parts(p), enough, effort, cut)
 
 
 def _cross_parts(p: FiniteChain, q: FiniteChain) -> list[Part]:
@@ -114,11 +124,6 @@ def cross_entropy_rate(p: FiniteChain, q: FiniteChain) -> Interval:
     return _weighted([(share, collocated_rate(part, q)) for share, part in parts])
 
 
-def entropy_rate(p: FiniteChain) -> Interval:
-    """Bounds of lim H(X_1..N) / N, for closed classes of one or two states, or where symbols reveal the states."""
-    return _weighted([(share, _class_entropy(part)) for share, part in classes(p)])
-
-
 def reached(chain: FiniteChain) -> FiniteChain:
     """The chain without the states it cannot be in."""
     return chain.of_states(np.flatnonzero(reaches(chain.transition > 0)[chain.initial > 0].any(axis=0)))
@@ -149,7 +154,7 @@ def _may_be_excluded(p: FiniteChain, q: FiniteChain, parts: list[tuple[float, Fi
 
 
 def _class_entropy(p: FiniteChain) -> Interval:
-    """Entropy rate of an irreducible chain."""
+    """Entropy rate of an irreducible chain of one or two states, or whose symbols reveal the states."""
     steps = p.steps()
     if ((steps > 0).sum(axis=2) <= 1).all():  # a state and a symbol tell the next state
         law = steps.sum(axis=2).T
@@ -214,3 +219,111 @@ def _weighted(parts: list[tuple[float, Interval]]) -> Interval:
         "classes": [part.how | {"weight": share} for share, part in parts],
     }
     return outward(sum(w * part.lower for w, part in parts) - off, sum(w * part.upper for w, part in parts) + off, how)
+
+
+def collocated_rate(p: FiniteChain, q: FiniteChain) -> Interval:
+    """lim -E_p log q(x_1..N) / N for an irreducible p (any number of states) and a two-state q.
+
+    Any phi(s, t) bounds it by the smallest and the largest cost + L phi - phi over all (s, t) in a closed set; phi is
+    found by collocation, the bounds are sampled and hold between the samples too. NotApplicable where zeros of q
+    leave no finite interval of log-odds.
+    """
+    weights = p.steps()
+    return solved_rate(SymbolOperator(weights, domain(weights, q)), "collocation in the log-odds of the filter")
+
+
+def solved_rate(operator: Operator, method: str) -> Interval:
+    """The rate of an operator's cost between the smallest and the largest residual of a phi found by collocation."""
+    series, nodes = _solution(operator)
+    charts = operator.charts
+    lower, upper, counts = operator.defects(series[:, :, None], series[:, :, None], np.zeros(1))
+    how: dict[str, Any] = {
+        "method": method, "nodes": nodes,
+        "samples": int(counts["samples"]), "degree": int(counts["degree"]),
+        "rounding": counts["rounding"], "truncation": counts["truncation"],
+        "log_odds": [min(c.middle - c.half for c in charts), max(c.middle + c.half for c in charts)],
+        "margin": list(operator.filter.margin),
+    }  # fmt: skip
+    return outward(float(lower.min()), float(upper.max()), how)
+
+
+def _solution(operator: Operator) -> tuple[Array, int]:
+    """Series (K, n) of a phi with a nearly constant residual, and the number of nodes it was found with."""
+    best: tuple[float, Array, int] | None = None
+    failures = 0
+    for n in _NODES:
+        if n * operator.n_states > UNKNOWNS and best is not None:
+            break
+        series = _collocated(operator, n)
+        if series is None:
+            continue
+        series, ends = _levelled(operator, series)
+        left = float(ends[:, 1].max() - ends[:, 0].min()) / 2
+        if best is None or left < 0.5 * best[0]:
+            failures = 0
+        else:
+            failures += 1
+        if best is None or left < best[0]:
+            best = left, series, n
+        column = series[:, :, None]
+        if left <= float(operator.error(column, column).max()) or (failures >= 2 and best[0] < 1e-9):
+            break
+    if best is None:
+        raise NotApplicable("the collocation equations are singular")
+    return _shortened(best[1]), best[2]
+
+
+def _collocated(operator: Operator, n: int) -> Array | None:
+    """Series (K, n) of phi with phi - L phi + rate = cost at the nodes, level zero on average."""
+    k = operator.n_states
+    cost, step = operator.matrix(n)
+    system = np.zeros((k * n + 1, k * n + 1))
+    system[:-1, :-1] = -step.reshape(k * n, k * n)
+    table = values(zeros(n), n)
+    for s in range(k):
+        system[s * n : (s + 1) * n, s * n : (s + 1) * n] += table
+        # A level counts by its differences from the others; 1 - P(s, s) would lose them where p seldom changes.
+        system[s * n : (s + 1) * n, : k * n : n] = np.diag(operator.leaving.sum(axis=1))[s] - operator.leaving[s]
+    system[:-1, -1] = 1.0
+    system[-1, : k * n : n] = 1.0
+    try:
+        solution = np.linalg.solve(system, np.append(cost.ravel(), 0.0))
+    except np.linalg.LinAlgError:
+        return None
+    series = solution[:-1].reshape(k, n)
+    return series if np.isfinite(series).all() else None
+
+
+def _levelled(operator: Operator, series: Array) -> tuple[Array, Array]:
+    """phi with the levels of its states corrected: the large system has them only up to its own rounding.
+
+    With it, (K, 2), the smallest and the largest cost + L phi - phi for each state of p, at points between the nodes.
+    """
+    k, points, column = operator.n_states, zeros(2 * series.shape[1] + 1), series[:, :, None]
+    level_free = np.zeros((k, 2))  # the same but for levels, which shift all points of a state alike
+    for chart in operator.charts:
+        residual = operator.level_free_residual(chart, points, column, column)[:, :, 0]
+        level_free[chart.states] = np.stack([residual.min(axis=1), residual.max(axis=1)], axis=1)
+
+    def ends(phi: Array) -> Array:
+        return np.asarray(level_free + operator.level_changes(phi[:, :, None], phi[:, :, None])[0])
+
+    system = np.ones((k + 1, k + 1))
+    system[:k, :k] = np.diag(operator.leaving.sum(axis=1)) - operator.leaving
+    system[k, k] = 0.0
+    corrected = series.copy()
+    for _ in range(2):
+        middle = ends(corrected).mean(axis=1)
+        try:
+            corrected[:, 0] += np.linalg.solve(system, np.append(middle, 0.0))[:k]
+        except np.linalg.LinAlgError:
+            return series, ends(series)
+    return corrected, ends(corrected)
+
+
+def _shortened(series: Array) -> Array:
+    """Without the last coefficients, which are noise: any phi gives bounds, a shorter one grows less outside."""
+    size = np.abs(series).sum(axis=1).max()
+    rest = np.abs(series).sum(axis=0)[::-1].cumsum()[::-1]
+    keep = max(1, int((rest > 2e-17 * size).sum()))
+    return series[:, :keep]

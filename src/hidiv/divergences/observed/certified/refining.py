@@ -7,16 +7,11 @@ from dataclasses import dataclass, field
 from math import inf, isfinite, log
 from typing import TYPE_CHECKING, Any
 
-from hidiv.divergences.measures.bhattacharyya_bounds import log_upper
-from hidiv.divergences.observed.alphabets import by_formula, finite_chains, no_alphabet
 from hidiv.divergences.observed.budget import Effort
-from hidiv.divergences.observed.certified.revealed import CELLS, coupled, revealed
-from hidiv.divergences.observed.certified.tilted import tilted
+from hidiv.divergences.observed.certified.many_states import tightened
 from hidiv.divergences.observed.interval import UNIT, Interval, NotApplicable, outward
 from hidiv.divergences.observed.support.any_family import word_reason
-from hidiv.divergences.pair import closed
 from hidiv.divergences.result import Divergence
-from hidiv.models.tree import Tree
 from hidiv.progress import Progress
 
 if TYPE_CHECKING:
@@ -25,6 +20,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[Effort], Interval | None]  # a narrower interval, or None where there is nothing more to gain
 _AHEAD = 8  # steps of one method looked ahead
+CLEAR = 1e-6  # width, relative to the lower end, of an interval that other bounds hardly narrow
 TELLING = 2e7  # operations of a step from which on it shows how fast they grow
 CLOCK = "the clock ended the search for bounds, which would go on with a larger max_seconds"
 
@@ -110,18 +106,28 @@ def total(cross: list[Part], entropy: list[Part], why: str) -> Interval:
 
 
 def narrowed(
-    cross: list[Part], entropy: list[Part], enough: Callable[[Interval], bool], effort: Effort, above: float = inf
+    cross: list[Part],
+    entropy: list[Part],
+    enough: Callable[[Interval], bool],
+    effort: Effort,
+    cut: Callable[[Interval], Interval] = lambda interval: interval,
 ) -> Interval:
     """Refined until `enough`, until the effort is spent, until nothing helps, or an interrupt: what is known by then.
 
-    `above` bounds the difference by other means.
+    `cut` narrows an interval by other means; it is asked only where that can help, not for one that is narrow enough
+    and clear of 0.
     """
+
+    def known() -> Interval:
+        interval = total(cross, entropy, why)
+        return interval if enough(interval) and interval.width <= CLEAR * interval.lower else cut(interval)
+
     parts = [*cross, *entropy]
     why = ""
     try:
         with Progress("bounding") as progress:
             while True:
-                now = capped(total(cross, entropy, why), above)
+                now = known()
                 if enough(now):
                     why = "the time" if effort.late else "the wanted width"
                     break
@@ -135,16 +141,7 @@ def narrowed(
                 choice[0].refine(choice[1], effort)
     except KeyboardInterrupt:
         why = "an interrupt"
-    return capped(total(cross, entropy, why), above)
-
-
-def capped(interval: Interval, above: float) -> Interval:
-    """Not above a bound known otherwise."""
-    if above >= interval.upper:
-        return interval
-    return Interval(
-        min(interval.lower, above), above, interval.how | {"upper": "smallest joint divergence over relabellings"}
-    )
+    return known()
 
 
 def _choice(parts: list[Part], effort: Effort) -> tuple[Part, Refiner] | None:
@@ -186,7 +183,7 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
     """
     subject, per = pair.subject_and_unit()
     if interval.lower < inf and not budget.narrow(interval):
-        interval = _tightened(interval, pair, budget)
+        interval = tightened(interval, pair, budget)
     if interval.lower == inf:
         word = interval.how.get("word")
         reason = "p emits a configuration that q cannot" if word is None else word_reason(tuple(word), symbols=True)
@@ -203,29 +200,3 @@ def bounded(interval: Interval, pair: Pair, budget: Budget) -> Divergence:
         0.5 * (interval.lower + interval.upper), "observed", "certified", interval.lower, interval.upper, per=per,
         certificate=interval.how, notes=notes, subject=subject,
     )  # fmt: skip
-
-
-def _tightened(interval: Interval, pair: Pair, budget: Budget) -> Interval:
-    """An interval that is wider than asked for, within the bounds that hold for many states."""
-    assert pair.tree is None or isinstance(pair.tree, Tree)
-    below, above = {"overlap of the two laws": 0.0}, inf
-    formulas, symbols = by_formula(pair.p, pair.q) and closed(pair.p, pair.q), no_alphabet(pair) is None
-    soon = budget.operations < inf
-    chain = pair.tree is None or (pair.tree.is_chain and pair.p.n_groups == pair.q.n_groups == 1)
-    if formulas and not (soon and (symbols or not chain)):
-        below["overlap of the two laws"] = -2.0 * log_upper(pair)
-    if chain:
-        length = None if pair.tree is None else int(pair.tree.n_nodes)
-        if symbols:
-            chains = pair.once(finite_chains)
-            below["counts of symbols"] = tilted(*chains, length)
-            above = revealed(*chains, length, 1 if soon else CELLS)
-        elif formulas:
-            above = coupled(pair.p, pair.q, length)
-    lower, upper, how = interval.lower, interval.upper, dict(interval.how)
-    if above < upper:
-        upper, how = above, how | {"upper": "states revealed now and then"}
-    best = max(below, key=lambda name: below[name])
-    if below[best] > lower:
-        lower, how = below[best], how | {"lower": best}
-    return Interval(min(lower, upper), upper, how)

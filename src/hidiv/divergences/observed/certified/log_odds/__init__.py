@@ -3,7 +3,5 @@
 - filter.py: the filter after a symbol, and intervals of log-odds that no symbol leaves
 - chebyshev.py: Chebyshev series, and what samples of them prove
 - operator.py: one step of the pair (state of p, filter of q), with the error of every evaluation
-- number_operator.py: the same step where p shows numbers or counts
 - number_rules.py: expectations over one number or count, with a proven error
-- collocation.py: cross-entropy rates by collocation
 """

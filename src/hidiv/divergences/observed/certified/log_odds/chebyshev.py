@@ -40,13 +40,14 @@ def slope_bound(series: Array) -> Array:
     return bound
 
 
-def rounding(series: Array) -> Array:
+def rounding(series: Array, slope: Array) -> Array:
     """(...): bound of the error of `values(points, n) @ series` by rounding, apart from that of the points.
 
-    arccos moves the point by less than 4 units; k times an angle, the cosine and the sum of n products are the rest.
+    `slope` is the `slope_bound` of the series: arccos moves a point by less than 4 units. k times an angle, the cosine
+    and the sum of n products are the rest.
     """
     n = series.shape[-1]
-    return np.asarray(UNIT * (np.abs(series) @ (4.0 * np.arange(n) + n + 6.0) + 8.0 * slope_bound(series)))
+    return np.asarray(UNIT * (np.abs(series) @ (4.0 * np.arange(n) + n + 6.0) + 8.0 * slope))
 
 
 def ellipse_parameter(real: float, imaginary: float) -> float:

@@ -56,15 +56,14 @@ class Filter(NamedTuple):
         odds, m = np.exp(t), self.steps[x].sum(axis=1)
         return np.asarray(np.log((odds * m[0] + m[1]) / (odds + 1.0)))
 
-    def at_end(self, x: int, t: float) -> float:
-        """t after x from log-odds that may be infinite; nan where x cannot be seen."""
-        m = self.steps[x]
-        if np.isfinite(t):
-            weights = np.exp(min(t, 0.0)) * m[0] + np.exp(min(-t, 0.0)) * m[1]
-        else:
-            weights = m[0] if t > 0 else m[1]
+    def from_ends(self, x: NDArray[np.int64], t: Array) -> Array:
+        """(n,): t after x from log-odds that may be infinite; nan where x cannot be seen."""
+        weights = (
+            np.exp(np.minimum(t, 0.0))[:, None] * self.steps[x, 0]
+            + np.exp(-np.maximum(t, 0.0))[:, None] * self.steps[x, 1]
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
-            return float(np.log(weights[0]) - np.log(weights[1]))
+            return np.asarray(np.log(weights[:, 0]) - np.log(weights[:, 1]))
 
 
 class Domain(NamedTuple):
@@ -135,15 +134,18 @@ def _closed(odds_filter: Filter, weights: Array, start: tuple[Array, Array] | No
     """
     n_states = weights.shape[1]
     lower, upper = np.full(n_states, -inf), np.full(n_states, inf)
-    moves = [(int(x), int(s), int(to)) for x, s, to in np.argwhere(weights > 0)]
-    pairs = {(x, s) for x, s, _ in moves}
+    moves = np.argwhere(weights > 0)  # symbol, state, next state
+    seen, of_move = np.unique(moves[:, :2], axis=0, return_inverse=True)
+    symbol, state, to = seen[:, 0], seen[:, 1], moves[:, 2]
     first = (np.full(n_states, inf), np.full(n_states, -inf)) if start is None else start
     for _ in range(_ROUNDS):
-        ends = {(x, s): _image(odds_filter, x, lower[s], upper[s]) for x, s in pairs if lower[s] <= upper[s]}
+        # A symbol takes an interval to what lies between the images of its ends; anywhere, if it cannot be seen there.
+        ends = np.stack([odds_filter.from_ends(symbol, end[state]) for end in (lower, upper)])
+        ends = np.where(np.isnan(ends).any(axis=0), np.array([[-inf], [inf]]), np.sort(ends, axis=0))
+        ends = np.where(lower[state] <= upper[state], ends, np.array([[inf], [-inf]]))[:, of_move.ravel()]
         low, high = first[0].copy(), first[1].copy()
-        for x, s, to in moves:
-            if (x, s) in ends:
-                low[to], high[to] = min(low[to], ends[x, s][0]), max(high[to], ends[x, s][1])
+        np.minimum.at(low, to, ends[0])
+        np.maximum.at(high, to, ends[1])
         done = (low <= lower + 1e-3) & (high >= upper - 1e-3)
         lower, upper = np.maximum(low, lower), np.minimum(high, upper)
         # The ends of an interval that is a point may pass each other by a rounding; an empty one has infinite ends.
@@ -156,9 +158,3 @@ def _closed(odds_filter: Filter, weights: Array, start: tuple[Array, Array] | No
             break
     met = lower <= upper
     return np.where(met, lower, lower[met].min()), np.where(met, upper, upper[met].max())
-
-
-def _image(odds_filter: Filter, x: int, lower: float, upper: float) -> tuple[float, float]:
-    """Where x takes an interval: between the images of its ends; anywhere, if x cannot be seen from one of them."""
-    ends = odds_filter.at_end(x, lower), odds_filter.at_end(x, upper)
-    return (-inf, inf) if np.isnan(ends).any() else (min(ends), max(ends))

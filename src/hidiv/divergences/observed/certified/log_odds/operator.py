@@ -53,7 +53,7 @@ class Operator(ABC):
     """(cost + L V)(s, t) for V(s, .) given by Chebyshev series (K, n, B), B of them at a time (definitions (5.5)).
 
     cost(s, t) = -E[log q(x | t) | s]; L V = E[V(s', f_x(t)) | s]. What p shows is given by the classes that derive from
-    this one: `SymbolOperator` below, `NumberOperator` in number_operator.py.
+    this one: `SymbolOperator` below, `NumberOperator` in ../number_chains.py.
     """
 
     def __init__(self, moves: Array, domain: Domain) -> None:
@@ -100,12 +100,17 @@ class Operator(ABC):
 
         Levels of the states, which are large where p seldom changes, are taken apart: they count by their differences.
         """
-        residual = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, level_free(old))
-        residual -= np.matmul(values(points, new.shape[1]), level_free(new)[chart.states])
-        residual += self._level_changes(old, new)[0][chart.states, None, :]
+        residual = self.level_free_residual(chart, points, old, new)
+        residual += self.level_changes(old, new)[0][chart.states, None, :]
         return residual
 
-    def _level_changes(self, old: Array, new: Array) -> tuple[Array, Array]:
+    def level_free_residual(self, chart: OddsChart, points: Array, old: Array, new: Array) -> Array:
+        """The same without what the levels give."""
+        residual = self.cost(chart, points)[:, :, None] + self.advanced(chart, points, level_free(old))
+        residual -= np.matmul(values(points, new.shape[1]), level_free(new)[chart.states])
+        return residual
+
+    def level_changes(self, old: Array, new: Array) -> tuple[Array, Array]:
         """(K, B): what the levels give to cost + L old - new, and the sum of its terms without signs."""
         before, after = old[:, 0], new[:, 0]
         apart = before[None, :] - before[:, None]  # (K, K, B)
@@ -117,7 +122,8 @@ class Operator(ABC):
         """Size and error (K, B) of a series at a filter: its own rounding, and its slope times that of the point."""
         by_row = np.moveaxis(series, 1, -1)  # (K, B, n)
         points = np.array([self.charts[c].point_error() for c in self.chart_of])[:, None]
-        return np.abs(by_row).sum(axis=-1), rounding(by_row) + points * slope_bound(by_row)
+        slope = slope_bound(by_row)
+        return np.abs(by_row).sum(axis=-1), rounding(by_row, slope) + points * slope
 
     def samplings(self, series: Array, tolerance: float) -> list[tuple[Sampling, Array, Array]]:
         """For every chart the strip that needs fewest samples to bound cost + L V - V' up to the tolerance."""
@@ -219,9 +225,10 @@ class SymbolOperator(Operator):
 
     def error(self, old: Array, new: Array) -> Array:
         several = self.weights.shape[0] * self.n_states + 8.0 * self.n_states + 4.0
-        (size, own), (new_size, new_own) = self._evaluated(level_free(old)), self._evaluated(level_free(new))
+        size, own = self._evaluated(level_free(old))
+        new_size, new_own = (size, own) if new is old else self._evaluated(level_free(new))
         logs = self.emitted.T * (20.0 + (4.0 + several) * self.log_sizes)
-        levels = self._level_changes(old, new)[1]
+        levels = self.level_changes(old, new)[1]
         spread = self.moves @ (own + UNIT * several * size)
         sums = logs.sum(axis=1)[:, None] + 4.0 * (size + new_size) + several * levels
         return np.asarray(spread + new_own + UNIT * sums)

@@ -9,8 +9,8 @@ import numpy as np
 
 from hidiv.divergences.observed.alphabets import TreeLaw, no_alphabet, tree_laws
 from hidiv.divergences.observed.budget import Effort
-from hidiv.divergences.observed.certified.joint_bound import joint_above
-from hidiv.divergences.observed.certified.refining import bounded, capped
+from hidiv.divergences.observed.certified.joint_bound import cut_at_joint
+from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.certified.trees.message_grid import sum_of_two
 from hidiv.divergences.observed.certified.trees.regular_trees import (
     WIDTH,
@@ -49,7 +49,7 @@ def run(pair: Pair, budget: Budget) -> Divergence:
     if forbidden_configuration(p, q, pair.tree.parent):
         return bounded(Interval(inf, inf, {"method": "support of configurations"}), pair, budget)
     interval = observed_listed(p, q, pair.tree.parent, WIDTH, budget.effort())
-    return bounded(capped(interval, pair.once(joint_above)), pair, budget)
+    return bounded(cut_at_joint(pair, budget, interval), pair, budget)
 
 
 def observed_listed(p: TreeLaw, q: TreeLaw, parent: IntArray, width: float, effort: Effort) -> Interval:

@@ -9,8 +9,8 @@ import numpy as np
 
 from hidiv.divergences.observed.alphabets import TreeLaw, no_alphabet, tree_laws
 from hidiv.divergences.observed.budget import Effort
-from hidiv.divergences.observed.certified.joint_bound import joint_above
-from hidiv.divergences.observed.certified.refining import bounded, capped
+from hidiv.divergences.observed.certified.joint_bound import cut_at_joint
+from hidiv.divergences.observed.certified.refining import bounded
 from hidiv.divergences.observed.certified.trees.message_grid import Grid, spread, sum_of_copies
 from hidiv.divergences.observed.interval import TINY, UNIT, Interval, NotApplicable, difference, outward
 from hidiv.divergences.observed.support.symbols import emits_forbidden_tree
@@ -37,9 +37,8 @@ def run(pair: Pair, budget: Budget) -> Divergence:
     """Bounds on a regular tree, or on a chain whose parameters differ from node to node: a tree of one child."""
     assert isinstance(pair.tree, Tree)
     laws, shape = pair.once(tree_laws), (pair.tree.children or 1, pair.tree.depth)
-    return bounded(
-        capped(observed_regular(*laws, *shape, WIDTH, budget.effort()), pair.once(joint_above)), pair, budget
-    )
+    interval = observed_regular(*laws, *shape, WIDTH, budget.effort())
+    return bounded(cut_at_joint(pair, budget, interval), pair, budget)
 
 
 def more_than_two(pair: Pair) -> str | None:

@@ -1,6 +1,7 @@
-"""An upper bound on chains of symbols: the hidden states are revealed now and then, with all words between listed.
+"""Bounds that hold for any number of states, for intervals that are still wide.
 
-After a block of symbols w both models show a state of q: q its own, b', and p one that is drawn given its own, a', from
+From above, on chains of symbols: the hidden states are revealed now and then, with all words between listed. After a
+block of symbols w both models show a state of q: q its own, b', and p one that is drawn given its own, a', from
 channel(b' | a', b, w), b the state shown before. (p also shows a', and q draws one as p would: that adds nothing.) What
 is shown tells more than the symbols alone, so that its divergence bounds that of the symbols. Blocks add up, and one
 from a and b costs the sum over w and b' of
@@ -11,20 +12,36 @@ With channel(b' | a', b, w) = q(w, b' | b) E(a', b') / Z(w, b, a') for any E > 0
 bound is finite wherever q can show p's words from every state. Its best choice is e^-V, V the cost to come. Blocks end
 with the words of a complete set without prefixes, in which rare words are short: the longer, the less is revealed. A
 block that overshoots the end of the chain only tells more.
+
+From below, on chains of symbols: how far single symbols tell the models apart (Donsker and Varadhan). For any function
+g of a symbol, D >= E_p[sum of g(x_t)] - log E_q[exp(sum of g(x_t))]. The first is p's expected counts of symbols; the
+second the recursion of q with emissions weighted by e^g. g is raised where p shows a symbol more often than q does so
+weighted, which climbs a concave function; whatever it is, the bound holds.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
-from math import inf
-from typing import NamedTuple
+from math import inf, log
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.alphabets import FiniteChain
+from hidiv.divergences.measures.bhattacharyya_bounds import log_upper
+from hidiv.divergences.measures.product_kernel import radius_above
+from hidiv.divergences.observed.alphabets import FiniteChain, by_formula, finite_chains, no_alphabet
+from hidiv.divergences.observed.interval import Interval
 from hidiv.divergences.observed.variational import emission_pairs
+from hidiv.divergences.pair import closed
 from hidiv.models.model import Model
+from hidiv.models.tree import Tree
+from hidiv.recursions.gth import absorbed, closed_classes, stationary
+from hidiv.recursions.powers import stochastic, summed_powers
 from hidiv.types import Array
+
+if TYPE_CHECKING:
+    from hidiv.divergences.observed.budget import Budget
+    from hidiv.divergences.pair import Pair
 
 CELLS = 1 << 25  # words times pairs of states times states
 MOST, QUICK = 1 << 21, 1 << 18  # the same for blocks of one symbol
@@ -40,6 +57,36 @@ LOST = 1e300  # beyond, V may be cut off: E is its smallest long before, and six
 FAINT = 1e-300  # probabilities of q below count as zero, which only raises the bound
 SMALL = 1e-50  # words of q less likely than this are weighed in their own unit
 ROOM = 1e-12  # relative rounding of sums of terms of one sign
+FIT_NODES = 128  # that g is fitted on
+FIT_ROUNDS = 60  # of the fit
+FIT_GAIN = 1e-5  # relative gain of a round at which it ends
+FIT_STEP = 3.0  # change of g in a round
+
+
+def tightened(interval: Interval, pair: Pair, budget: Budget) -> Interval:
+    """An interval that is wider than asked for, within the bounds that hold for many states."""
+    assert pair.tree is None or isinstance(pair.tree, Tree)
+    below, above = {"overlap of the two laws": 0.0}, inf
+    formulas, symbols = by_formula(pair.p, pair.q) and closed(pair.p, pair.q), no_alphabet(pair) is None
+    soon = budget.operations < inf
+    chain = pair.tree is None or (pair.tree.is_chain and pair.p.n_groups == pair.q.n_groups == 1)
+    if formulas and not (soon and (symbols or not chain)):
+        below["overlap of the two laws"] = -2.0 * log_upper(pair)
+    if chain:
+        length = None if pair.tree is None else int(pair.tree.n_nodes)
+        if symbols:
+            chains = pair.once(finite_chains)
+            below["counts of symbols"] = tilted(*chains, length)
+            above = revealed(*chains, length, 1 if soon else CELLS)
+        elif formulas:
+            above = coupled(pair.p, pair.q, length)
+    lower, upper, how = interval.lower, interval.upper, dict(interval.how)
+    if above < upper:
+        upper, how = above, how | {"upper": "states revealed now and then"}
+    best = max(below, key=lambda name: below[name])
+    if below[best] > lower:
+        lower, how = below[best], how | {"lower": best}
+    return Interval(min(lower, upper), upper, how)
 
 
 class BlockWords(NamedTuple):
@@ -203,3 +250,88 @@ def _sharpened(value: Array, sharp: float) -> Array:
     """e^(-sharp value) up to a factor, never so small that it is lost, but 0 for states that may not be paired."""
     above = np.minimum(value - min(float(value.min()), 1e300), LOST)
     return np.where(value < inf, np.maximum(np.exp(-sharp * above), SMALLEST), 0.0)
+
+
+def tilted(p: FiniteChain, q: FiniteChain, length: int | None) -> float:
+    """The bound on a chain of `length` symbols, or a step along an endless one; at least 0."""
+    tilt = _fitted(p, q, FIT_NODES if length is None else min(length, FIT_NODES))
+    weight = (q.probabilities * np.exp(tilt)).sum(axis=1)  # (K,)
+    shown = p.probabilities @ tilt
+    if length is None:
+        law = _long_run(p)
+        gain, size = float(law @ shown), float(law @ np.abs(shown))
+        lost = log(radius_above(lambda v: q.transition @ (weight * v), np.ones(q.n_states, dtype=np.bool_)))
+    else:
+        move = stochastic(p.transition)
+        gain, size = (float(p.initial @ summed_powers(move, each, length)) for each in (shown, np.abs(shown)))
+        lost = _log_mean(q.initial * weight, q.transition * weight, length - 1)
+    return max(gain - lost - 16.0 * ROOM * (size + abs(lost)), 0.0)
+
+
+def _long_run(p: FiniteChain) -> Array:
+    """p's states in the long run."""
+    members = closed_classes(p.transition)
+    transient = np.ones(p.n_states, dtype=np.bool_)
+    transient[np.concatenate(members)] = False
+    entered, law = absorbed(p.initial, p.transition, transient), np.zeros(p.n_states)
+    for m in members:
+        law[m] = entered[m].sum() * stationary(p.transition[np.ix_(m, m)])
+    return law
+
+
+def _log_mean(start: Array, step: Array, turns: int) -> float:
+    """log of start step^turns 1, by squaring."""
+    total, scale, log_step = start, 0.0, 0.0
+    while True:
+        if turns & 1:
+            total, scale = total @ step, scale + log_step
+        top = float(total.max())
+        total, scale = total / top, scale + log(top)
+        turns >>= 1
+        if not turns:
+            return scale + log(float(total.sum()))
+        step = step @ step
+        top = float(step.max())
+        step, log_step = step / top, 2.0 * log_step + log(top)
+
+
+def _fitted(p: FiniteChain, q: FiniteChain, length: int) -> Array:
+    """(M,): g for a chain of so many symbols."""
+    counts, law = np.zeros(p.n_states), p.initial
+    for _ in range(length):
+        counts, law = counts + law, law @ p.transition
+    wanted = counts @ p.probabilities
+    tilt, best, pace = np.zeros(p.n_symbols), 0.0, 1.0
+    _, now = _weighted(q, tilt, length)
+    for _ in range(FIT_ROUNDS):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.clip(np.nan_to_num(np.log(wanted) - np.log(now), nan=0.0), -FIT_STEP, FIT_STEP)
+        value = -inf
+        while value <= best and pace > 1e-3:
+            trial = tilt + pace * step
+            lost, then = _weighted(q, trial, length)
+            value = float(wanted @ trial) - lost
+            pace *= 0.5
+        if value <= best * (1.0 + FIT_GAIN):
+            break
+        tilt, best, now, pace = trial, value, then, min(1.0, 3.0 * pace)
+    return tilt
+
+
+def _weighted(q: FiniteChain, tilt: Array, length: int) -> tuple[float, Array]:
+    """log E_q e^(sum of g), and how often symbols show in the law so weighted (M,)."""
+    emitted = q.probabilities * np.exp(tilt)
+    weight = emitted.sum(axis=1)
+    forward, lost, now = np.empty((length, q.n_states)), 0.0, q.initial * weight
+    for t in range(length):
+        total = float(now.sum())
+        lost += log(total)
+        forward[t] = now / total
+        now = (forward[t] @ q.transition) * weight
+    counts, backward = np.zeros(q.n_states), np.ones(q.n_states)
+    for t in range(length - 1, -1, -1):
+        here = forward[t] * backward
+        counts += here / here.sum()
+        backward = q.transition @ (weight * backward)
+        backward /= backward.max()
+    return lost, np.asarray((counts / np.where(weight > 0, weight, 1.0)) @ emitted)
