@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from hidiv.divergences.measures.sahraeian_yoon import sahraeian_yoon as sahraeian_yoon
     from hidiv.divergences.montecarlo import montecarlo as montecarlo
     from hidiv.divergences.observed.kl import observed_kl as observed_kl
-    from hidiv.divergences.observed.kl import observed_kl_rate as observed_kl_rate
+    from hidiv.divergences.observed.rate import observed_kl_rate as observed_kl_rate
     from hidiv.divergences.posterior.batch import posterior_kl_batch as posterior_kl_batch
     from hidiv.divergences.posterior.kl import posterior_kl as posterior_kl
     from hidiv.divergences.result import Divergence as Divergence
@@ -202,7 +202,7 @@ _HOMES = {
     "montecarlo": "divergences.montecarlo",
     "nearest": "comparison.neighbours.nearest",
     "observed_kl": "divergences.observed.kl",
-    "observed_kl_rate": "divergences.observed.kl",
+    "observed_kl_rate": "divergences.observed.rate",
     "order": "divergences.equivalence.minimal",
     "pairwise": "comparison.pairwise.pairwise",
     "pairwise_kl": "comparison.pairwise.kl",

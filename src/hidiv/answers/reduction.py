@@ -14,7 +14,8 @@ from hidiv.answers.merging import Blocks, blended, merge_path, merged_model
 from hidiv.answers.refitting import CHAINS, Draw, best_refit, finished_on
 from hidiv.arguments import Seed, generator, number, whole
 from hidiv.divergences.equivalence.minimal import minimal
-from hidiv.divergences.observed.kl import observed_kl, observed_kl_rate
+from hidiv.divergences.observed.kl import observed_kl
+from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence
 from hidiv.divergences.saved_checks import read_saved

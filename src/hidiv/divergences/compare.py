@@ -18,7 +18,8 @@ from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
 from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.measures.overlap import overlaps
 from hidiv.divergences.observed.alphabets import by_formula
-from hidiv.divergences.observed.kl import kl_of_pair, observed_kl, rate_of_pair
+from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
+from hidiv.divergences.observed.rate import rate_of_pair
 from hidiv.divergences.pair import Initial, Pair, closed, is_forest
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_of

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hidiv.arguments import generator, whole
-from hidiv.divergences.observed.kl import observed_kl_rate
+from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence, number, plain
 from hidiv.divergences.saved_checks import read_saved

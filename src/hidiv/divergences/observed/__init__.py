@@ -1,10 +1,10 @@
 """The observed divergence: of what two models show, their hidden states summed out.
 
-`observed_kl` and `observed_kl_rate` (kl.py) build a `Pair` and a `Budget` (budget.py) and ask choose.py, whose table
-says which file answers. Every file in it has `applies(pair)` and `run(pair, budget)`; of the rows that fit the first
-that applies counts. A grouped chain is one whose parameters differ from node to node; "any tree" includes chains.
-"auto" goes through exact (where the words are few), certified (where it soon is as narrow as asked), quadrature and
-montecarlo.
+`observed_kl` (kl.py) and `observed_kl_rate` (rate.py) build a `Pair` and a `Budget` (budget.py) and ask choose.py,
+whose table says which file answers. Every file in it has `applies(pair)` and `run(pair, budget)`; of the rows that fit
+the first that applies counts. A grouped chain is one whose parameters differ from node to node; "any tree" includes
+chains. "auto" goes through exact (where the words are few), certified (where it soon is as
+narrow as asked), quadrature and montecarlo.
 
 | method | place | states | observations | file |
 |---|---|---|---|---|

@@ -12,7 +12,8 @@ import numpy as np
 from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, generator, number
 from hidiv.divergences.forest import as_forest
-from hidiv.divergences.observed.kl import observed_kl, observed_kl_rate
+from hidiv.divergences.observed.kl import observed_kl
+from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.pair import is_forest, tree_in_words
 from hidiv.divergences.quantities import header
 from hidiv.divergences.result import Divergence, plain

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from hidiv.divergences.joint.do_bound import do_bound
 from hidiv.divergences.joint.kl import joint_kl, joint_kl_rate
 from hidiv.divergences.montecarlo import montecarlo
-from hidiv.divergences.observed.kl import observed_kl, observed_kl_rate
+from hidiv.divergences.observed.kl import observed_kl
+from hidiv.divergences.observed.rate import observed_kl_rate
 from hidiv.divergences.posterior.kl import posterior_kl
 from hidiv.divergences.result import Divergence
 from hidiv.inference.likelihood import log_likelihood
