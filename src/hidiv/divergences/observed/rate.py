@@ -12,7 +12,7 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.kl import not_applicable
 from hidiv.divergences.pair import Pair, check_observations
 from hidiv.divergences.result import Divergence
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.errors import HidivError, refuse
 from hidiv.progress import Wanted, reported
 
 Method = Literal["auto", "certified", "montecarlo"]
@@ -105,13 +105,6 @@ def rate_of_pair(
     number("width", width)
     budget = Budget(rtol, atol, width, seed, max_samples, max_seconds)
     check_observations(pair.p, pair.q)
-    if max(pair.p.n_groups, pair.q.n_groups) > 1:
-        refuse(
-            IncompatibleModels,
-            "rate",
-            "needs models with one group, the same at every step",
-            remedy="use hd.observed_kl on a tree",
-        )
     if method != "auto" and method not in METHODS:
         refuse(HidivError, "method", 'must be "auto", "certified" or "montecarlo"', method)
     plain = pair.once(in_logarithms)
