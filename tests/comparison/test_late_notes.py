@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.comparison.collection import by_shape as sorting
+from hidiv.comparison.collection.by_shape import by_shape
 from hidiv.comparison.pairwise import label_note
 
 
@@ -76,13 +76,14 @@ FAMILIES = {
 @pytest.mark.parametrize(
     "kinds", [["poisson"], ["gaussian"], ["product"], ["gaussian", "wider"], ["poisson", "gaussian", "poisson"]]
 )
-def test_passes_over_like_models_sort_as_one_by_one(kinds, monkeypatch):
+def test_passes_over_like_models_sort_as_one_by_one(kinds):
     rng = np.random.default_rng(1)
     rows = [[0.9, 0.1], [0.2, 0.8]]
     models = [hd.Model([0.5, 0.5], rows, FAMILIES[kind](rng), name=kind) for kind in kinds * 3]
-    quick = sorting.by_shape(models)
-    monkeypatch.setattr(sorting, "parameters_if_alike", lambda given: None)
-    slow = sorting.by_shape(models)
-    assert quick.names == slow.names
-    assert [group.places.tolist() for group in quick.groups] == [group.places.tolist() for group in slow.groups]
-    assert [group.models for group in quick.groups] == [group.models for group in slow.groups]
+    quick = by_shape(models)
+    slow = by_shape([*models, hd.Model([1.0], [[1.0]], hd.Silent(1))])  # one of another shape: each is looked at
+    assert quick.names == slow.names[:-1]
+    assert [group.places.tolist() for group in quick.groups] == [group.places.tolist() for group in slow.groups[:-1]]
+    assert [group.models for group in quick.groups] == [group.models for group in slow.groups[:-1]]
+    for group, places in quick.groups:
+        assert [group[i] for i in range(len(group))] == [models[place] for place in places]
