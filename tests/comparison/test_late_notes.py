@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import hidiv as hd
 from hidiv.comparison.collection.by_shape import by_shape
 from hidiv.comparison.pairwise import label_note
+from hidiv.types import Array
 
 
 def separate_fits(n: int) -> list[hd.Model]:
@@ -30,13 +32,13 @@ def separate_fits(n: int) -> list[hd.Model]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for every time that the labels were looked at."""
     times: list[int] = []
-    real = label_note._note
+    real = label_note.assigned_joint
 
-    def counted(*arguments: object) -> list[str]:
+    def counted(*arguments: Any) -> Array:
         times.append(1)
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments)
 
-    monkeypatch.setattr(label_note, "_note", counted)
+    monkeypatch.setattr(label_note, "assigned_joint", counted)
     return times
 
 

@@ -189,10 +189,12 @@ def stacked_models(models: Sequence[Model]) -> CheckedParameters | None:
     families = [_stacked_family(group) for group in zip(*emissions, strict=True)]
     if any(family is None for family in families):
         return None
+    have_transition = np.stack(present) if len(present[0]) > 1 else np.ones((len(models), 1), dtype=np.bool_)
+    have_transition.flags.writeable = False
     return CheckedParameters(
         _side_by_side(initial),
         _side_by_side(transitions),
-        frozen(np.stack(present) if len(present[0]) > 1 else np.ones((len(models), 1), dtype=np.bool_)),
+        have_transition,
         tuple(family for family in families if family is not None),
         _side_by_side(end) if True in have_end else None,
         *names,
