@@ -84,11 +84,6 @@ def _side_by_side(left: Array, right: Array) -> Array:
     return np.asarray(total)
 
 
-def after(law: Array, transition: Array) -> Array:
-    """(..., K): the law one step later, law (..., K), transition (..., K, K)."""
-    return np.asarray((law[..., None, :] @ transition)[..., 0, :])
-
-
 def _last_level_share(children: int, levels: int) -> float:
     """Share of the nodes of a regular tree of levels + 1 levels that lie on the last one."""
     if children == 1:
