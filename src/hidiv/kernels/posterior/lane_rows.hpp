@@ -78,7 +78,8 @@ template <int W, int K, bool PADDED>
 HIDIV_INLINE void columns(const double *from, const int64_t *at, int64_t stride, int states, V<W> *out) {
 #if defined(__AVX512F__)
     if constexpr (W == 8 && K == 2) {
-        if (at[7] - at[0] == 7) {  // neighbours: lanes are only ever filled in order
+        const __m512i next = _mm512_add_epi64(_mm512_set1_epi64(at[0]), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+        if (_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(at), next) == 0xff) {  // neighbours in the table
             const V<8> a = load<8>(from + at[0] * 2), b = load<8>(from + at[0] * 2 + 8);
             out[0] = two<0, 2, 4, 6, 8, 10, 12, 14>(a, b);
             out[1] = two<1, 3, 5, 7, 9, 11, 13, 15>(a, b);
