@@ -97,17 +97,24 @@ int64_t last_parent(const Places &places) {
     return last;
 }
 
+// Records first..end-1 before any message: factors of one, terms of zero.
+void empty(double *record, int64_t first, int64_t end, int64_t states, bool semiring) {
+    const int64_t stride = lane_record(states), factors = semiring ? 2 * states : states;
+    double one[3 * most_tree_states] = {};
+    std::fill(one, one + factors, 1.0);
+    for (int64_t u = first; u < end; ++u) std::copy(one, one + stride, record + u * stride);
+}
+
 // Whether the last nodes' divergence given state 0 of their parents is large enough for the semiring: if not, neither
-// will the whole be. Nodes below `lowest` are left out. Leaves no trace in the records.
+// will the whole be. Nodes below `lowest` are left out.
 bool looks_far(const TreeSweep &sweep, const Places &places, int64_t lowest) {
     const int64_t stride = lane_record(sweep.tables.states), first = std::max(lowest, places.n - trial);
     std::vector<int64_t> parents(places.parent + first, places.parent + places.n);
     std::sort(parents.begin(), parents.end());
     parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
-    const auto clear = [&](int64_t u) {
-        std::fill(sweep.nodes.record + u * stride, sweep.nodes.record + (u + 1) * stride, 0.0);
-    };
+    const auto clear = [&](int64_t u) { empty(sweep.nodes.record, u, u + 1, sweep.tables.states, true); };
     for (int64_t u = first; u < std::min(places.n, sweep.nodes.records); ++u) clear(u);
+    clear(sweep.nodes.records);
     for (int64_t u : parents) clear(u);
     Parts parts;
     bool far = sweep.range(places.n - 1, first, parts);
@@ -117,26 +124,25 @@ bool looks_far(const TreeSweep &sweep, const Places &places, int64_t lowest) {
         const double *record = sweep.nodes.record + u * stride;
         value += record[2 * sweep.tables.states] + log(record[sweep.tables.states] / record[0]);
     }
-    far = far && parts.bound <= semiring_allowed * value;
-    for (int64_t u : parents) clear(u);
-    return far;
+    return far && parts.bound <= semiring_allowed * value;
 }
 
 // Records of the messages to nodes 0..count-1, on lines of the cache.
 class Records {
 public:
     Records(int64_t count, int64_t states)
-        : stride_(lane_record(states)), memory_(unset((count * stride_ + 8) * int64_t(sizeof(double)))) {
+        : states_(states), stride_(lane_record(states)),
+          memory_(unset((count * stride_ + 8) * int64_t(sizeof(double)))) {
         if (!memory_) throw std::bad_alloc();
     }
     double *at(int64_t u) const {
         const uintptr_t start = (reinterpret_cast<uintptr_t>(memory_.get()) + 63) & ~uintptr_t(63);
         return reinterpret_cast<double *>(start) + u * stride_;
     }
-    void clear(int64_t first, int64_t end) const { std::fill(at(first), at(end), 0.0); }
+    void clear(int64_t first, int64_t end, bool semiring) const { empty(at(0), first, end, states_, semiring); }
 
 private:
-    int64_t stride_;
+    int64_t states_, stride_;
     std::unique_ptr<void, GiveBack> memory_;
 };
 
@@ -159,11 +165,11 @@ struct TreeTask {
 class ListedOrder {
 public:
     explicit ListedOrder(const TreeTask &task)
-        : task_(task), count_(1 + last_parent(task.places)), records_(count_, task.tables.states) {}
+        : task_(task), count_(1 + last_parent(task.places)), records_(count_ + 1, task.tables.states) {}
 
     bool looks_far() const { return hidiv::looks_far(sweeping(true), task_.places, 1); }
     Status sweep(bool semiring, Parts &all, bool &good) const {
-        records_.clear(0, count_);
+        records_.clear(0, count_ + 1, semiring);
         for (int64_t first = task_.places.n - 1; first > 0 && good; first -= piece_size) {
             good = sweeping(semiring).range(first, std::max<int64_t>(1, first - piece_size + 1), all);
             if (interrupted()) return Status::interrupted;
@@ -187,11 +193,12 @@ class LevelOrder {
 public:
     LevelOrder(const TreeTask &task, const std::vector<int64_t> &starts)
         : task_(task), starts_(starts), count_(1 + task.places.parent[task.places.n - 1]),
-          records_(count_, task.tables.states) {}
+          records_(count_ + 1, task.tables.states) {}
 
     bool looks_far() const { return hidiv::looks_far(sweeping(true), task_.places, 1); }
     Status sweep(bool semiring, Parts &all, bool &good) const {
         const Places &places = task_.places;
+        records_.clear(count_, count_ + 1, semiring);
         for (size_t level = starts_.size() - 1; level > 0 && good; --level) {
             // Pieces end where the parent changes, so that no two of them write to one parent.
             std::vector<int64_t> cuts{starts_[level - 1]};
@@ -208,7 +215,7 @@ public:
                 const int64_t begin = i == 0 ? (level > 1 ? starts_[level - 2] : 0) : places.parent[cuts[i]];
                 const int64_t end =
                     i + 2 < cuts.size() ? places.parent[cuts[i + 1]] : std::min(starts_[level - 1], count_);
-                records_.clear(begin, end);
+                records_.clear(begin, end, semiring);
                 fine[i] = sweeping(semiring).range(cuts[i + 1] - 1, cuts[i], parts[i]);
                 return Status::done;
             });
@@ -237,9 +244,9 @@ private:
 class PartOrder {
 public:
     explicit PartOrder(const TreeTask &task)
-        : task_(task), parts_(task.places), records_(parts_.inner(), task.tables.states),
-          top_records_(TreeParts::tops, task.tables.states) {
-        for (int64_t i = 0, first = 0; i < TreeParts::count; first += parts_.part(i++).inner) {
+        : task_(task), parts_(task.places), records_(parts_.inner() + TreeParts::count, task.tables.states),
+          top_records_(TreeParts::tops + 1, task.tables.states) {
+        for (int64_t i = 0, first = 0; i < TreeParts::count; first += parts_.part(i++).inner + 1) {
             places_[i] = parts_.places(i);
             rows_[i] = task.rows;
             rows_[i].row_of_32 = places_[i].row_of_32;
@@ -259,7 +266,7 @@ public:
         bool fine[TreeParts::count] = {};
         const Status status = parallel(TreeParts::count, task_.threads, [&](int64_t i) {
             const TreeParts::Part &part = parts_.part(i);
-            records_.clear(first_[i], first_[i] + part.inner);
+            records_.clear(first_[i], first_[i] + part.inner + 1, semiring);
             fine[i] = true;
             for (int64_t first = part.n - 1; first >= part.tops && fine[i]; first -= piece_size) {
                 fine[i] = sweeping(i, semiring).range(first, std::max(part.tops, first - piece_size + 1), parts[i]);
@@ -277,6 +284,7 @@ public:
             const double *const record = records_.at(first_[u % TreeParts::count] + u / TreeParts::count);
             std::copy(record, record + stride, top_records_.at(u));
         }
+        top_records_.clear(TreeParts::tops, TreeParts::tops + 1, semiring);
         good = good && task_.with(task_.rows, task_.places, top_records_.at(0), TreeParts::tops, semiring)
                            .range(TreeParts::tops - 1, 1, all);
         return Status::done;
@@ -323,7 +331,6 @@ Status sweep_tree(const LawPair &pair, const TreeTask &task, const Order &order,
     Inbox inbox(states);
     for (int64_t i = 0; i < states; ++i) {
         const size_t s = size_t(i);
-        if (record[0] == 0.0) continue;
         inbox.b[s] = Wide(record[i]);
         inbox.ratio[s] = record[states + i];
         inbox.inward[s] = record[2 * states + i];

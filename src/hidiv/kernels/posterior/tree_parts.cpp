@@ -9,6 +9,7 @@ namespace hidiv {
 namespace {
 
 constexpr uint8_t has_children = 0x80;
+constexpr int64_t ahead = 32;  // nodes whose parents are fetched before they come
 
 template <typename T>
 T *memory_for(int64_t count) {
@@ -26,6 +27,7 @@ TreeParts::TreeParts(const Places &places) {
     uint8_t *const kind = kind_memory.get();
     for (int64_t u = 0; u < tops; ++u) kind[u] = uint8_t(u % count) | has_children;
     for (int64_t u = tops; u < n; ++u) {
+        if (u + ahead < n) __builtin_prefetch(kind + places.parent[u + ahead], 1);
         uint8_t &above = kind[places.parent[u]];
         kind[u] = above & uint8_t(~has_children);
         above |= has_children;
@@ -46,6 +48,7 @@ TreeParts::TreeParts(const Places &places) {
     const Memory<int32_t> place_memory(memory_for<int32_t>(n));  // of each node within its part
     int32_t *const place = place_memory.get();
     for (int64_t u = 0; u < n; ++u) {
+        if (u + ahead < n) __builtin_prefetch(place + places.parent[u + ahead]);
         const int64_t i = kind[u] & uint8_t(~has_children), at = next[i][kind[u] / has_children]++;
         place[u] = int32_t(at);
         parent_.get()[part_[i].first + at] = u < tops ? -1 : place[places.parent[u]];
