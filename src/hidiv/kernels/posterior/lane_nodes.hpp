@@ -9,7 +9,6 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
-constexpr int64_t ahead = 6;               // vectors of nodes whose parents and rows are fetched before they come
 constexpr double least_factor = 0x1p-300;  // of the numbers in a record that are multiplied
 
 // As many nodes u, u-1, ... as do not wait for each other and share a transition, W at most; lanes left over repeat u.
@@ -31,7 +30,7 @@ HIDIV_INLINE int64_t together(const TreeNodes &nodes, int64_t u, int64_t last) {
 }
 
 // Keeps K factors near one: the power of two of the largest is taken out where one is far from it. false where they are
-// too far from each other.
+// too far from each other: a factor that underflows would be taken for a record that is still empty.
 template <int W, int K>
 HIDIV_INLINE bool keep_size(double *factor, double &power) {
     double top = factor[0], bottom = factor[0];
@@ -52,8 +51,12 @@ HIDIV_INLINE bool keep_size(double *factor, double &power) {
 template <int W, int K, bool SECOND_MULTIPLIES>
 HIDIV_INLINE bool hand_over(double *above, const double *message, TreeSums &sums) {
     constexpr int factors = SECOND_MULTIPLIES ? 2 * K : K;
-    for (int s = 0; s < factors; ++s) above[s] *= message[s];
-    for (int s = factors; s < 3 * K; ++s) above[s] += message[s];
+    if (above[0] == 0.0) {
+        for (int s = 0; s < 3 * K; ++s) above[s] = message[s];
+    } else {
+        for (int s = 0; s < factors; ++s) above[s] *= message[s];
+        for (int s = factors; s < 3 * K; ++s) above[s] += message[s];
+    }
     if (!keep_size<W, K>(above, sums.power)) return false;
     if constexpr (SECOND_MULTIPLIES) return keep_size<W, K>(above + K, sums.power_q);
     return true;
@@ -67,29 +70,20 @@ HIDIV_INLINE bool nodes_in_lanes(const LaneRows &rows, const TreeNodes &nodes, i
     constexpr bool second_multiplies = Step::second_multiplies;
     constexpr int factors = second_multiplies ? 2 * K : K;
     alignas(64) double spill[3 * K][W];
-    const bool scattered = rows.log_weight && (rows.row_of_32 || rows.row_of_64);  // in a large table
     for (int64_t u = first; u >= last;) {
         const int64_t group = nodes.transition_of ? nodes.transition_of[u] : 0, m = together<W>(nodes, u, last);
         const int64_t lowest = u - m + 1;  // lane l holds node lowest + l
-        if (u - ahead * W > last) {
-            const int64_t next = u - ahead * W;
-            for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[next + l] * stride, 1);
-            for (int l = 0; scattered && l < W; ++l) {
-                __builtin_prefetch(rows.log_weight + row_of(rows, next + l) * K);
-                __builtin_prefetch(rows.log_ratio + row_of(rows, next + l) * K);
-            }
-        }
+        if (u - 4 * W > last)
+            for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u - 4 * W + l] * stride, 1);
         int64_t at[W];
         for (int l = 0; l < W; ++l) at[l] = row_of(rows, l < m ? lowest + l : u);
         V<W> below[3 * K];
         const bool inner = lowest < nodes.records;
-        if (inner) {
-            int64_t own[W];
-            for (int l = 0; l < W; ++l) {
-                const int64_t v = l < m ? lowest + l : u;
-                own[l] = v < nodes.records ? v : nodes.records;
-            }
-            columns<W, 3 * K, K == 2>(nodes.record, own, stride, 3 * K, below);
+        for (int l = 0; inner && l < W; ++l) {
+            const int64_t v = l < m ? lowest + l : u;
+            const double *record = nodes.record + (v < nodes.records ? v : 0) * stride;
+            const bool has = v < nodes.records && record[0] != 0.0;
+            for (int s = 0; s < 3 * K; ++s) below[s][l] = has ? record[s] : s < factors ? 1.0 : 0.0;
         }
         if (!step(at, group, inner ? below : nullptr, m, spill)) return false;
         // Siblings stand together more often than not: their messages meet before they go to the parent.

@@ -4,11 +4,9 @@
 //   by node, or any zero in the tables        wide_sweep.cpp     numbers with an exponent of their own, any states
 //   chain, up to 512 states                   chain.cpp          scaled doubles, rows of the transition in the lanes;
 //                                             semiring_chain.cpp first, from 256 nodes on, for models far apart
-//   listed tree, 2 to 8 states                lane_tree.cpp      a node in every lane; from 65,536 nodes on threads
-//   that
-//                                                                share levels, or parts where it is not listed level
-//                                                                by level (tree_parts.cpp); as in semiring_chain.cpp
-//                                                                for models far apart, from 16,384 nodes on
+//   listed tree, 2 to 8 states                lane_tree.cpp      a node in every lane; threads where it is listed level
+//                                                                by level, from 65,536 nodes on; as in
+//                                                                semiring_chain.cpp for models far apart, from 16,384
 //   listed tree, 1 or 9 to 512 states         broad_tree.cpp     node by node, rows of the transition in the lanes
 //   many chains, 2 to 16 states               batch.cpp          a chain in every lane (lane_sweep.hpp): as in
 //                                                                semiring_chain.cpp for models far apart, by products

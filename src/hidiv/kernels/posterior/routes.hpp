@@ -22,7 +22,7 @@ Status scaled_chain(const LawPair &, const Places &, const PaddedTables &, Diver
 Status semiring_chain(const LawPair &, const Places &, const PaddedTables &, Divergence &, bool &declined,
                       Stream *stream = nullptr);
 
-// Listed trees of two to eight states: nodes in the lanes, on several threads where there are many.
+// Listed trees of two to eight states: nodes in the lanes, on several threads where the tree is listed level by level.
 Status posterior_lane_tree(const LawPair &, const Places &, int64_t threads, Divergence &, bool &declined);
 
 // Listed trees of up to 512 states: node by node.

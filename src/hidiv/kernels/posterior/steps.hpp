@@ -118,12 +118,12 @@ using posterior_lanes_kernel = bool(const StepTables &, const LaneRows &, const 
 using semiring_lanes_kernel = bool(const StepTables &, const LaneRows &, const int64_t *node, int64_t count,
                                    SemiringLanes &);
 
-// b, ratio and inward of the children's messages met so far, ones and zeros before the first; two states fill a line of
-// the cache.
+// b, ratio and inward of the children's messages met so far, all zero before the first; two states fill a cache
+// line.
 constexpr int64_t lane_record(int64_t states) { return states == 2 ? 8 : 3 * states; }
 struct TreeNodes {
     const int64_t *parent, *transition_of;
-    double *record;   // one more than there are, which stays empty
+    double *record;
     int64_t records;  // nodes at and above have no children
 };
 // Taken out of messages and weights; the last four are the semiring's.
