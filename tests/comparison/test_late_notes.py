@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -58,6 +60,17 @@ def test_what_changes_later_does_not_show_in_the_note():
     matrix.values[:] = 0.0
     models.clear()
     assert matrix.notes == wanted
+
+
+@pytest.mark.parametrize("ask", [lambda m: hd.pairwise_kl(m, 50), lambda m: hd.nearest(m[0], m, 50, k=2)])
+def test_a_result_keeps_no_collection_alive(ask):
+    models = hd.Collection(separate_fits(40))
+    alive = weakref.ref(models)
+    result = ask(models)
+    del models
+    gc.collect()
+    assert alive() is None
+    assert any("in another order" in note for note in result.notes)
 
 
 def test_copies_and_pickles_have_the_notes():

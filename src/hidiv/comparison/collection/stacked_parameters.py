@@ -145,11 +145,11 @@ class CheckedParameters(NamedTuple):
         k = self.initial.shape[1]
         states = (which[:, None] * k + np.arange(k)).ravel()
         return CheckedParameters(
-            frozen(self.initial[which]),
-            frozen(self.transitions[which]),
-            frozen(self.has_transition[which]),
+            _read_only(self.initial[which]),
+            _read_only(self.transitions[which]),
+            _read_only(self.has_transition[which]),
             tuple(family.take(states) for family in self.emissions),
-            None if self.end is None else frozen(self.end[which]),
+            None if self.end is None else _read_only(self.end[which]),
             tuple(self.names[i] for i in which),
             tuple(self.state_names[i] for i in which),
             tuple(self.symbol_names[i] for i in which),
@@ -190,11 +190,10 @@ def stacked_models(models: Sequence[Model]) -> CheckedParameters | None:
     if any(family is None for family in families):
         return None
     have_transition = np.stack(present) if len(present[0]) > 1 else np.ones((len(models), 1), dtype=np.bool_)
-    have_transition.flags.writeable = False
     return CheckedParameters(
         _side_by_side(initial),
         _side_by_side(transitions),
-        have_transition,
+        _read_only(have_transition),
         tuple(family for family in families if family is not None),
         _side_by_side(end) if True in have_end else None,
         *names,
@@ -223,6 +222,12 @@ def _stacked_family(families: Sequence[Family]) -> Family | None:
     n_states = families[0].n_states * len(families)
     whole = mapped(stacked(each), lambda array: array.reshape(n_states, *array.shape[2:]))
     return family_of(whole, n_states, "emission")
+
+
+def _read_only(fresh: NDArray[Any]) -> NDArray[Any]:
+    """An array that nobody else has yet, made read-only."""
+    fresh.flags.writeable = False
+    return fresh
 
 
 def _side_by_side(arrays: Sequence[Array]) -> Array:

@@ -175,7 +175,8 @@ def _joint(left: ModelsByShape, right: ModelsByShape, tree: Any, k: int, index: 
     operands = joint_operands(left, right, nodes)
     exact = isinstance(index, str) and index == "exact"
     result = _exact(left, right, *operands, k) if exact else _by_index(right, *operands, k, index, sampled)
-    return replace(result, notes=lambda: (*result.notes, *note_on_labels(left, right, nodes)))
+    labels = note_on_labels(left, right, nodes)
+    return replace(result, notes=lambda: (*result.notes, *labels()))
 
 
 def _of_matrix(matrix: PairwiseMatrix, k: int) -> Nearest:

@@ -180,7 +180,8 @@ def pairwise_kl(
 
 def _with_labels(notes: Notes, left: ModelsByShape, right: ModelsByShape, tree: Any) -> Callable[[], Notes]:
     """The notes and, when they are read, one on labels that do not seem to be common."""
-    return lambda: (*notes, *note_on_labels(left, right, tree))
+    labels = note_on_labels(left, right, tree)
+    return lambda: (*notes, *labels())
 
 
 def _note_on_direct(direct: int, words: str) -> list[str]:

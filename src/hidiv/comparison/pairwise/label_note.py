@@ -6,6 +6,7 @@ which describe much the same process, come a good deal nearer in another order.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,24 +15,29 @@ from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checke
 from hidiv.comparison.pairwise.direct import assigned_joint, direct_or_beyond
 from hidiv.comparison.pairwise.operands import joint_operands
 from hidiv.errors import HidivError
-from hidiv.types import IntArray
+from hidiv.types import Flags, IntArray
 
 ROWS, COLUMNS = 6, 16  # models whose nearest one is looked for, and among how many
 MUCH = 0.3  # of its value a divergence must lose by another order to count
 OFTEN = 0.25  # share of the rows that lose as much from which the note is given
 
 
-def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> list[str]:
-    """One sentence where many models come much nearer to their nearest one in another order, else none.
+def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> Callable[[], list[str]]:
+    """A function that gives one sentence where many models come much nearer to their nearest one in another order.
 
-    It looks at some models of the first shape of each list.
+    It looks at some models of the first shape of each list, which are copied: a result keeps no others alive.
     """
     p, q = left.groups[0].models, right.groups[0].models
     if p.n_states < 2:
-        return []
+        return list
     rows, columns = _spread(len(p), ROWS), _spread(len(q), COLUMNS)
     a, b = by_shape(p.take(rows)), by_shape(q.take(columns))
     itself = rows[:, None] == columns if right is left else np.zeros((len(rows), len(columns)), dtype=np.bool_)
+    return lambda: _note(a, b, tree, itself)
+
+
+def _note(a: ModelsByShape, b: ModelsByShape, tree: Any, itself: Flags) -> list[str]:
+    """The sentence on the models a and b, or none; itself: where both are one model."""
     first, second = (grid.ravel() for grid in np.indices(itself.shape))
     try:
         ps, qs = joint_operands(a, b, checked_tree(a, b, tree))
