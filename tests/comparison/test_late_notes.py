@@ -62,17 +62,14 @@ def test_what_changes_later_does_not_show_in_the_note():
     assert matrix.notes == wanted
 
 
-@pytest.mark.parametrize(
-    "ask", [lambda m: hd.pairwise_kl(m, 50), lambda m: hd.nearest(separate_fits(41)[40], m, 50, k=2)]
-)
+@pytest.mark.parametrize("ask", [lambda m: hd.pairwise_kl(m, 50), lambda m: hd.nearest(m[0], m, 50, k=2)])
 def test_a_result_keeps_no_collection_alive(ask):
     models = hd.Collection(separate_fits(40))
-    alive = weakref.ref(models)
-    result = ask(models)
+    alive, wanted, result = weakref.ref(models), ask(models).notes, ask(models)
     del models
     gc.collect()
     assert alive() is None
-    assert any("in another order" in note for note in result.notes)
+    assert result.notes == wanted
 
 
 def test_copies_and_pickles_have_the_notes():
