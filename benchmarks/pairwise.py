@@ -86,7 +86,7 @@ def _joint_log_ratio(p: hd.Model, q: hd.Model, x: np.ndarray, states: np.ndarray
 def _two_cores() -> Row:
     models = collection(5_000, 2)
     return interleaved(
-        "pairwise_kl, M=5000, blocks in threads", lambda: hd.pairwise_kl(models, N),
+        "pairwise_kl, M=5000, at once in threads", lambda: hd.pairwise_kl(models, N),
         "one block after another", lambda: hd.pairwise_kl(models, N, executor="serial"), rounds=3,
     )  # fmt: skip
 

@@ -118,7 +118,13 @@ def products(
     bound: NDArray[np.float64],
     alike: bool,
     out: NDArray[np.float64],
+    threads: int = 1,
 ) -> NDArray[np.bool_]: ...
+def mean_laws(
+    initial: NDArray[np.float64],
+    transition: NDArray[np.float64],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]: ...
 def elementary(which: int, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """0 exp, 1 to 3 log1p for x >= 0, 4 to 6 phi within 2^-6, 2^-3, 1, 7 log, as vectors have them (for tests)."""
 

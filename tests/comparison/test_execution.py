@@ -46,6 +46,19 @@ def test_threads_and_processes_give_the_same_bits(serial):
     assert (np.asarray(matrix(executor="processes")) == serial).all()
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_matrix_in_one_piece_has_the_bits_and_notes_of_its_blocks(symmetric):
+    rng = np.random.default_rng(5)
+    ms = [model(rng, "poisson", 2) for _ in range(130)]
+    ms += [hd.Model(m.initial, m.transition, hd.Poisson(m.emission.rate * (1 + 1e-9))) for m in ms[:20]]
+    whole, blocks = (hd.pairwise_kl(ms, 9, symmetric=symmetric, executor=where) for where in (None, "serial"))
+    assert (np.asarray(whole) == np.asarray(blocks)).all()
+    assert whole.notes == blocks.notes
+    assert any("too close for the product" in note for note in whole.notes)
+    one = hd.pairwise_kl(ms, 9, ms[:3], executor=None)
+    assert (np.asarray(one) == np.asarray(hd.pairwise_kl(ms, 9, ms[:3], executor="serial"))).all()
+
+
 def test_every_quantity_travels(cluster):
     from distributed import Client
 

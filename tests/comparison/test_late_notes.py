@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import weakref
+from typing import Any
 
 import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.comparison.collection import by_shape as sorting
+from hidiv.comparison.collection.by_shape import by_shape
 from hidiv.comparison.pairwise import label_note
+from hidiv.types import Array
 
 
 def separate_fits(n: int) -> list[hd.Model]:
@@ -30,13 +34,13 @@ def separate_fits(n: int) -> list[hd.Model]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for every time that the labels were looked at."""
     times: list[int] = []
-    real = label_note._note
+    real = label_note.assigned_joint
 
-    def counted(*arguments: object) -> list[str]:
+    def counted(*arguments: Any) -> Array:
         times.append(1)
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments)
 
-    monkeypatch.setattr(label_note, "_note", counted)
+    monkeypatch.setattr(label_note, "assigned_joint", counted)
     return times
 
 
@@ -58,6 +62,16 @@ def test_what_changes_later_does_not_show_in_the_note():
     assert matrix.notes == wanted
 
 
+@pytest.mark.parametrize("ask", [lambda m: hd.pairwise_kl(m, 50), lambda m: hd.nearest(m[0], m, 50, k=2)])
+def test_a_result_keeps_no_collection_alive(ask):
+    models = hd.Collection(separate_fits(40))
+    alive, wanted, result = weakref.ref(models), ask(models).notes, ask(models)
+    del models
+    gc.collect()
+    assert alive() is None
+    assert result.notes == wanted
+
+
 def test_copies_and_pickles_have_the_notes():
     matrix = hd.pairwise_kl(separate_fits(8), 50)
     copies = [copy.copy(matrix), copy.deepcopy(matrix), pickle.loads(pickle.dumps(matrix))]
@@ -76,13 +90,14 @@ FAMILIES = {
 @pytest.mark.parametrize(
     "kinds", [["poisson"], ["gaussian"], ["product"], ["gaussian", "wider"], ["poisson", "gaussian", "poisson"]]
 )
-def test_passes_over_like_models_sort_as_one_by_one(kinds, monkeypatch):
+def test_passes_over_like_models_sort_as_one_by_one(kinds):
     rng = np.random.default_rng(1)
     rows = [[0.9, 0.1], [0.2, 0.8]]
     models = [hd.Model([0.5, 0.5], rows, FAMILIES[kind](rng), name=kind) for kind in kinds * 3]
-    quick = sorting.by_shape(models)
-    monkeypatch.setattr(sorting, "parameters_if_alike", lambda given: None)
-    slow = sorting.by_shape(models)
-    assert quick.names == slow.names
-    assert [group.places.tolist() for group in quick.groups] == [group.places.tolist() for group in slow.groups]
-    assert [group.models for group in quick.groups] == [group.models for group in slow.groups]
+    quick = by_shape(models)
+    slow = by_shape([*models, hd.Model([1.0], [[1.0]], hd.Silent(1))])  # one of another shape: each is looked at
+    assert quick.names == slow.names[:-1]
+    assert [group.places.tolist() for group in quick.groups] == [group.places.tolist() for group in slow.groups[:-1]]
+    assert [group.models for group in quick.groups] == [group.models for group in slow.groups[:-1]]
+    for group, places in quick.groups:
+        assert [group[i] for i in range(len(group))] == [models[place] for place in places]

@@ -9,6 +9,7 @@ from hidiv.emissions.families.gaussian import Gaussian, tables
 from hidiv.recursions.terms import log_ratio
 from tests.oracle.arithmetic import mp
 from tests.recursions import posterior_truth as truth
+from tests.recursions import trees
 
 
 @pytest.mark.parametrize("apart", [1e-9, 1e-6, 1e-3, 0.1, 0.3, None])
@@ -41,6 +42,27 @@ def test_against_fifty_digits(kernels, states, apart):
     with mp.workdps(50):
         wanted = mp.fsum(truth.posterior(made)[0])
         assert abs(values[0, 0] - wanted) <= 1e-12 * wanted
+
+
+@pytest.mark.parametrize("apart", [1e-3, None])
+@pytest.mark.parametrize("symbols", [8, 9, 40, 5000])
+@pytest.mark.parametrize("states", [2, 3, 4])
+def test_lanes_read_rows_in_any_order(kernels, states, symbols, apart):
+    """Eight rows may begin and end as neighbours do and be none; those of few symbols often are."""
+    if not kernels.is_compiled:
+        pytest.skip("the twin has no lanes")
+    rng = np.random.default_rng([states, symbols])
+    made = truth.problem(rng, 20_000, states, symbols, apart, parent=trees.anyhow(20_000, rng))
+    n_nodes, (parent, _, row_of), *rest = truth.arrays(made)
+    wanted = kernels.posterior_value(n_nodes, (parent, None, row_of), *rest, None, True)  # by node: no lanes
+    found = kernels.posterior_value(n_nodes, (parent, None, row_of), *rest, None, False)
+    assert np.allclose(found[:3], wanted[:3], rtol=1e-12, atol=0.0)
+    start = np.arange(0, 20_001, 500)
+    values, _ = kernels.posterior_sequences(start, (None, None, row_of), *rest, None)
+    for i, value in enumerate(values):
+        part = row_of[start[i] : start[i + 1]].copy()
+        alone = kernels.posterior_value(500, (None, None, part), *rest, None, True)
+        assert np.allclose(value, alone[:3], rtol=1e-12, atol=0.0)
 
 
 def normal_problem(rng, n, states, features, apart):

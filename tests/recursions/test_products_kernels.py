@@ -46,6 +46,19 @@ def test_the_way_it_is_cut_does_not_show(kernels):
     np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("alike", [False, True])
+def test_threads_do_not_show(kernels, alike):
+    rng = np.random.default_rng(4)
+    left, right = rng.normal(size=(700, 5)), rng.normal(size=(690, 5))
+    one, many = np.empty((700, 690)), np.empty((700, 690))
+    bound = rng.uniform(-15, -5, 700)
+    small = kernels.products(left, right, bound, alike, one)
+    assert 0 < small.sum() < 700
+    assert (kernels.products(left, right, bound, alike, many, threads=3) == small).all()
+    assert (many == one).all()
+    assert (np.diagonal(many) == 0).all() == alike
+
+
 A, BOUND, OUT = np.ones((3, 2)), np.ones(3), np.ones((3, 3))
 BAD = {
     "other features": (A, np.ones((3, 1)), BOUND, False, OUT),

@@ -585,9 +585,20 @@ void product_kernels(int round) {
     for (double &each : left) each = uniform() - 0.5;
     for (double &each : right) each = uniform() - 0.5;
     const ScratchFlags small(m);
-    table().products(
-        {m, n, width, left.data(), right.data(), bound.data(), whole(0, 1) == 1, out.data(), stride, small.values});
+    threaded_products(
+        {m, n, width, left.data(), right.data(), bound.data(), whole(0, 1) == 1, out.data(), stride, small.values},
+        whole(1, 3));
     for (double each : out) check_number(each, "products", round);
+}
+
+void mean_law_kernels(int round) {
+    const int64_t m = whole(0, 20), k = whole(1, 9), steps = whole(0, 5);
+    Doubles initial(size_t(m * k)), transition(size_t(m * k * k)), weight(size_t(2 * steps)), out(size_t(m * k));
+    for (double &each : initial) each = uniform() + 0.01;
+    for (double &each : transition) each = uniform() + 0.01;
+    for (double &each : weight) each = uniform();
+    table().mean_laws({m, k, steps, initial.data(), transition.data(), weight.data()}, out.data());
+    for (double each : out) check_number(each, "mean_laws", round);
 }
 
 }  // namespace
@@ -607,6 +618,7 @@ int main(int argc, char **argv) {
             comparison_kernels(round);
             estimate_kernels(round);
             product_kernels(round);
+            mean_law_kernels(round);
             moment_kernels(round);
             emission_kernels(round);
             curve_kernels(round);

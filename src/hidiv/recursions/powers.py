@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hidiv.recursions.kernels import kernel
 from hidiv.types import Array
 
-SMALL = 8  # states up to which a stack of chains is the last axis
+SMALL = 8  # states up to which many chains are done side by side
 AT_ONCE = 512  # chains of a stack whose matrices stay in the cache
 
 
@@ -24,37 +25,54 @@ def mean_law(initial: Array, transition: Array, children: int, depth: int) -> Ar
     law initial T^l; children = 1 is a chain. Everything added is non-negative, so every chain is as good as any other:
     periodic, reducible, nearly decomposable, defective.
     """
-    *stack, k = initial.shape
-    if len(stack) != 1 or k > SMALL:
-        return _mean_law(initial[..., None, :], transition, children, depth, np.matmul, -1)[..., 0, :]
-    # A product of small matrices costs less than calling for it: many at once, the stack as last axis.
+    weight = _weights_of_doublings(children, depth)
+    if initial.ndim == 2 and initial.shape[1] <= SMALL:
+        return mean_laws(np.ascontiguousarray(initial), np.ascontiguousarray(transition), weight)
+    return _mean_law(initial[..., None, :], transition, weight, np.matmul, -1)[..., 0, :]
+
+
+@kernel
+def mean_laws(initial: Array, transition: Array, weight: Array) -> Array:
+    """(m, K): the mean laws of m chains, initial (m, K), transition (m, K, K), by the weights of the doublings (S, 2).
+
+    A product of small matrices costs less than calling for it: many at once, the chains as last axis.
+    """
     law = np.empty_like(initial)
     for start in range(0, len(initial), AT_ONCE):
         some = slice(start, start + AT_ONCE)
         rows = np.ascontiguousarray(initial[some].T)
         matrices = np.ascontiguousarray(np.moveaxis(transition[some], 0, -1))
-        law[some] = _mean_law(rows[None], matrices, children, depth, _side_by_side, -2)[0].T
+        law[some] = _mean_law(rows[None], matrices, weight, _side_by_side, -2)[0].T
     return law
 
 
 def _mean_law(
-    initial: Array, transition: Array, children: int, depth: int, times: Callable[[Array, Array], Array], axis: int
+    initial: Array, transition: Array, weight: Array, times: Callable[[Array, Array], Array], axis: int
 ) -> Array:
     """The same for laws that are matrices of one row, `axis` counting the states."""
-    shrink = 1.0 / children
-    law, power, levels = stochastic(initial, axis), stochastic(transition, axis), 1
-    for bit in bin(depth)[3:]:
-        older = shrink**levels
+    law, power = stochastic(initial, axis), stochastic(transition, axis)
+    for older, newest in weight.tolist():
         law = (older * law + times(law, power)) / (1.0 + older)
         power = stochastic(times(power, power), axis)
-        levels *= 2
-        if bit == "1":
-            newest = _last_level_share(children, levels)
+        if newest > 0:
             law = (1.0 - newest) * law + newest * times(initial, power)
             power = stochastic(times(power, transition), axis)
-            levels += 1
         law = stochastic(law, axis)
     return law
+
+
+def _weights_of_doublings(children: int, depth: int) -> Array:
+    """(S, 2): from one level to `depth` levels in steps that double them, and add one where the second weight is not 0.
+
+    First the weight of the older levels beside that of as many newer ones, then the share of the level added.
+    """
+    weight, levels = [], 1
+    for bit in bin(depth)[3:]:
+        older = (1.0 / children) ** levels
+        levels *= 2
+        weight.append((older, _last_level_share(children, levels) if bit == "1" else 0.0))
+        levels += int(bit)
+    return np.array(weight).reshape(-1, 2)
 
 
 def _side_by_side(left: Array, right: Array) -> Array:
@@ -64,11 +82,6 @@ def _side_by_side(left: Array, right: Array) -> Array:
     for j in range(1, len(right)):
         total += np.multiply(left[:, j, None], right[j], out=part)
     return np.asarray(total)
-
-
-def after(law: Array, transition: Array) -> Array:
-    """(..., K): the law one step later, law (..., K), transition (..., K, K)."""
-    return np.asarray((law[..., None, :] @ transition)[..., 0, :])
 
 
 def _last_level_share(children: int, levels: int) -> float:

@@ -12,10 +12,11 @@ STRIP = 1 << 18  # entries handled while they are in the cache
 
 
 @kernel
-def products(left: Array, right: Array, bound: Array, alike: bool, out: Array) -> NDArray[np.bool_]:
+def products(left: Array, right: Array, bound: Array, alike: bool, out: Array, threads: int = 1) -> NDArray[np.bool_]:
     """Write left right^T into out (m, n), left (m, F), right (n, F); (m,): rows with an entry of at most bound (m,).
 
-    alike: entry (i, i) is written as 0 and not compared with the bound.
+    alike: entry (i, i) is written as 0 and not compared with the bound. threads: of the compiled kernel, 0 for all
+    processors; BLAS has a setting of its own.
     """
     across = np.ascontiguousarray(right.T)
     small = np.zeros(len(out), dtype=np.bool_)
@@ -30,12 +31,20 @@ def products(left: Array, right: Array, bound: Array, alike: bool, out: Array) -
     return small
 
 
-def quickest_products(left: Array, right: Array, bound: Array, alike: bool, out: Array) -> NDArray[np.bool_]:
+def cut_shows() -> bool:
+    """Whether bits of a product depend on the blocks it is cut into: those of BLAS do, those of the kernel do not."""
+    return instruction_set() in (None, "baseline")
+
+
+def quickest_products(
+    left: Array, right: Array, bound: Array, alike: bool, out: Array, threads: int = 1
+) -> NDArray[np.bool_]:
     """`products` by the compiled kernel or by BLAS, whichever the instruction set makes quicker.
 
     Measured with 10 to 2,000 features and one thread: with AVX2 the kernel takes 0.74 to 1.12 times as long as BLAS, so
     that it runs there and with AVX-512; with the baseline 1.2 to 2.8 times, since BLAS chooses its own instructions.
     """
-    run = twins["products"] if instruction_set() == "baseline" else products
-    small: NDArray[np.bool_] = run(left, right, bound, alike, out)
+    twin = twins["products"]
+    run = twin if products is twin or cut_shows() else products
+    small: NDArray[np.bool_] = run(left, right, bound, alike, out, threads)
     return small

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hidiv.adapters.as_model import as_model
 from hidiv.comparison.collection.collection import Collection, title
-from hidiv.comparison.collection.stacked_parameters import (
-    checked,
-    families_of,
-    parameters_if_alike,
-    parameters_of_models,
-    shape_key,
-)
+from hidiv.comparison.collection.stacked_parameters import shape_key, stacked_models
 from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.models.model import Model, check_groups
 from hidiv.models.symbol_names import Alphabet, listed
@@ -50,21 +44,23 @@ def by_shape(models: Any, list_name: str = "models") -> ModelsByShape:
     if isinstance(models, ModelsByShape):
         return models
     given = _read(models, list_name)
-    alike = parameters_if_alike(given)
-    if alike is not None:
-        return ModelsByShape((ShapeGroup(Collection._of(checked(alike)), np.arange(len(given))),), alike.names)
-    families = [families_of(model) for model in given]
+    stack = stacked_models(given)
+    if stack is not None:
+        return ModelsByShape((ShapeGroup(Collection._of(stack), np.arange(len(given))),), stack.names)
     places_of: dict[tuple[Any, ...], list[int]] = {}
     for i, model in enumerate(given):
-        places_of.setdefault(shape_key(model, families[i]), []).append(i)
+        places_of.setdefault(shape_key(model), []).append(i)
     groups = []
     for places in places_of.values():
-        parameters = parameters_of_models([given[i] for i in places], [families[i] for i in places])
-        groups.append(ShapeGroup(Collection._of(checked(parameters)), np.array(places)))
+        stack = stacked_models([given[i] for i in places])
+        assert stack is not None
+        groups.append(ShapeGroup(Collection._of(stack), np.array(places)))
     return ModelsByShape(tuple(groups), tuple(model.name for model in given))
 
 
-def _read(models: Any, list_name: str) -> list[Model]:
+def _read(models: Any, list_name: str) -> Sequence[Model]:
+    if isinstance(models, list | tuple) and set(map(type, models)) == {Model}:
+        return models
     if isinstance(models, Mapping | str | Model) or not isinstance(models, Iterable):
         refuse(InvalidModel, list_name, "must be a list of models or a Collection", type(models).__name__)
     given = []
@@ -81,6 +77,8 @@ def _read(models: Any, list_name: str) -> list[Model]:
 def check_on_tree(models: ModelsByShape, tree: Tree, list_name: str) -> None:
     """Refuse models whose groups do not fit the tree; models with the same transitions present are checked once."""
     for group, places in models.groups:
+        if group.n_groups == 1:
+            continue  # it fits every tree
         present = group.has_transition
         alike = bool((present == present[0]).all())
         for i in [0] if alike else np.unique(present, axis=0, return_index=True)[1].tolist():

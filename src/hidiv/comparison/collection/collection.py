@@ -17,10 +17,9 @@ from hidiv.comparison.collection.stacked_parameters import (
     Parameters,
     checked,
     model_of,
-    parameters_if_alike,
     parameters_of_checked,
-    parameters_of_models,
     shape_of,
+    stacked_models,
 )
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError, InvalidFile, InvalidModel, counted, refuse, shown
@@ -74,9 +73,9 @@ class Collection(Value):
 
     def __init__(self, models: Iterable[Any]) -> None:
         given = _read(models)
-        alike = parameters_if_alike(given)
-        if alike is not None:
-            self._set(checked(alike))
+        stack = stacked_models(given)
+        if stack is not None:
+            self._set(stack)
             return
         first = shape_of(given[0])
         for i, model in enumerate(given):
@@ -88,7 +87,7 @@ class Collection(Value):
                         f"has {value} where models[0] has {first[what]}",
                         remedy="the models of a collection share their shape",
                     )
-        self._set(checked(parameters_of_models(given)))
+        raise AssertionError("models of one shape in words that cannot be stacked")
 
     @classmethod
     def _of(cls, given: CheckedParameters) -> Collection:
@@ -100,9 +99,13 @@ class Collection(Value):
         for key, value in given._asdict().items():
             object.__setattr__(self, key, value)
 
+    @property
+    def _checked(self) -> CheckedParameters:
+        return CheckedParameters(*(getattr(self, key) for key in CheckedParameters._fields))
+
     @cached_property
     def _parameters(self) -> Parameters:
-        return parameters_of_checked(CheckedParameters(*(getattr(self, key) for key in CheckedParameters._fields)))
+        return parameters_of_checked(self._checked)
 
     @property
     def n_states(self) -> int:
@@ -133,7 +136,7 @@ class Collection(Value):
 
     def take(self, which: NDArray[np.int64]) -> Collection:
         """The collection of the models at these places."""
-        return Collection._of(checked(self._parameters.take(which)))
+        return Collection._of(self._checked.take(which))
 
     def __iter__(self) -> Iterator[Model]:
         return (self[i] for i in range(len(self)))

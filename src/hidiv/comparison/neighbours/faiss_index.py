@@ -9,9 +9,8 @@ import numpy as np
 
 from hidiv.arguments import whole
 from hidiv.comparison.collection.by_shape import by_shape, checked_tree
-from hidiv.comparison.pairwise.joint_pairs import joint_operands
 from hidiv.comparison.pairwise.matrix_product import counts_of, logs_of
-from hidiv.comparison.pairwise.operands import Operand
+from hidiv.comparison.pairwise.operands import Operand, joint_operands
 from hidiv.errors import HidivError, IncompatibleModels, MissingExtra, refuse
 from hidiv.types import Array, IntArray
 from hidiv.values import restore

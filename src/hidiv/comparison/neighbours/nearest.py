@@ -17,11 +17,11 @@ from hidiv.comparison.late_notes import LateNotes, settled_state
 from hidiv.comparison.neighbours.faiss_index import FaissIndex, build_index, candidates
 from hidiv.comparison.pairwise.direct import direct_joint
 from hidiv.comparison.pairwise.executors import one_blas_thread, processors
-from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
+from hidiv.comparison.pairwise.joint_pairs import JointPairs
 from hidiv.comparison.pairwise.label_note import note_on_labels
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
 from hidiv.comparison.pairwise.matrix_product import factors_of
-from hidiv.comparison.pairwise.operands import Operand
+from hidiv.comparison.pairwise.operands import Operand, joint_operands
 from hidiv.comparison.pairwise.pairwise import pairwise
 from hidiv.divergences.measures.names import MEASURES
 from hidiv.errors import HidivError, counted, refuse
@@ -220,7 +220,7 @@ def _of_some(
         places, models, columns = piece
         q = models.take(columns)
         out = np.empty((len(p), len(q)))
-        JointPairs(p, q, factors_of(p, q), out.shape).fill_or_beyond(out, False)
+        JointPairs(p, q, factors_of(p, q), out.shape).fill_or_beyond(out)
         return _smallest(np.broadcast_to(places[columns], out.shape), out, k)
 
     pieces = [

@@ -1,6 +1,6 @@
 """Divergences of all pairs of two lists of models.
 
-kl.py                     pairwise_kl: checks its arguments, makes a plan, fills the matrix
+kl.py                     pairwise_kl: checks its arguments, computes the matrix at once or makes a plan and fills it
 pairwise.py               pairwise: the same by any measure
 matrix.py                 PairwiseMatrix, the result, and its form in files
 
@@ -10,8 +10,8 @@ executors.py              blocks computed in threads, processes or on a Dask clu
 storage.py                blocks kept in memory or in a zarr store; a fingerprint tells stores of other inputs apart
 
 Joint and aligned divergences:
-joint_pairs.py            all joint divergences: the product, and close pairs directly
-operands.py               models of one shape as p or q of a block, and p's expected visits on the tree
+joint_pairs.py            all joint divergences: the product, and close pairs directly; as one matrix or by block
+operands.py               models of one shape as p or q, and p's expected visits on the tree
 matrix_product.py         the matrix product; second_order.py the one for models near each other
 direct.py                 listed pairs one by one, accurate however close; q's states as labelled or as emissions match
 aligned_pairs.py          the best order of q's states for every pair

@@ -9,9 +9,9 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.pairwise.direct import refuse_beyond
-from hidiv.comparison.pairwise.joint_pairs import JointPairs, joint_operands
+from hidiv.comparison.pairwise.joint_pairs import JointPairs
 from hidiv.comparison.pairwise.matrix_product import factors_of
-from hidiv.comparison.pairwise.operands import Operand
+from hidiv.comparison.pairwise.operands import Operand, joint_operands
 from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
 from hidiv.divergences.alignment.align import EXHAUSTIVE, align
 from hidiv.errors import HidivError, refuse
@@ -42,7 +42,7 @@ class EveryOrderPairs:
         everyone = np.arange(len(self.q))
         for order in permutations(range(self.q.n_states)):
             q = self.q.relabelled(everyone, np.tile(order, (len(everyone), 1)))
-            beyond |= JointPairs(self.p, q, factors_of(self.p, q), out.shape).fill_or_beyond(one, False)[1]
+            beyond |= JointPairs(self.p, q, factors_of(self.p, q), out.shape).fill_or_beyond(one)
             np.minimum(out, one, out=out)
         refuse_beyond(beyond & np.isinf(out))
         return 0

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.pairwise.direct import direct_or_beyond, refuse_beyond
 from hidiv.comparison.pairwise.matrix_product import RELATIVE_ERROR, Factors, factors_of, multiply
-from hidiv.comparison.pairwise.operands import Operand, expected_of, operand_of
+from hidiv.comparison.pairwise.operands import Operand, joint_operands
 from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
 from hidiv.comparison.pairwise.second_order import second_order
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
-from hidiv.types import Array
+from hidiv.recursions.products import cut_shows
+from hidiv.types import Array, Flags, IntArray
 
 SAMPLE = 48  # models of each list that show how close the models lie
 OFTEN = 0.02  # share of close pairs from which the second-order product is tried
@@ -30,6 +30,7 @@ class JointPairs:
     factors: Factors | None
     shape: tuple[int, int]  # of the block
     start: tuple[int, int] = (0, 0)  # its first p and q
+    many_close: bool = False  # whether many pairs are too close for the product
 
     def part(self, first: slice, second: slice) -> JointPairs:
         """The pairs of some p and some q; the operands are not cut before the block is packed."""
@@ -44,23 +45,45 @@ class JointPairs:
         p, q = self.p.take(slice(top, top + rows)), self.q.take(slice(left, left + columns))
         return JointPairs(p, q, self.factors, self.shape)
 
-    def fill(self, out: Array, alike: bool) -> int:
+    def fill(self, out: Array, alike: bool, threads: int = 1) -> int:
         """Write D of every p from every q into out (m, m'); return how many pairs were too close for the product."""
-        close, beyond = self.fill_or_beyond(out, alike)
-        refuse_beyond(beyond)
-        return close
+        first, _, beyond = self._filled(out, alike, threads)
+        if len(beyond):
+            refuse_beyond(beyond)
+        return 0 if self.factors is None else len(first)
 
-    def fill_or_beyond(self, out: Array, alike: bool) -> tuple[int, NDArray[np.bool_]]:
-        """The same without a refusal: +inf and True in the second table where a finite value is beyond the doubles."""
+    def fill_or_beyond(self, out: Array) -> Flags:
+        """The same without a refusal: +inf, and True in what is returned, where no double holds a finite value."""
+        first, second, beyond = self._filled(out, False)
+        table = np.zeros(out.shape, dtype=np.bool_)
+        table[first, second] = beyond
+        return table
+
+    def _filled(self, out: Array, alike: bool, threads: int = 1) -> tuple[IntArray, IntArray, Flags]:
+        """The pairs that were computed directly, and which of them are finite and beyond the doubles."""
         if self.factors is None:
             first, second = (grid.ravel() for grid in np.indices(out.shape))
         else:
-            first, second = multiply(self.factors, out, alike)
+            first, second = multiply(self.factors, out, alike, threads)
+        if not len(first):
+            return first, second, np.zeros(0, dtype=np.bool_)
         pairs = direct_or_beyond(self.p, self.q, self.start[0] + first, self.start[1] + second)
         out[first, second] = pairs.value
-        beyond = np.zeros(out.shape, dtype=np.bool_)
-        beyond[first, second] = pairs.beyond
-        return 0 if self.factors is None else len(first), beyond
+        return first, second, pairs.beyond
+
+
+def whole_matrix(pairs: PairsByShape, alike: bool, edge: int) -> tuple[Array, int] | None:
+    """All joint divergences at once, and how many pairs were too close for the product.
+
+    None where it is better to cut the matrix into blocks of `edge`: models of several shapes, pairs that are mostly
+    computed directly, and products whose bits would depend on the blocks that other executors compute.
+    """
+    only = pairs[0, 0]
+    assert isinstance(only, JointPairs)
+    if len(pairs) > 1 or only.factors is None or only.many_close or (max(only.shape) > edge and cut_shows()):
+        return None
+    values = np.empty(only.shape)
+    return values, only.fill(values, alike, threads=0)
 
 
 def joint_pairs(
@@ -72,41 +95,25 @@ def joint_pairs(
     notes: dict[str, None] = {}
     for a, p in enumerate(ps):
         for b, q in enumerate(qs):
-            factors, note = _best_product(p, q)
-            pairs[a, b] = JointPairs(p, q, factors, (len(p), len(q)))
+            factors, note, many_close = _best_product(p, q)
+            pairs[a, b] = JointPairs(p, q, factors, (len(p), len(q)), many_close=many_close)
             notes[note] = None
     return DirectedPairs(pairs, [note for note in notes if note], "exact")
 
 
-def joint_operands(
-    left: ModelsByShape, right: ModelsByShape, tree: Tree | UntilEnd, level_weights: Array | None = None
-) -> tuple[list[Operand], list[Operand]]:
-    """Every shape group of p with its expected visits, and every one of q; by group where any model has groups."""
-    everyone = [group.models for group in (*left.groups, *right.groups)]
-    n_groups = tree.n_groups if isinstance(tree, Tree) else None
-    groups = (
-        n_groups or 1 if any(m.transitions.shape[1] > 1 for m in everyone) else 1,
-        n_groups or 1 if any(len(m.emissions) > 1 for m in everyone) else 1,
-    )
-    ps = [
-        operand_of(group.models, expected_of(group.models, tree, groups, level_weights), n_groups)
-        for group in left.groups
-    ]
-    return ps, ps if right is left else [operand_of(group.models, None, n_groups) for group in right.groups]
-
-
-def _best_product(p: Operand, q: Operand) -> tuple[Factors | None, str]:
-    """The product that leaves the fewest close pairs, None where there is none, and a note on it."""
+def _best_product(p: Operand, q: Operand) -> tuple[Factors | None, str, bool]:
+    """The product that leaves the fewest close pairs, None where there is none; a note on it; whether many are left."""
     factors = factors_of(p, q)
     if factors is None:
         kinds = "/".join(dict.fromkeys(family.name for family in (*p.families, *q.families)))
-        return None, f"{kinds} emissions without common sufficient statistics: every pair computed directly"
+        return None, f"{kinds} emissions without common sufficient statistics: every pair computed directly", True
     often = close_share(factors)
     if often > OFTEN:
         other = second_order(p, q)
-        if other is not None and close_share(other) < often:
-            return other, "models clustered around one: second-order product"
-    return factors, ""
+        less = often if other is None else close_share(other)
+        if other is not None and less < often:
+            return other, "models clustered around one: second-order product", less > OFTEN
+    return factors, "", often > OFTEN
 
 
 def close_share(factors: Factors) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import isqrt
 from typing import Any, Literal
@@ -11,9 +12,10 @@ from numpy.typing import ArrayLike
 
 from hidiv.arguments import seed_number
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, check_states, checked_tree
+from hidiv.comparison.late_notes import Notes
 from hidiv.comparison.pairwise.aligned_pairs import aligned_pairs
 from hidiv.comparison.pairwise.executors import Executor, fill
-from hidiv.comparison.pairwise.joint_pairs import joint_pairs
+from hidiv.comparison.pairwise.joint_pairs import joint_pairs, whole_matrix
 from hidiv.comparison.pairwise.label_note import note_on_labels
 from hidiv.comparison.pairwise.matrix import PairwiseMatrix, Quantity, Status
 from hidiv.comparison.pairwise.observed_choice import (
@@ -135,7 +137,7 @@ def pairwise_kl(
     right = left if others is None or others is models else by_shape(others, "others")
     if quantity != "posterior" and evidence is not None:
         refuse(HidivError, "evidence", 'belongs to quantity="posterior"', quantity)
-    options = ObservedOptions(method, samples, rtol, seed_number(seed) or 0)
+    options = ObservedOptions(method, samples, rtol, 0 if seed is None else seed_number(seed) or 0)
     if quantity != "observed" and options != ObservedOptions(seed=options.seed):
         what = "samples" if samples is not None else "rtol" if rtol is not None else "method"
         refuse(HidivError, what, 'belongs to quantity="observed"', quantity)
@@ -151,6 +153,14 @@ def pairwise_kl(
             plan, notes, status, more = observed_plan(problem, options)
     else:
         pairs, notes, status = _directed(left, right, tree, quantity, evidence, level_weights)
+        plain = executor is None and store is None and (progress is None or progress is False)
+        if quantity == "joint" and plain and (right is left or not symmetric):
+            whole = whole_matrix(pairs, right is left, edge)
+            if whole is not None:
+                values, direct = whole
+                values = values + values.T if symmetric else values
+                told = _with_labels((*notes, *_note_on_direct(direct, Plan.direct_words)), left, right, tree)
+                return PairwiseMatrix(values, quantity, status, symmetric, told, None, left.names, right.names)
         reverse = None
         if symmetric and right is left:
             reverse = pairs
@@ -164,11 +174,18 @@ def pairwise_kl(
         executor=executor, store=store, progress=progress, keep_finished=keep_finished,
     )  # fmt: skip
     if quantity == "joint" and matrix.finished is None:
-        known = isinstance(matrix.values, np.ndarray)
-        values = matrix.values if known and not symmetric and level_weights is None else None
-        known_notes, labels = matrix.notes, note_on_labels(left, right, tree, values)
-        matrix = replace(matrix, notes=lambda: (*known_notes, *labels()))
+        return replace(matrix, notes=_with_labels(matrix.notes, left, right, tree))
     return matrix
+
+
+def _with_labels(notes: Notes, left: ModelsByShape, right: ModelsByShape, tree: Any) -> Callable[[], Notes]:
+    """The notes and, when they are read, one on labels that do not seem to be common."""
+    labels = note_on_labels(left, right, tree)
+    return lambda: (*notes, *labels())
+
+
+def _note_on_direct(direct: int, words: str) -> list[str]:
+    return [f"{counted(direct, 'pair')} {words}"] if direct else []
 
 
 def block_edge(left: ModelsByShape, right: ModelsByShape, memory: int) -> int:
@@ -208,8 +225,7 @@ def computed(
         if stopped and not (keep_finished and np.any(storage.written[...])):
             raise
     quantity, status, symmetric, notes = what
-    direct = int(np.sum(storage.direct[...]))
-    notes = (*notes, *([f"{counted(direct, 'pair')} {plan.direct_words}"] if direct else []))
+    notes = (*notes, *_note_on_direct(int(np.sum(storage.direct[...])), plan.direct_words))
     matrix = PairwiseMatrix(storage.values, quantity, status, symmetric, notes, storage.errors, left.names, right.names)
     return _interrupted(matrix, storage.finished(plan)) if stopped else matrix
 

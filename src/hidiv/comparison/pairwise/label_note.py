@@ -13,42 +13,41 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checked_tree
 from hidiv.comparison.pairwise.direct import assigned_joint, direct_or_beyond
-from hidiv.comparison.pairwise.joint_pairs import joint_operands
+from hidiv.comparison.pairwise.operands import joint_operands
 from hidiv.errors import HidivError
-from hidiv.types import Array, Flags, IntArray
+from hidiv.types import Flags, IntArray
 
 ROWS, COLUMNS = 6, 16  # models whose nearest one is looked for, and among how many
 MUCH = 0.3  # of its value a divergence must lose by another order to count
 OFTEN = 0.25  # share of the rows that lose as much from which the note is given
 
 
-def note_on_labels(
-    left: ModelsByShape, right: ModelsByShape, tree: Any, values: Array | None = None
-) -> Callable[[], list[str]]:
+def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> Callable[[], list[str]]:
     """A function that gives one sentence where many models come much nearer to their nearest one in another order.
 
-    values (M, M'): the joint divergences of all pairs, where they are known. What the function needs of the models and
-    the values is copied; they may change or go before it is called.
+    It looks at some models of the first shape of each list, which are copied: a result keeps no others alive.
     """
     p, q = left.groups[0].models, right.groups[0].models
     if p.n_states < 2:
         return list
     rows, columns = _spread(len(p), ROWS), _spread(len(q), COLUMNS)
     a, b = by_shape(p.take(rows)), by_shape(q.take(columns))
-    known = None if values is None else values[np.ix_(left.groups[0].places[rows], right.groups[0].places[columns])]
     itself = rows[:, None] == columns if right is left else np.zeros((len(rows), len(columns)), dtype=np.bool_)
-    return lambda: _note(a, b, tree, known, itself)
+    return lambda: _note(a, b, tree, itself)
 
 
-def _note(a: ModelsByShape, b: ModelsByShape, tree: Any, known: Array | None, itself: Flags) -> list[str]:
-    """The sentence on the models a and b, or none; known: their divergences; itself: where both are one model."""
+def _note(a: ModelsByShape, b: ModelsByShape, tree: Any, itself: Flags) -> list[str]:
+    """The sentence on the models a and b, or none; itself: where both are one model."""
     first, second = (grid.ravel() for grid in np.indices(itself.shape))
     try:
         ps, qs = joint_operands(a, b, checked_tree(a, b, tree))
-        assigned = assigned_joint(ps[0], qs[0], first, second).reshape(itself.shape)
-        labelled = known
-        if labelled is None:
-            labelled = direct_or_beyond(ps[0], qs[0], first, second).value.reshape(itself.shape)
+        labelled, assigned = (
+            values.reshape(itself.shape)
+            for values in (
+                direct_or_beyond(ps[0], qs[0], first, second).value,
+                assigned_joint(ps[0], qs[0], first, second),
+            )
+        )
     except HidivError:
         return []
     labelled, assigned = np.where(itself, np.inf, labelled), np.where(itself, np.inf, assigned)

@@ -90,7 +90,7 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
     )
 
 
-def multiply(factors: Factors, out: Array, alike: bool = False) -> tuple[IntArray, IntArray]:
+def multiply(factors: Factors, out: Array, alike: bool = False, threads: int = 1) -> tuple[IntArray, IntArray]:
     """Write the product into out, +inf where support is missing; first and second of the pairs too close for it.
 
     alike: left and right are the same models, and the diagonal is not asked for.
@@ -98,7 +98,7 @@ def multiply(factors: Factors, out: Array, alike: bool = False) -> tuple[IntArra
     # A bound for the whole row first: one comparison an entry, and few entries to look at twice.
     bounds = factors.error_left / RELATIVE_ERROR
     of_row = bounds @ factors.error_right.max(axis=0)
-    close_rows = quickest_products(factors.left, factors.right, of_row, alike, out)
+    close_rows = quickest_products(factors.left, factors.right, of_row, alike, out, threads)
     height = max(1, STRIP // out.shape[1])
     if factors.support is not None and factors.missing is not None:
         for top in range(0, len(out), height):

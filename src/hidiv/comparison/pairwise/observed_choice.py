@@ -15,11 +15,12 @@ from hidiv.comparison.collection.by_shape import ModelsByShape, check_states
 from hidiv.comparison.pairwise.aligned_pairs import BY_PRODUCT, aligned_pairs
 from hidiv.comparison.pairwise.direct import assigned_joint
 from hidiv.comparison.pairwise.executors import Executor, fill
-from hidiv.comparison.pairwise.joint_pairs import joint_operands, joint_pairs
+from hidiv.comparison.pairwise.joint_pairs import joint_pairs
 from hidiv.comparison.pairwise.matrix import Status
 from hidiv.comparison.pairwise.observed_check import check_variational
 from hidiv.comparison.pairwise.observed_draws import MonteCarloPlan, monte_carlo_plan
 from hidiv.comparison.pairwise.observed_variational import variational_pairs_by_shape
+from hidiv.comparison.pairwise.operands import joint_operands
 from hidiv.comparison.pairwise.plan import Pairs, PairsByShape, Plan
 from hidiv.comparison.pairwise.storage import in_memory
 from hidiv.errors import HidivError, refuse

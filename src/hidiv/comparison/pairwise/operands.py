@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.collection.collection import Collection, title
 from hidiv.divergences.joint.kl import too_large
 from hidiv.divergences.joint.local_terms import NEVER, first_places
@@ -17,7 +18,7 @@ from hidiv.errors import InvalidModel
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.levels import level_laws
-from hidiv.recursions.powers import after, mean_law
+from hidiv.recursions.powers import mean_law
 from hidiv.recursions.state_laws import downward
 from hidiv.types import Array, Flags, IntArray
 
@@ -94,6 +95,23 @@ def operand_of(models: Collection, expected: ExpectedVisits | None = None, n_gro
     return Operand(models.initial, rows, has_transition, models.emissions[:n_groups], expected)
 
 
+def joint_operands(
+    left: ModelsByShape, right: ModelsByShape, tree: Tree | UntilEnd, level_weights: Array | None = None
+) -> tuple[list[Operand], list[Operand]]:
+    """Every shape group of p with its expected visits, and every one of q; by group where any model has groups."""
+    everyone = [group.models for group in (*left.groups, *right.groups)]
+    n_groups = tree.n_groups if isinstance(tree, Tree) else None
+    groups = (
+        n_groups or 1 if any(m.transitions.shape[1] > 1 for m in everyone) else 1,
+        n_groups or 1 if any(len(m.emissions) > 1 for m in everyone) else 1,
+    )
+    ps = [
+        operand_of(group.models, expected_of(group.models, tree, groups, level_weights), n_groups)
+        for group in left.groups
+    ]
+    return ps, ps if right is left else [operand_of(group.models, None, n_groups) for group in right.groups]
+
+
 def common_groups(p: Operand, q: Operand) -> tuple[int, int]:
     """Numbers of groups of rows and of families when p and q are compared: one only where both have one."""
     return max(p.rows.shape[1], q.rows.shape[1]), max(len(p.families), len(q.families))
@@ -149,7 +167,7 @@ def _visits(models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]) 
         if tree.depth > 1:
             mean = mean_law(models.initial, transition, tree.children or 1, tree.depth - 1)
             rows = (tree_size(tree) - 1.0) * mean
-        return rows[:, None, :], (models.initial + after(rows, transition))[:, None, :]
+        return rows[:, None, :], (models.initial + np.einsum("mr,mrs->ms", rows, transition))[:, None, :]
     each_model = []
     for i in range(len(models)):
         try:
@@ -202,6 +220,9 @@ def _reached(
     models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(m, G or 1, K): which rows and states each model reaches; models with the same support are computed once."""
+    if groups == (1, 1) and models.initial.all() and models.transitions.all():
+        everywhere = np.ones((len(models), 1, models.n_states), dtype=np.bool_)
+        return (everywhere if isinstance(tree, UntilEnd) or tree.depth > 1 else ~everywhere), everywhere
     support = np.concatenate([(models.initial > 0), (models.transitions > 0).reshape(len(models), -1)], axis=1)
     if (support == support[0]).all():
         first, which = np.zeros(1, dtype=np.int64), np.zeros(len(models), dtype=np.int64)

@@ -138,7 +138,7 @@ auto pairs(const Kinds &kinds, const Own &own, const LawsP &p, const LawsQ &q, I
 }
 
 auto products(const Rows &left, const Rows &right, const Vector &bound, bool alike,
-              nb::ndarray<double, nb::ndim<2>, nb::device::cpu> out) {
+              nb::ndarray<double, nb::ndim<2>, nb::device::cpu> out, int64_t threads) {
     const size_t m = left.shape(0), n = right.shape(0), width = left.shape(1);
     require(width > 0 && right.shape(1) == width, "both sides must have the same features, at least one");
     require(bound.shape(0) == m, "bound must have an entry for every row");
@@ -147,10 +147,24 @@ auto products(const Rows &left, const Rows &right, const Vector &bound, bool ali
             "the rows of out must lie in one piece");
     Out<bool> small({m}, zeroed);
     run([&] {
-        return table().products({int64_t(m), int64_t(n), int64_t(width), left.data(), right.data(), bound.data(), alike,
-                                 out.data(), out.stride(0), small.data()});
+        return threaded_products({int64_t(m), int64_t(n), int64_t(width), left.data(), right.data(), bound.data(),
+                                  alike, out.data(), out.stride(0), small.data()},
+                                 threads);
     });
     return small.array();
+}
+
+auto mean_laws(const Rows &initial, const Cube &transition, const Rows &weight) {
+    const size_t m = initial.shape(0), k = initial.shape(1);
+    require(k > 0 && shaped(transition, m, k, k), "transition must have shape (m, K, K)");
+    require(weight.shape(1) == 2, "weight must have two columns");
+    Out<double> out({m, k});
+    run([&] {
+        return table().mean_laws(
+            {int64_t(m), int64_t(k), int64_t(weight.shape(0)), initial.data(), transition.data(), weight.data()},
+            out.data());
+    });
+    return out.array();
 }
 
 }  // namespace
@@ -161,7 +175,8 @@ void bind_pairs(nb::module_ &m) {
     m.def("product_pairs", &kernels, nb::arg("kinds"), nb::arg("p"), nb::arg("q"), as_is("log_phi"),
           nb::arg("threads") = 0);
     m.def("products", &products, nb::arg("left"), nb::arg("right"), nb::arg("bound"), nb::arg("alike"),
-          nb::arg("out").noconvert());
+          nb::arg("out").noconvert(), nb::arg("threads") = 1);
+    m.def("mean_laws", &mean_laws, nb::arg("initial"), nb::arg("transition"), nb::arg("weight"));
 }
 
 }  // namespace hidiv

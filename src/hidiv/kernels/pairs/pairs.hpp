@@ -1,8 +1,9 @@
 // Many models at once: blocks of pairs (recursions/products.py, recursions/variational_pairs.py).
 //
 // Which route a problem takes:
-//   inner products of rows        product_steps.cpp      one route for every size: tiles in registers, the right side
-//                                                        in panels of 256 features; the caller cuts blocks for threads
+//   inner products of rows        products.cpp           bands of 256 rows or more over threads,
+//                                 product_steps.cpp      tiles in registers, the right side in panels of 256 features
+//   mean laws of chains           mean_law_steps.cpp     a chain in every lane; the caller sends up to 8 states here
 //   variational recursion         variational.cpp        pieces of one p and 256 q over threads,
 //                                 variational_steps.cpp  a q in every lane, any states
 //   product kernel                variational.cpp, kernel_steps.cpp: the same
@@ -22,7 +23,15 @@ struct Products {
     bool alike;           // left and right belong to the same models: the diagonal is not looked at
     double *out;          // (m, n), rows `stride` apart
     int64_t stride;
-    bool *small;  // (m), zeroed: whether some product of the row is at most its bound
+    bool *small;        // (m), zeroed: whether some product of the row is at most its bound
+    int64_t first = 0;  // place of row 0 among the models of the right side
+};
+
+// Chains of K states on a regular tree, and the weights of every step of doubling (recursions/powers.py).
+struct MeanLaws {
+    int64_t models, states, steps;
+    const double *initial, *transition;  // (models, K), (models, K, K)
+    const double *weight;                // (steps, 2)
 };
 
 // m models p with K states against n models q with K' states, on a tree of some kinds of subtrees.
@@ -53,12 +62,14 @@ struct ProductPairs {
 };
 
 using products_kernel = Status(const Products &);
+using mean_laws_kernel = Status(const MeanLaws &, double *out);  // out (models, K)
 // Model i of p against the models first..end-1 of q; out is row i of the result.
 using variational_row_kernel = Status(const VariationalPairs &, int64_t i, int64_t first, int64_t end, double *out);
 using product_row_kernel = Status(const ProductPairs &, int64_t i, int64_t first, int64_t end, double *out);
 
-#define HIDIV_PAIRS_KERNELS(X) X(products) X(variational_row) X(product_row)
+#define HIDIV_PAIRS_KERNELS(X) X(products) X(mean_laws) X(variational_row) X(product_row)
 
+Status threaded_products(const Products &task, int64_t threads);
 Status variational_pairs(const VariationalPairs &task, int64_t threads, double *out);  // out (m, n)
 Status product_pairs(const ProductPairs &task, int64_t threads, double *out);          // out (m, n)
 

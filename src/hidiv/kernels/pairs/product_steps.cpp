@@ -131,8 +131,8 @@ Status products(const Products &task) {
                     for (int64_t i = top; i < bottom; i += down)
                         fill_rows({task.left + i * task.width + first, task.width, right + (j - start) * count, count,
                                    last ? task.bound + i : nullptr, task.out + i * task.stride + j, task.stride,
-                                   end - j < across ? end - j : across, first > 0, task.alike ? i - j : across,
-                                   task.small + i},
+                                   end - j < across ? end - j : across, first > 0,
+                                   task.alike ? task.first + i - j : across, task.small + i},
                                   bottom - i);
                 if (interrupted()) {
                     status = Status::interrupted;

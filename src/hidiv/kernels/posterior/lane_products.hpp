@@ -30,6 +30,29 @@ HIDIV_INLINE V<W> excess(V<W> y) {
     return s * (y - z * log_tail<W>(z));
 }
 
+// The same of two, with one division.
+template <int W, int TIER>
+HIDIV_INLINE void excesses(V<W> y, V<W> other, V<W> *out) {
+    if constexpr (TIER == 0) {
+        out[0] = excess<W, TIER>(y);
+        out[1] = excess<W, TIER>(other);
+    } else {
+        const V<W> over = 1.0 / ((2.0 + y) * (2.0 + other));
+        const V<W> s = y * ((2.0 + other) * over), t = other * ((2.0 + y) * over), z = s * s, w = t * t;
+        out[0] = s * (y - z * log_tail<W>(z));
+        out[1] = t * (other - w * log_tail<W>(w));
+    }
+}
+
+// One over x, or near it: what is subtracted from all log-ratios may be any number near their mean.
+template <int W>
+HIDIV_INLINE V<W> near_inverse(V<W> x) {
+#if defined(__AVX512F__)
+    if constexpr (W == 8) return (V<W>)_mm512_rcp14_pd((__m512d)x);
+#endif
+    return 1.0 / x;
+}
+
 template <int W, int TIER>
 HIDIV_INLINE V<W> phi_near(V<W> t) {
     const V<W> t2 = t * t;
@@ -44,22 +67,28 @@ struct Products {
     V<W> n, both, first, mixed;
 };
 
-// R rows at once: every vector is read once for all of them.
+// R rows at once: every vector is read once for all of them. What needs the weights alone comes first, for the rest has
+// to wait longer.
 template <int W, int R>
 HIDIV_INLINE void products(const double *T, const double *D, const double *F, int states, const V<W> *z, const V<W> *zu,
                            const V<W> *zi, Products<W> *out) {
     for (int k = 0; k < R; ++k) out[k] = Products<W>{};
-    for (int s = 0; s < states; ++s) {
-        const V<W> a = z[s], b = zu[s], c = zi[s];
+    for (int s = 0; s < states; ++s)
         for (int k = 0; k < R; ++k) {
-            const double t = T[k * states + s], d = D[k * states + s], f = F[k * states + s];
-            out[k].n += t * a;
-            out[k].both += t * c;
-            out[k].first += t * b;
-            out[k].mixed += d * b;
-            out[k].both += f * a;
-            out[k].first += d * a;
+            out[k].n += T[k * states + s] * z[s];
+            out[k].both += F[k * states + s] * z[s];
+            out[k].first += D[k * states + s] * z[s];
         }
+    V<W> both[R] = {}, first[R] = {};
+    for (int s = 0; s < states; ++s)
+        for (int k = 0; k < R; ++k) {
+            both[k] += T[k * states + s] * zi[s];
+            first[k] += T[k * states + s] * zu[s];
+            out[k].mixed += D[k * states + s] * zu[s];
+        }
+    for (int k = 0; k < R; ++k) {
+        out[k].both += both[k];
+        out[k].first += first[k];
     }
 }
 
@@ -73,7 +102,7 @@ HIDIV_INLINE void rows_by_products(const StepTables &tables, const V<W> *z, cons
         total += z[s];
         mean += z[s] * g[s];
     }
-    const Vec middle = mean / total;
+    const Vec middle = mean * near_inverse<W>(total);
     Vec zu[K], zi[K];
     for (int s = 0; s < states; ++s) {
         const Vec u = g[s] - middle, second = phi_near<W, TIER>(u);
@@ -82,18 +111,21 @@ HIDIV_INLINE void rows_by_products(const StepTables &tables, const V<W> *z, cons
     }
     const double *T = tables.transition, *D = tables.difference, *F = tables.second;
     Vec most{};
-    const auto finish = [&](int r, const Products<W> &row, Vec inverse) {
-        const Vec mixed = row.mixed * inverse, y = row.first * inverse + mixed;
-        const Vec own = excess<W, TIER>(y);
+    const auto finish = [&](int r, const Products<W> &row, Vec inverse, Vec mixed, Vec y, Vec own) {
         out_n[r] = row.n;
         out_ratio[r] = middle + (y - own);
         out_inward[r] = (row.both * inverse + mixed) - own;
         most = larger<W>(most, own + 2.0 * size<W>(mixed));
     };
-    const auto two = [&](int r, const Products<W> *rows) {  // one division for both
-        const Vec inverse = 1.0 / (rows[0].n * rows[1].n);
-        finish(r, rows[0], inverse * rows[1].n);
-        finish(r + 1, rows[1], inverse * rows[0].n);
+    const auto two = [&](int r, const Products<W> *rows) {  // a division serves both
+        const Vec inverse = 1.0 / (rows[0].n * rows[1].n), over[2] = {inverse * rows[1].n, inverse * rows[0].n};
+        Vec mixed[2], y[2], own[2];
+        for (int k = 0; k < 2; ++k) {
+            mixed[k] = rows[k].mixed * over[k];
+            y[k] = rows[k].first * over[k] + mixed[k];
+        }
+        excesses<W, TIER>(y[0], y[1], own);
+        for (int k = 0; k < 2; ++k) finish(r + k, rows[k], over[k], mixed[k], y[k], own[k]);
     };
     int r = 0;
     constexpr int R = W == 8 ? 4 : 2;  // as many sums as there are registers for
@@ -109,7 +141,8 @@ HIDIV_INLINE void rows_by_products(const StepTables &tables, const V<W> *z, cons
     }
     if (r < states) {
         products<W, 1>(T + r * states, D + r * states, F + r * states, states, z, zu, zi, sums);
-        finish(r, sums[0], 1.0 / sums[0].n);
+        const Vec inverse = 1.0 / sums[0].n, mixed = sums[0].mixed * inverse, y = sums[0].first * inverse + mixed;
+        finish(r, sums[0], inverse, mixed, y, excess<W, TIER>(y));
     }
     doubt += most;
 }

@@ -73,12 +73,46 @@ HIDIV_INLINE void four_columns(const double *from, const int64_t *at, int64_t st
         for (int l = 0; l < W; ++l) out[s][l] = from[at[l] * stride + s];
 }
 
+// Two columns of rows of two: a row is read at once.
+template <int W>
+HIDIV_INLINE void two_columns(const double *from, const int64_t *at, V<W> *out) {
+#if defined(__AVX512F__)
+    if constexpr (W == 8) {
+        const auto four_rows = [&](const int64_t *which) {
+            __m512d rows = _mm512_castpd128_pd512(_mm_loadu_pd(from + which[0] * 2));
+            rows = _mm512_insertf64x2(rows, _mm_loadu_pd(from + which[1] * 2), 1);
+            rows = _mm512_insertf64x2(rows, _mm_loadu_pd(from + which[2] * 2), 2);
+            return (V<8>)_mm512_insertf64x2(rows, _mm_loadu_pd(from + which[3] * 2), 3);
+        };
+        const V<8> a = four_rows(at), b = four_rows(at + 4);
+        out[0] = two<0, 2, 4, 6, 8, 10, 12, 14>(a, b);
+        out[1] = two<1, 3, 5, 7, 9, 11, 13, 15>(a, b);
+        return;
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (W == 4) {
+        const auto two_rows = [&](int64_t first, int64_t second) {
+            return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(from + first * 2)),
+                                        _mm_loadu_pd(from + second * 2), 1);
+        };
+        const __m256d a = two_rows(at[0], at[2]), b = two_rows(at[1], at[3]);
+        out[0] = (V<4>)_mm256_unpacklo_pd(a, b);
+        out[1] = (V<4>)_mm256_unpackhi_pd(a, b);
+        return;
+    }
+#endif
+    for (int s = 0; s < 2; ++s)
+        for (int l = 0; l < W; ++l) out[s][l] = from[at[l] * 2 + s];
+}
+
 // The first columns of rows that may be read up to the next multiple of four when `padded`; K is room for them.
 template <int W, int K, bool PADDED>
 HIDIV_INLINE void columns(const double *from, const int64_t *at, int64_t stride, int states, V<W> *out) {
 #if defined(__AVX512F__)
     if constexpr (W == 8 && K == 2) {
-        if (at[7] - at[0] == 7) {  // neighbours: lanes are only ever filled in order
+        const __m512i next = _mm512_add_epi64(_mm512_set1_epi64(at[0]), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+        if (_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(at), next) == 0xff) {  // neighbours in the table
             const V<8> a = load<8>(from + at[0] * 2), b = load<8>(from + at[0] * 2 + 8);
             out[0] = two<0, 2, 4, 6, 8, 10, 12, 14>(a, b);
             out[1] = two<1, 3, 5, 7, 9, 11, 13, 15>(a, b);
@@ -86,7 +120,9 @@ HIDIV_INLINE void columns(const double *from, const int64_t *at, int64_t stride,
         }
     }
 #endif
-    if constexpr (PADDED) {
+    if constexpr (K == 2) {
+        two_columns<W>(from, at, out);
+    } else if constexpr (PADDED) {
         V<W> all_columns[(K + 3) / 4 * 4];
         for (int s = 0; s < states; s += 4) four_columns<W>(from + s, at, stride, all_columns + s);
         for (int s = 0; s < states; ++s) out[s] = all_columns[s];

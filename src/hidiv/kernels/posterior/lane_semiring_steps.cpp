@@ -4,6 +4,7 @@
 #include "posterior/lane_both_weights.hpp"
 #include "posterior/lane_nodes.hpp"
 #include "posterior/lane_rows.hpp"
+#include "posterior/lane_states.hpp"
 #include "runtime/table.hpp"
 #include "simd/simd.hpp"
 
@@ -200,45 +201,12 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
 
 bool semiring_nodes(const StepTables &t, const LaneRows &r, const TreeNodes &nodes, int64_t first, int64_t last,
                     TreeSums &sums) {
-    switch (t.states) {
-        case 2:
-            return tree<2>(t, r, nodes, first, last, sums);
-        case 3:
-            return tree<3>(t, r, nodes, first, last, sums);
-        case 4:
-            return tree<4>(t, r, nodes, first, last, sums);
-        case 5:
-            return tree<5>(t, r, nodes, first, last, sums);
-        case 6:
-            return tree<6>(t, r, nodes, first, last, sums);
-        case 7:
-            return tree<7>(t, r, nodes, first, last, sums);
-        case 8:
-            return tree<8>(t, r, nodes, first, last, sums);
-        default:
-            return false;
-    }
+    return with_few_states(t.states,
+                           [&](auto states) { return tree<decltype(states)::count>(t, r, nodes, first, last, sums); });
 }
 
 bool semiring_lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, SemiringLanes &s) {
-    switch (t.states) {
-        case 2:
-            return steps<2>(t, r, node, count, s);
-        case 3:
-            return steps<3>(t, r, node, count, s);
-        case 4:
-            return steps<4>(t, r, node, count, s);
-        case 5:
-            return steps<5>(t, r, node, count, s);
-        case 6:
-            return steps<6>(t, r, node, count, s);
-        case 7:
-            return steps<7>(t, r, node, count, s);
-        case 8:
-            return steps<8>(t, r, node, count, s);
-        default:
-            return t.states <= most_lane_states && steps<most_lane_states>(t, r, node, count, s);
-    }
+    return with_states(t.states, [&](auto states) { return steps<decltype(states)::count>(t, r, node, count, s); });
 }
 
 }  // namespace hidiv::HIDIV_TARGET

@@ -5,6 +5,7 @@
 #include "posterior/lane_nodes.hpp"
 #include "posterior/lane_products.hpp"
 #include "posterior/lane_rows.hpp"
+#include "posterior/lane_states.hpp"
 #include "simd/simd.hpp"
 #include "runtime/table.hpp"
 
@@ -241,56 +242,21 @@ bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes
     return true;
 }
 
-template <bool QUICK>
-bool lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, LaneState &s) {
-    switch (t.states) {
-        case 2:
-            return sequences<2, QUICK>(t, r, node, count, s);
-        case 3:
-            return sequences<3, QUICK>(t, r, node, count, s);
-        case 4:
-            return sequences<4, QUICK>(t, r, node, count, s);
-        case 5:
-            return sequences<5, QUICK>(t, r, node, count, s);
-        case 6:
-            return sequences<6, QUICK>(t, r, node, count, s);
-        case 7:
-            return sequences<7, QUICK>(t, r, node, count, s);
-        case 8:
-            return sequences<8, QUICK>(t, r, node, count, s);
-        default:
-            return t.states <= most_lane_states && sequences<most_lane_states, QUICK>(t, r, node, count, s);
-    }
-}
-
 }  // namespace
 
 int lane_count() { return W; }
 
 bool posterior_lanes(const StepTables &t, const LaneRows &r, const int64_t *node, int64_t count, LaneState &s) {
-    return t.difference ? lanes<true>(t, r, node, count, s) : lanes<false>(t, r, node, count, s);
+    return with_states(t.states, [&](auto states) {
+        constexpr int K = decltype(states)::count;
+        return t.difference ? sequences<K, true>(t, r, node, count, s) : sequences<K, false>(t, r, node, count, s);
+    });
 }
 
 bool posterior_nodes(const StepTables &t, const LaneRows &r, const TreeNodes &nodes, int64_t first, int64_t last,
                      TreeSums &sums) {
-    switch (t.states) {
-        case 2:
-            return tree<2>(t, r, nodes, first, last, sums);
-        case 3:
-            return tree<3>(t, r, nodes, first, last, sums);
-        case 4:
-            return tree<4>(t, r, nodes, first, last, sums);
-        case 5:
-            return tree<5>(t, r, nodes, first, last, sums);
-        case 6:
-            return tree<6>(t, r, nodes, first, last, sums);
-        case 7:
-            return tree<7>(t, r, nodes, first, last, sums);
-        case 8:
-            return tree<8>(t, r, nodes, first, last, sums);
-        default:
-            return false;
-    }
+    return with_few_states(t.states,
+                           [&](auto states) { return tree<decltype(states)::count>(t, r, nodes, first, last, sums); });
 }
 
 }  // namespace hidiv::HIDIV_TARGET

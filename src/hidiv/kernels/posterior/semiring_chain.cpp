@@ -41,7 +41,7 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
     // A bound on all roundings so far: each step adds K + 4 of them to two logarithms and to the expectation.
     double bound = 0.0;
     int32_t row[steps_at_once], which[steps_at_once];
-    int64_t done = 0, since = 0;
+    int64_t done = 0, since = 0, next_trial = trial;
     const int64_t look = std::max<int64_t>(1, (1 << 18) / (states * states));
     const auto ratio_of = [&](double q, double p) {
         return (log(q) - log(p)) + double(state.exponent_q - state.exponent) * (log2_high + log2_low);
@@ -60,9 +60,12 @@ Status semiring_chain(const LawPair &pair, const Places &places, const PaddedTab
         done += count;
         since += count;
         // Given the parent's state 0 this is the divergence of the nodes done so far: if it is small, so will the whole
-        // be.
-        if (done == trial && !(bound <= semiring_allowed * (value.value() + expected[0] + ratio_of(b_q[0], b[0]))))
-            return Status::done;
+        // be. A few looks on the way, so that little is done in vain.
+        if (done >= next_trial) {
+            if (!(bound <= semiring_allowed * (value.value() + expected[0] + ratio_of(b_q[0], b[0]))))
+                return Status::done;
+            next_trial = 8 * done;
+        }
         if (since >= look) {
             if (interrupted()) return Status::interrupted;
             since = 0;
