@@ -1,4 +1,4 @@
-"""Checks of arguments that are whole numbers, tolerances or seeds."""
+"""Checks of arguments that are whole numbers, tolerances, seeds or observations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hidiv.errors import HidivError, counted, refuse
+from hidiv.errors import HidivError, InvalidEvidence, counted, refuse
+from hidiv.types import Array
 
 Seed = int | np.random.Generator | None
 
@@ -47,3 +48,18 @@ def seed_number(seed: Any) -> int | None:
     if seed is not None and (not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0):
         refuse(HidivError, "seed", "must be a whole number from 0, a numpy Generator or None", seed)
     return None if seed is None else int(seed)
+
+
+def observations(place: str, value: Any) -> Array:
+    """A copy as floats, masked entries as NaN; complex numbers, dates and times are none, though numpy casts them."""
+    given: Any = None
+    try:
+        given = value if np.ma.isMaskedArray(value) else np.asarray(value)
+        if isinstance(value, str | bytes) or given.dtype.kind in "cmM":
+            raise TypeError
+        array = given.astype(np.float64)
+    except (TypeError, ValueError):
+        got = f"an array of {given.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        remedy = "list(text) has a symbol for each character" if isinstance(value, str) else ""
+        refuse(InvalidEvidence, place, "must be an array of numbers, (n,) or (n, F)", got, remedy)
+    return np.asarray(np.ma.filled(array, np.nan))

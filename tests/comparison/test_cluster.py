@@ -108,3 +108,10 @@ def test_what_is_refused():
         assert str(caught.value).startswith(sentence)
     with pytest.raises(HidivError, match="dimensions: must be a whole number from 1 to the 2 models, got 3"):
         hd.embed(good, 3)
+
+
+def test_matrices_without_a_finite_number_and_complex_ones():
+    assert hd.cluster(np.full((3, 3), np.inf)).labels.shape == (3,)
+    for read in (hd.cluster, hd.embed):
+        with pytest.raises(HidivError, match="matrix: must be a square matrix of divergences"):
+            read(np.array([[0.0, 1.0 + 1.0j], [1.0, 0.0]]))

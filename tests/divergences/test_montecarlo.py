@@ -80,3 +80,10 @@ def test_impossible_draws_are_infinite_and_said() -> None:
 def test_refusals(options: dict[str, object], said: str) -> None:
     with pytest.raises(HidivError, match=said):
         hd.montecarlo(*CHAINS, 2, **options)
+
+
+def test_sums_beyond_the_doubles_are_not_taken_for_a_zero_of_q():
+    p, q = (hd.Model([1.0], [[1.0]], hd.Gaussian([0.0], std=[std])) for std in (1.0, 3e-154))
+    assert np.isfinite(hd.montecarlo(p, q, 2, samples=8, seed=0).value)
+    with pytest.raises(HidivError, match="draws: have log-ratios beyond the range of doubles"):
+        hd.montecarlo(p, q, 200, samples=8, seed=0)

@@ -64,3 +64,15 @@ def test_hard_pairs(transition, probs, step, kind, n_nodes):
     # 1e-11 is what the reference allows at these distances.
     assert within(hd.posterior_kl(first, second, x, tree(shape)).value, expected, 1e-11)
     assert within(hd.log_likelihood(first, x, tree(shape)), conditional_law(p, shape, known)[2], 1e-12)
+
+
+def test_log_ratios_whose_sum_is_beyond_the_doubles():
+    # q's log-densities are about -1e308 in both states, so that adding two overflows; a warning fails a test.
+    p, q = (
+        hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.GeneralizedGaussian(scale, [2.0, 2.0]))
+        for scale in ([1e154, 2e154], [1.0, 1.05])
+    )
+    found = hd.posterior_kl(p, q, np.array([1.3e154, 1e150]))
+    narrow, wide = np.exp(-1.69) * (0.9 + 0.1 / 2), np.exp(-1.69 / 4) / 2 * (0.2 + 0.8 / 2)
+    apart = 1.3e154**2 * (1 - 1.05**-2)  # of q's states at the first node, which the narrow one loses
+    assert found.value == pytest.approx(narrow / (narrow + wide) * apart, rel=1e-7)

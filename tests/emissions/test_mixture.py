@@ -452,3 +452,12 @@ def test_orders_whose_weight_lies_below_the_least_double_are_refused():
     one, two = (hd.Mixture([[0.5, 0.5]], [law, law]) for law in (hd.Gamma([0.05], [1.0]), hd.Gamma([0.1], [1.0])))
     with pytest.raises(hd.HidivError, match="beyond the range of doubles"):
         one.renyi(two, 1.5)
+
+
+@pytest.mark.parametrize("far", [1.7e308, -1.7e308])
+def test_components_at_the_ends_of_the_doubles_are_bounded_without_a_warning(far):
+    p, q = (
+        hd.Mixture([[0.5, 0.5]], [hd.Gaussian([far], std=[0.25]), hd.Gaussian([at], std=[0.25])]) for at in (0.0, 1.0)
+    )
+    found = p.bounds(q)  # a warning fails a test
+    assert 0 < found.lower[0] <= found.upper[0] <= 0.5 * 8.0 * (1 + 1e-11)

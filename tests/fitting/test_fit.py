@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.errors import HidivError
+from hidiv.errors import HidivError, InvalidEvidence
 from tests.fitting.families import FAMILIES
 
 CHAIN = hd.Model([0.5, 0.5], [[0.9, 0.1], [0.2, 0.8]], hd.Gaussian([0.0, 6.0], std=[1.0, 1.0]))
@@ -256,3 +256,25 @@ def test_last_bits_do_not_order_the_states(last_bits):
     x = hd.sample(p, 200, seed=6)[1]
     one, two = (hd.fit(data, None, 2, "gaussian", n_init=2, seed=6).model for data in (x, x * (1 + last_bits)))
     assert one.emission.mean == pytest.approx(two.emission.mean, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize(
+    "emission",
+    [
+        "gaussian",
+        hd.Gaussian(np.zeros((2, 2)), std=np.ones((2, 2))),
+        hd.Gaussian(np.zeros((2, 2)), cov=np.stack([np.eye(2)] * 2)),
+    ],
+    ids=["by name", "diagonal", "full"],
+)
+def test_values_whose_squares_leave_the_doubles_are_named(emission, scale):
+    # The variance was said to be 0 or NaN, or the start to give the values probability 0, after warnings of numpy.
+    x = scale * np.random.default_rng(4).normal(size=(80, 2))
+    with pytest.raises(InvalidEvidence, match=r"standard deviation between 1e-150 and 1e\+150.*rescale"):
+        hd.fit(x, None, 2, emission, n_init=1, seed=0)
+
+
+def test_a_column_never_seen_is_no_extreme_one():
+    x = np.column_stack([np.random.default_rng(4).normal(size=80), np.full(80, np.nan)])
+    assert np.isfinite(hd.fit(x, None, 2, "gaussian", n_init=1, seed=0, max_iter=3).log_likelihood)

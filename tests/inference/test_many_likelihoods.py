@@ -9,7 +9,7 @@ import pytest
 
 import hidiv as hd
 from hidiv.cli.demo import packaged_model
-from hidiv.inference.likelihood import log_likelihoods
+from hidiv.inference.likelihood import log_likelihoods, representable
 
 TREES = [
     hd.Tree.chain(40), hd.Tree.regular(2, 3), hd.Tree([-1, 0, 0, 1, 1, 1, 2, 4]), hd.Tree([-1] + [0] * 400),
@@ -49,3 +49,9 @@ def test_impossible_is_minus_infinity_and_improbable_is_not() -> None:
     found = log_likelihoods(far, values, hd.Tree.chain(50))
     assert found == pytest.approx([hd.log_likelihood(far, values[0])], rel=1e-12)
     assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("value", [-np.inf, np.nan])
+def test_a_log_probability_that_is_no_double_is_shown(value):
+    with pytest.raises(hd.HidivError, match=f"below -1.8e308.*, got {value}; rescale"):
+        representable(value)

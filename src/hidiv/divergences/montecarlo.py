@@ -16,7 +16,7 @@ from hidiv.divergences.pair import Pair, is_forest
 from hidiv.divergences.posterior.kl import check_posterior, pair_tables, refuse_if_impossible
 from hidiv.divergences.quantities import Quantity
 from hidiv.divergences.result import Divergence
-from hidiv.errors import HidivError, refuse
+from hidiv.errors import HidivError, OutOfRange, refuse
 from hidiv.inference.likelihood import log_likelihood, log_likelihoods
 from hidiv.inference.rows import evidence_and_tree
 from hidiv.inference.sampling import BLOCK, check_size, draw_observations, draw_states
@@ -145,7 +145,13 @@ def _joint(pair: Pair, count: int, rng: np.random.Generator) -> Iterator[Array]:
             if nodes.size and a.n_features:
                 ratios = a.complete().log_ratio(b.complete(), x[:, nodes].reshape(size * nodes.size, -1))
                 own = np.take_along_axis(ratios, states[:, nodes].reshape(-1, 1), axis=1)
-                total += own.reshape(size, nodes.size).sum(axis=1)
+                own = own.reshape(size, nodes.size)
+                with np.errstate(over="ignore"):
+                    added = own.sum(axis=1)
+                if (np.isinf(added) & np.isfinite(own).all(axis=1)).any():  # not for a zero of q
+                    rule = "have log-ratios beyond the range of doubles"
+                    refuse(OutOfRange, "draws", rule, remedy="rescale the observations, or use fewer nodes")
+                total += added
         yield -total
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.arguments import observations
 from hidiv.emissions.evidence.count_tables import by_count, occurring
 from hidiv.emissions.gradients import Gradients, Items, by_column
 from hidiv.emissions.registry import GUARDS, pair, refuse_range
@@ -211,7 +212,11 @@ class Family(Protocol):
 
     def sample(self, states: ArrayLike, rng: np.random.Generator) -> Array:
         """One observation for each state in `states`: (n,) for a scalar family, else (n, F)."""
-        drawn = self.draw(np.asarray(states, dtype=np.int64), rng)
+        given = np.asarray(states)
+        named = given.dtype.kind in "iuf" and ((given >= 0) & (given < self.n_states) & (given % 1 == 0)).all()
+        if not named or given.ndim != 1:
+            refuse(InvalidEvidence, "states", f"must be a list of whole numbers from 0 to {self.n_states - 1}", states)
+        drawn = self.draw(given.astype(np.int64), rng)
         return drawn[:, 0] if self.is_scalar else drawn
 
     def ranges(self) -> dict[str, str]:
@@ -389,11 +394,7 @@ def free_entries(rows: Array, zeros_stay: bool) -> int:
 
 def columns(x: ArrayLike, family: Family) -> Array:
     """Observations as (n, F) floats; a vector is taken as one column."""
-    values = (
-        np.ma.filled(np.ma.asarray(x).astype(np.float64), np.nan)
-        if isinstance(x, np.ma.MaskedArray)
-        else np.asarray(x, dtype=np.float64)
-    )
+    values = x if type(x) is np.ndarray and x.dtype == np.float64 else observations("x", x)  # long ones are not copied
     if values.ndim == 1 and family.n_features == 1:
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] != family.n_features:

@@ -23,7 +23,7 @@ def reading(place: str, value: ArrayLike, ndims: Iterable[int]) -> Array:
     """A finite read-only float array with one of the numbers of axes allowed, none of them empty."""
     try:
         given = np.asarray(value)
-        if given.dtype.kind in "USc":  # numpy would read "0.5" as a number
+        if given.dtype.kind in "UScmM" or np.ma.is_masked(value):  # numpy would read "0.5" and what is masked
             raise TypeError
         array = given if _is_constant(given) else np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):

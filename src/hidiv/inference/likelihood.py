@@ -77,6 +77,7 @@ def representable(log_probability: float) -> float:
             InvalidEvidence,
             "evidence",
             "its log-probability is below -1.8e308, the lowest number there is",
+            log_probability,  # should it ever be NaN, the sentence shows it
             remedy="rescale the values and the model",
         )
     return log_probability

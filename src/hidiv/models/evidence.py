@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.arguments import observations
 from hidiv.errors import InvalidEvidence, counted, refuse, shown
 from hidiv.models.checks import frozen, read_selection
 from hidiv.models.symbol_names import SymbolNames, has_headings, text_columns
@@ -303,13 +304,7 @@ def _has_text(x: Any) -> bool:
 
 def _numbers(place: str, value: ArrayLike) -> Array:
     """(n, F) floats; masked entries become NaN, a vector becomes one column."""
-    try:
-        if isinstance(value, np.ma.MaskedArray):
-            array = np.ma.filled(value.astype(np.float64), np.nan)
-        else:
-            array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        refuse(InvalidEvidence, place, "must be an array of numbers, (n,) or (n, F)", type(value).__name__)
+    array = observations(place, value)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[0] == 0:

@@ -222,7 +222,8 @@ class Model(Value):
                [0.1, 0.9]])
         """
         order = np.asarray(perm)
-        if order.shape != (self.n_states,) or sorted(order.tolist()) != list(range(self.n_states)):
+        named = order.dtype.kind in "iu" and order.shape == (self.n_states,)
+        if not named or sorted(order.tolist()) != list(range(self.n_states)):
             refuse(InvalidModel, "perm", f"must be a permutation of 0..{self.n_states - 1}", order.tolist())
         return Model(
             self.initial[order],

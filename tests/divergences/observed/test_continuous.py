@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -135,3 +137,23 @@ def test_densities_beyond_the_doubles_are_refused():
         points(narrow, wide, FINE)
     p, q = (hd.Model([0.1, 0.9], [[0.3, 0.7], [0.6, 0.4]], family) for family in (narrow, wide))
     assert hd.observed_kl(p, q, 3, seed=0, max_samples=32).value > 0
+
+
+@pytest.mark.parametrize(
+    ("rough", "plain"),
+    [
+        (hd.VonMises([0.1, 1e8], [0.5, 2.0]), hd.VonMises([0.1, 1.0], [0.5, 2.0])),
+        (hd.Gamma([0.2, 1e17], [0.5, 1000.0]), hd.Gamma([0.2, 3.0], [0.5, 7.0])),
+    ],
+    ids=["von Mises", "gamma"],
+)
+def test_densities_rough_with_rounding_are_not_halved_for_ever(rough, plain):
+    # Halves never agree to the last digit there: panels doubled until they filled the memory.
+    tracemalloc.start()
+    try:
+        with pytest.raises(NotApplicable, match="too many points"):
+            points(rough, plain, FINE)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100e6

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -26,6 +28,19 @@ def cross_fitted(draws, controls, most):
     """The mean with the first independent controls, `most` of them; coefficients come from the other folds."""
     (basis, offset, _), *_ = orthonormal(controls, most)
     return Folds(draws, basis, offset).fitted(basis.shape[1])
+
+
+@pytest.mark.parametrize("columns", [2, 60])
+def test_a_basis_takes_no_more_memory_than_its_controls(columns):
+    # Room for as many as a third of the draws was 25 gigabytes for 100,000 of them.
+    controls = np.random.default_rng(1).normal(size=(30_000, columns))
+    tracemalloc.start()
+    try:
+        orthonormal(controls, len(controls) // SHARE)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10 * controls.nbytes
 
 
 def reduction(p, q, draws, length=100):

@@ -127,6 +127,8 @@ def jeffreys(matrix: Any) -> Array:
     """(M, M): the matrix, or the sum with its transpose where it is not symmetric; finite, zero on the diagonal."""
     try:
         unlike = matrix.dissimilarities() if isinstance(matrix, PairwiseMatrix) else matrix
+        if np.iscomplexobj(unlike):
+            raise TypeError
         table = np.array(unlike, dtype=np.float64)
     except (TypeError, ValueError):
         refuse(HidivError, "matrix", "must be a square matrix of divergences", type(matrix).__name__)
@@ -137,7 +139,7 @@ def jeffreys(matrix: Any) -> Array:
     if not (table == table.T).all():
         table = table + table.T
     finite = table[np.isfinite(table)]
-    table[np.isinf(table)] = 2.0 * finite.max() if finite.max() > 0 else 1.0
+    table[np.isinf(table)] = 2.0 * finite.max(initial=0.0) or 1.0
     np.fill_diagonal(table, 0.0)
     return table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isinf
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def joint_renyi(p: Any, q: Any, tree: Tree | int, alpha: float) -> Divergence:
     >>> round(hd.joint_renyi(p, q, 3, 0.5).value, 12)
     0.75
     """
-    if not (alpha > 0 and alpha != 1 and np.isfinite(alpha)):
+    if not isinstance(alpha, Real) or not (alpha > 0 and alpha != 1 and np.isfinite(alpha)):
         refuse(HidivError, "alpha", "must lie in (0, 1) or above 1", alpha, "at 1 the limit is hd.joint_kl")
     pair = Pair.on_tree(p, q, tree, by_states="joint")
     place, alpha = pair.known_tree("a Renyi divergence needs"), float(alpha)

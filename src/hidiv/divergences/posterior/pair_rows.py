@@ -109,7 +109,7 @@ def _weights(p: Model, q: Model, rows: EvidenceRows, place: Tree, weigh: Any) ->
 def _relative_ratio(ratio: Array, near_p: Array, near_q: Array, state: IntArray) -> Array:
     """(r, K): log-ratios less that of `state`, by whichever difference rounds less."""
     base = np.take_along_axis(ratio, state[:, None], axis=1)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         from_ratios, from_weights = ratio - base, near_q - near_p
         better = np.abs(ratio) + np.abs(base) <= np.abs(near_p) + np.abs(near_q)
     both = np.isfinite(from_weights)  # elsewhere the ratio is infinite, and its sign says which law vanishes

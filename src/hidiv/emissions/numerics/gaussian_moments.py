@@ -9,7 +9,8 @@ import numpy as np
 
 from hidiv.emissions.numerics.standard_normal import normal_log_density, normal_log_mass
 from hidiv.emissions.parameters import wide
-from hidiv.emissions.weighted import kept
+from hidiv.emissions.weighted import NARROWEST, kept
+from hidiv.errors import InvalidEvidence, refuse
 from hidiv.types import Array, Flags
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def estimate_diagonal(family: GaussianParameters, known: Weighted, fixed: frozen
     shaped: dict[str, Array] = {"mean": mean if family.mean.ndim == 2 else mean[:, 0]}
     if fixed & {"std", "var"}:
         return {**family.parameters(), **shaped}
+    _check_spread(known)
     variance = np.maximum(known.variance(mean), np.minimum(known.smallest**2, family.variance))
     if family.std is not None:
         shaped["std"] = kept(np.sqrt(variance), family.std, known.mass)
@@ -39,6 +41,8 @@ def estimate_diagonal(family: GaussianParameters, known: Weighted, fixed: frozen
 def estimate_full(family: GaussianParameters, known: Weighted, fixed: frozenset[str]) -> dict[str, Array]:
     """Mean and covariance; missing columns and one bounded column by their moments given what is seen (an EM step)."""
     assert family.cov is not None
+    if "cov" not in fixed:
+        _check_spread(known)
     mean, cov = np.array(family.mean), np.array(family.cov)
     for s, moments in enumerate(_complete_moments(known) if known.all_seen else _partial_moments(family, known)):
         if moments is None:
@@ -49,6 +53,15 @@ def estimate_full(family: GaussianParameters, known: Weighted, fixed: frozenset[
             off = moments.mean - mean[s]
             cov[s] = _floored(moments.cov + np.outer(off, off), known.smallest, family.cov[s])
     return {"mean": mean, "cov": cov}
+
+
+def _check_spread(known: Weighted) -> None:
+    """Refuse values whose squares leave the doubles."""
+    size = known.smallest / NARROWEST
+    if not ((size > 1e-150) & (size < 1e150)).all():
+        far = float(size[np.argmax(np.abs(np.log(size)))])
+        rule = "must have a standard deviation between 1e-150 and 1e+150 for normal laws"
+        refuse(InvalidEvidence, "x", rule, far, "rescale the observations")
 
 
 class Moments(NamedTuple):

@@ -19,6 +19,7 @@ LOWEST = 1e6  # log-densities below -LOWEST count as no mass
 HIGHEST = 700.0  # log-densities above are refused: their exponentials overflow
 COVERED = 1e-9  # mass the points may miss before the rule is refused
 LEVELS = 40
+PANELS = 1024  # to be halved at once: four times as many as can be used, where densities are rough with rounding
 TOGETHER = 8  # states whose ends are looked for at once
 DRAWN = 256  # observations of a state that tell where it lies
 TRIED, FARTHEST = 10, 90  # steps by half as much again that are looked at together, and in all
@@ -57,6 +58,8 @@ def panel_rule(p: Family, q: Family, fineness: Fineness = FINE) -> tuple[Array, 
         first, second = (_masses(p, q, kind, start, half, 1.0)[0] for start in (left, left + half))
         rough = np.abs(first + second - whole).max(axis=1) > fineness.agree
         again = (rough | (bend > fineness.bend)) & (left + half > left)
+        if np.count_nonzero(again) > PANELS:
+            raise NotApplicable("the observations need too many points")
         done.append((left[~again], size[~again]))
         left, size = np.concatenate([left[again], (left + half)[again]]), np.concatenate([half[again]] * 2)
         if not left.size:

@@ -257,6 +257,7 @@ def orthonormal(
     if centred.shape[1] >= n:
         centred, mean, size = centred[:, : n - 1], mean[: n - 1], size[: n - 1]
     centred /= size
+    most = min(most, centred.shape[1])  # a third of very many draws would be a table that no memory holds
     if centred.size * centred.shape[1] < MANY:
         columns, means = np.ascontiguousarray(centred.T), mean / size
         with_all, _ = _one_by_one(columns, means, size, most, distinct, fair=False)

@@ -118,7 +118,9 @@ def _binned(p: MixtureLaw, q: MixtureLaw) -> Array:
 
 def _bins(edges: Array, counts: bool) -> tuple[Array, Array]:
     """Lower and upper ends of bins that cover everything, CUTS of them between two edges."""
-    cuts = np.append((edges[:-1, None] + np.diff(edges)[:, None] * np.arange(CUTS) / CUTS).ravel(), edges[-1])
+    part = np.arange(CUTS) / CUTS
+    between = edges[:-1, None] * (1.0 - part) + edges[1:, None] * part  # a difference of edges may be none
+    cuts = np.maximum.accumulate(np.append(between.ravel(), edges[-1]))
     if counts:
         cuts = np.unique(np.floor(cuts))
         return np.append(-np.inf, cuts + 1.0), np.append(cuts, np.inf)
