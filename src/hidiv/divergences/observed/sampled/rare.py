@@ -71,12 +71,16 @@ def _rare_word(draws: Draws, batch: Drawn, mean: Mean, before: int | None) -> fl
         return float(np.ptp(batch.plain)) / (count + before)
     if not draws.long:
         return float(np.ptp(batch.base)) / count
-    own = float(np.ptp(mean.draws)) / count
+    own = _beyond_usual(mean.draws) / count
     # Words that the function does not know come to be among these draws.
     unknown = 1.0 if before is None else max(1.0 - count / before, 0.0)
     if unknown == 0.0:
         return own
     shown = batch.base if before is None else batch.base + batch.controls[:, 0]
-    # The range that as many draws of a normal law would have is not that of rare words.
-    usual = 2.0 * sqrt(2.0 * log(count)) * float(shown.std())
-    return max(unknown * (float(np.ptp(shown)) - usual) / (count + (before or 0)), own)
+    return max(unknown * _beyond_usual(shown) / (count + (before or 0)), own)
+
+
+def _beyond_usual(draws: Array) -> float:
+    """The range of draws over that which as many of a normal law would have, which is not that of rare words."""
+    usual = 2.0 * sqrt(2.0 * log(len(draws))) * float(draws.std())
+    return max(float(np.ptp(draws)) - usual, 0.0)

@@ -40,7 +40,7 @@ class Mean(NamedTuple):
 
     def half_width(self) -> float:
         """Of the 95 % interval, by Student's law to second order."""
-        return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1, 1)))
+        return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1 - self.controls, 1)))
 
     def scaled(self, unit: float) -> Mean:
         """The same of draws that are `unit` times as large."""

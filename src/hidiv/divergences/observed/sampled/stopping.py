@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, FOLDS, ControlledDraws
+from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, ControlledDraws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
 from hidiv.divergences.observed.sampled.estimate_words import averaged, gained, uncontrolled
 from hidiv.divergences.observed.sampled.rare import allowed
@@ -165,8 +165,7 @@ class _Drawing:
         """
         best = self.together()[1]
         short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
-        fitted_to = self.drawn * (1.0 - 1.0 / FOLDS)
-        needed = 1.05 * self.drawn * short**2 * max(1.0 - best.controls / fitted_to, 0.5)
+        needed = 1.05 * self.drawn * short**2 * max(1.0 - best.controls / self.drawn, 0.5)
         return min(needed, float(self.limits.most)) if best.settled else float(self.limits.most)
 
     def variance(self) -> float:
