@@ -16,7 +16,7 @@ from hidiv.types import Array, IntArray
 
 FAIR = 5.0  # standard errors that the sample mean of a control may be off
 SETTLED = 20.0  # draws for each unit of kurtosis
-UNSETTLED = 2.0  # errors of a variance that is not settled by which it is taken to be larger
+UNSETTLED = 1.0  # errors of a variance that is not settled by which it is taken to be larger
 NEGLIGIBLE = 1e-3  # share of a standard error
 SURE = 1e-12  # counts that deviate from their means by less than this are constants
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law

@@ -37,7 +37,6 @@ LIKELY = "importance sampling: half of the draws are of p with rare events made 
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
-DOUBT = 1.2  # by how much an error is taken to be larger where a few draws decide it
 GROWTH = 1.15  # least growth between two looks; LEAP where a look may cost more than the draws
 LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
@@ -147,7 +146,6 @@ class _Drawing:
                 best = controlled.mean(settle=self.drawn < OPEN)
             if FEWEST <= self.drawn < OPEN and not (best.settled and best.std_error <= wanted):
                 wide = controlled.mean(settle=False)
-                wide = wide._replace(std_error=DOUBT * wide.std_error)
                 best = wide if not best.settled or wide.std_error < best.std_error else best
             self.best = best
             widened, self.chance, self.lacking, self.hidden = allowed(self.draws, batch, self.best, self.before)
