@@ -28,6 +28,7 @@ MANY_EACH = 8  # draws for each control from which on all are used where few lea
 FEWEST = 30  # draws from which on coefficients are fitted at all
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
 BLURRED = 1e-6  # the same where only products of controls are known
+OWN = 0.5  # the same of directions that should be orthogonal
 MANY = 3 * 10**7  # multiplications from which on a factorisation of all draws takes too long
 CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
 FEW_SHARE = 2.0  # the same where the error grows by what few draws leave open
@@ -247,11 +248,13 @@ def _directions(
     centred: Array, size: Array, keep: NDArray[np.intp], inverse: Array, offset: Array, which: slice
 ) -> Spanned:
     """Some of the columns that the inverse triangle makes of the controls kept."""
-    lengths = size[keep] / np.abs(np.diagonal(inverse))
-    basis = centred[:, keep] @ inverse[:, which]
-    # Products of nearly dependent columns leave directions that are not quite orthogonal: once more.
-    again = _inverse(_from_products(_products(basis.T), basis.shape[1], 0.0)[1])
-    return Spanned(basis @ again, offset[which] @ again, lengths[which])
+    lengths = (size[keep] / np.abs(np.diagonal(inverse)))[which]
+    basis, offset = centred[:, keep] @ inverse[:, which], offset[which]
+    # Products of nearly dependent columns leave directions that are not quite orthogonal: once more, and what is then
+    # not mostly its own is rounding.
+    own, triangle = _from_products(_products(basis.T), basis.shape[1], OWN)
+    again = _inverse(triangle)
+    return Spanned(basis[:, own] @ again, offset[own] @ again, lengths[own])
 
 
 def _inverse(triangle: Array) -> Array:
