@@ -152,7 +152,8 @@ class ChainPair:
         return Drawn(lost, lost, np.zeros((len(x), 0)), events)
 
     def fitted(self, rng: np.random.Generator) -> Fitted | None:
-        """Draws with a value function fitted to sequences of their own; None where there is no such function."""
+        """Draws with a value function fitted to sequences of their own, half of them of a model in which little is rare;
+        None where there is no such function."""
         length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
         if (
             not (self.is_plain and self.averaged)
@@ -164,7 +165,7 @@ class ChainPair:
         # Where there are many states some are rare, and a fit that has seen them in few sequences does harm.
         fewest = FEWEST_FITTED if both <= FEW_BOTH else 4 * FEWEST_FITTED
         size = min(max(fewest, -(-2 * wanted // (length - 1))), MOST_FITTED)
-        _, x = drawn_of(self.p, self.tree, size, rng)
+        _, x = drawn_of(self.p, self.tree, size, rng, Likely(_flattened(self.p)))
         if self.is_finite:
             row_of = symbol_of(self.p.emissions[0], x).T
             weights = [Weights(np.ascontiguousarray(t[row_of].transpose(0, 2, 1)), None) for t in self.symbol_rows]
@@ -334,6 +335,12 @@ def _weight_rows(family: Family, x: Array) -> _WeightRows:
     top = logs.max(axis=1)
     scale = np.where(np.isfinite(top), top, 0.0)
     return _WeightRows(np.exp(logs - scale[:, None]), scale, logs)
+
+
+def _flattened(p: Model) -> Model:
+    """p with rare first states and moves less rare: where a fit has seen few of them it may be far off."""
+    first, moves = np.sqrt(p.initial), np.sqrt(p.transitions[0])
+    return Model(first / first.sum(), moves / moves.sum(axis=1, keepdims=True), p.emissions[0])
 
 
 def moves_of(model: Model, tree: Tree) -> Array:
