@@ -37,6 +37,7 @@ LIKELY = "importance sampling: half of the draws are of p with rare events made 
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
 LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
+DOUBT = 1.3  # how far below the wanted one an error must be that a few draws decide
 GROWTH = 1.15  # least growth between two looks; LEAP where a look may cost more than the draws
 LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
@@ -182,7 +183,9 @@ class _Drawing:
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
                 tried.before = self.drawn + fitted.drawn
-                best = self._tried(tried, min(FEWEST, self.limits.most), best, progress)
+                # Half as many as the fit was made of take little beside it, and show what it does not know.
+                first = max(FEWEST, fitted.drawn // 2)
+                best = self._tried(tried, min(first, self.limits.most), best, progress, first)
                 if best.is_done:
                     return best
         dear = self.draws.dear
@@ -196,10 +199,13 @@ class _Drawing:
                 self._take_over(tried)
         return best if best.is_done else best._with_rare_moves(progress)
 
-    def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress) -> _Drawing:
-        """Draw with other controls; that where it is done or takes less work, else what was best so far."""
+    def _tried(
+        self, other: _Drawing, count: int, best: _Drawing, progress: Progress, first: int = FEWEST
+    ) -> _Drawing:
+        """Draw with other controls, `first` before the first look and at most `count`; that where it is done or takes
+        less work, else what was best so far."""
         while not other.is_done:
-            other.is_done = other.draw_until(min(max(FEWEST, 2 * other.drawn), count)) or other.look(progress)
+            other.is_done = other.draw_until(min(max(first, 2 * other.drawn), count)) or other.look(progress)
             if other.is_done or other.dear * other.variance() <= best.dear * best.variance():
                 return other
             if other.drawn >= count:
@@ -284,13 +290,18 @@ class _Drawing:
             max(drawn / self.limits.most, min(1.0, wanted / max(self.error, 1e-300)) ** 2),
             f"{drawn} drawn, {best.value:.6g}",
         )
-        if self.error <= wanted and best.settled:
+        if self.error <= wanted and best.settled and not self._lucky(best, wanted):
             self.stopped = "the wanted standard error"
         elif batch.controls.size > KEPT:
             self.stopped = "the memory for controls"
         else:
             return False
         return True
+
+    def _lucky(self, best: Mean, wanted: float) -> bool:
+        """Whether the error may be small since few of the draws that decide it have come: those that lack them would
+        be the first to stop."""
+        return self.error * DOUBT > wanted and self.drawn < SETTLED * kurtosis(best.draws)
 
     def result(self, stopped: str | None = None) -> Divergence:
         """The estimate with its 95 % interval; the notes hold the value without controls."""
