@@ -64,18 +64,14 @@ def as_drawn(counts: Array, costs: Array, mean: Mean) -> Array:
 
 def _rare_word(draws: Draws, batch: Drawn, before: int | None) -> float:
     """What a word may add to the mean that is as rare as one in all draws, and unlike the others."""
-    count = len(batch.base)
-    if draws.expected is None:
-        return float(np.ptp(batch.plain)) / count
-    if before is not None and not draws.long:
-        return float(np.ptp(batch.plain)) / (count + before)
-    if not draws.long:
-        return float(np.ptp(batch.base)) / count
+    count, others = len(batch.base), before or 0
+    if draws.expected is None or not draws.long:
+        return float(np.ptp(batch.plain)) / (count + others)
     # Words that the function does not know come to be among these draws, whose tails are in their own error.
     unknown = 1.0 if before is None else max(1.0 - count / before, 0.0)
     shown = batch.base if before is None else batch.base + batch.controls[:, 0]
     # A word of chance c is missed by m draws with probability exp(-c m): c times that is at most 1 / (e m).
-    return unknown * _beyond_usual(shown) / (e * (count + (before or 0)))
+    return unknown * _beyond_usual(shown) / (e * (count + others))
 
 
 def _beyond_usual(draws: Array) -> float:
