@@ -16,6 +16,7 @@ from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, c
 from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
+from hidiv.divergences.observed.sampled.standard_errors import emissions_apart
 from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
@@ -35,6 +36,7 @@ SPREAD, FITTED = 6, 500  # nodes that a value function is fitted to: so many a c
 FEW_BOTH = 12  # states of both models that are few
 FEWEST_FITTED, MOST_FITTED = 256, 2048  # sequences they are taken from
 MOST_WORK = 1 << 19  # points times coefficients of a value function
+CLEAR = 1e-9  # relative rounding of a bound that need not be sharp
 LAST = 8  # nodes at the end that have coefficients of their own
 
 
@@ -152,8 +154,7 @@ class ChainPair:
         return Drawn(lost, lost, np.zeros((len(x), 0)), events)
 
     def fitted(self, rng: np.random.Generator) -> Fitted | None:
-        """Draws with a value function fitted to sequences of their own, half of them of a model in which little is rare;
-        None where there is no such function."""
+        """Draws with a value function fitted to others, half of which are of a model where little is rare; None without."""
         length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
         if (
             not (self.is_plain and self.averaged)
@@ -186,7 +187,30 @@ class ChainPair:
     @cached_property
     def events(self) -> Events:
         """The first states, transitions and, where nothing is averaged, rare symbols that are counted."""
-        return events_of(self.p, self.q, self.tree, self.laws, self.moves[0], self.averaged)
+        return events_of(self.p, self.q, self.tree, self.laws, self.moves[0], self.averaged, self.apart)
+
+    @cached_property
+    def apart(self) -> Array | None:
+        """(G or 1, K, L): divergences of p's emissions from q's; None where there is no formula for them."""
+        return emissions_apart(self.p, self.q)
+
+    @cached_property
+    def below_joint(self) -> float:
+        """No joint divergence is smaller, in whatever order of q's states; 0 where that takes longer to tell.
+
+        Each state of p is paired with the state of q that is best for it, whatever the others are paired with, and the
+        largest probability of its row with the largest of q's.
+        """
+        if not self.is_plain or self.apart is None or self.p.n_states != self.q.n_states:
+            return 0.0
+        row_p, row_q = (np.sort(moves[0], axis=1) for moves in self.moves)
+        if row_q.min() == 0.0 or not np.isfinite(self.apart).all():
+            return 0.0
+        own = np.where(row_p > 0, row_p * np.log(np.where(row_p > 0, row_p, 1.0)), 0.0).sum(axis=1)
+        rows = np.maximum(own[:, None] - row_p @ np.log(row_q).T, 0.0)
+        shown, last = self.laws.sum(axis=0), self.laws[-1]
+        each = shown[:, None] * self.apart[0] + (shown - last)[:, None] * rows
+        return float(each.min(axis=1).sum()) * (1.0 - CLEAR)
 
     @cached_property
     def laws(self) -> Array:

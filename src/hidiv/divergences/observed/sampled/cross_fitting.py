@@ -89,8 +89,10 @@ class ControlledDraws:
         basis, offset, size = self.spanned
         self.independent = basis.shape[1] + left_out.basis.shape[1]
         self.off = _off(offset, 1.0 / sqrt(n), n)
-        self.missing = [Spanned(basis[:, self.off], offset[self.off], size[self.off]), left_out]
-        self.missing.append(orthonormal(controls[:, apart][:, : 4 * self.most], self.most, fair=False)[0])
+        missing = [Spanned(basis[:, self.off], offset[self.off], size[self.off]), left_out]
+        if apart.any():
+            missing.append(orthonormal(controls[:, apart][:, : 4 * self.most], self.most, fair=False)[0])
+        self.missing = [part for part in missing if len(part.offset)]
 
     def mean(self, settle: bool) -> Mean:
         """As `controlled_mean` gives it."""

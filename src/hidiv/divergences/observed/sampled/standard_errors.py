@@ -144,24 +144,36 @@ def missed(counts: Array, means: Array, costs: Array, steps: int = 1) -> float:
     return float(off[doubtful] @ costs[doubtful])
 
 
-def event_costs(p: Model, q: Model, jumps: bool) -> Array:
+def event_costs(p: Model, q: Model, jumps: bool, apart: Array | None = None) -> Array:
     """(K + K K,): nats that one more first state or transition of p may add to a draw: what its state shows, in the
-    state of q that fits best, and where no step is averaged beforehand what q's transitions cost (`jumps`)."""
-    visits = visit_costs(p, q)
+    state of q that fits best, and where no step is averaged beforehand what q's transitions cost (`jumps`).
+
+    apart: as `visit_costs` takes it.
+    """
+    visits = visit_costs(p, q, apart)
     if jumps:
         parts = np.concatenate([np.ravel(q.initial), np.ravel(q.transitions)])
         visits = visits - np.log(parts[parts > 0].min())
     return np.tile(visits, 1 + p.n_states)
 
 
-def visit_costs(p: Model, q: Model) -> Array:
-    """(K,): nats by which an observation of each state of p tells p from q, q in the state that fits best."""
-    if closed(p, q) and by_formula(p, q):
-        costs = emission_pairs(p, q).min(axis=2)
+def visit_costs(p: Model, q: Model, apart: Array | None = None) -> Array:
+    """(K,): nats by which an observation of each state of p tells p from q, q in the state that fits best.
+
+    apart: the divergences of p's emissions from q's, where they are known already.
+    """
+    apart = emissions_apart(p, q) if apart is None else apart
+    if apart is not None:
+        costs = apart.min(axis=2)
     else:
         groups = range(max(len(p.emissions), len(q.emissions)))
         costs = np.stack([_drawn(p, q, min(g, len(p.emissions) - 1), min(g, len(q.emissions) - 1)) for g in groups])
     return np.asarray(np.minimum(np.nan_to_num(costs, nan=MOST, posinf=MOST), MOST).max(axis=0))
+
+
+def emissions_apart(p: Model, q: Model) -> Array | None:
+    """(G or 1, K, L): KL of every emission of p from every emission of q; None where there is no formula for it."""
+    return emission_pairs(p, q) if closed(p, q) and by_formula(p, q) else None
 
 
 def _drawn(p: Model, q: Model, at_p: int, at_q: int) -> Array:

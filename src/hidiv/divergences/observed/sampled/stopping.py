@@ -35,7 +35,7 @@ FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws a
 RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
 LIKELY = "importance sampling: half of the draws are of p with rare events made likely, all of them weighted"
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
-LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
+LEAST, PARTS = 128, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
 DOUBT = 1.3  # how far below the wanted one an error must be that a few draws decide
 GROWTH = 1.15  # least growth between two looks; LEAP where a look may cost more than the draws
@@ -199,9 +199,7 @@ class _Drawing:
                 self._take_over(tried)
         return best if best.is_done else best._with_rare_moves(progress)
 
-    def _tried(
-        self, other: _Drawing, count: int, best: _Drawing, progress: Progress, first: int = FEWEST
-    ) -> _Drawing:
+    def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress, first: int = FEWEST) -> _Drawing:
         """Draw with other controls, `first` before the first look and at most `count`; that where it is done or takes
         less work, else what was best so far."""
         while not other.is_done:

@@ -55,7 +55,10 @@ def applies(pair: Pair) -> str | None:
 
 def run(pair: Pair, budget: Budget) -> Divergence:
     """An estimate, no larger than the smallest joint divergence over relabellings."""
-    return capped_by_joint(stopped_estimate(draws_on_tree(pair), budget), pair)
+    draws = draws_on_tree(pair)
+    found = stopped_estimate(draws, budget)
+    is_below = draws.below_joint is not None and found.upper is not None and found.upper <= draws.below_joint()
+    return found if is_below else capped_by_joint(found, pair)
 
 
 def draws_on_tree(pair: Pair) -> Draws:
@@ -88,7 +91,7 @@ def draws_on_tree(pair: Pair) -> Draws:
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
         on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.events.expected, dear,
-        on_chain.fitted, scored, likely=lambda: on_chain.events.likely(),
+        on_chain.fitted, scored, likely=lambda: on_chain.events.likely(), below_joint=lambda: on_chain.below_joint,
     )  # fmt: skip
 
 
