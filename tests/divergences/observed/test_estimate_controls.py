@@ -234,3 +234,24 @@ def test_few_controls_lead_while_draws_are_few():
     controls = rng.normal(size=(1200, 150))
     many = ControlledDraws(controls.sum(axis=1) + rng.normal(size=1200), controls, leading=10)
     assert many.mean(True).full
+
+
+def test_log_ratios_of_the_nearest_states_lead_where_vectors_are_drawn():
+    """Each of them alone takes out more than their mixture does, before all controls can be used."""
+    rng = np.random.default_rng(13)
+    p, q = (
+        hd.Model(
+            rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(6), 6),
+            hd.Gaussian(rng.normal(size=(6, 8)), std=np.ones((6, 8))),
+        )
+        for _ in range(2)
+    )  # fmt: skip
+    pair = ChainPair.by_ratio(p, q, hd.Tree.chain(40))
+    batch = pair.draw(600, np.random.default_rng(1))
+    assert pair.leading == 6 + 2 * 6 + 2 * 5
+    assert (np.abs(batch.controls.mean(axis=0)) <= 4.5 * batch.controls.std(axis=0) / np.sqrt(600)).all()
+    led, mixed = (
+        controlled_mean(batch.base, batch.controls[:, kept]).std_error
+        for kept in (slice(pair.leading), np.r_[:6, 18 : pair.leading])
+    )
+    assert led < 0.95 * mixed

@@ -30,6 +30,7 @@ from hidiv.types import Array, IntArray
 Value = tuple[Array, IntArray]  # coefficients, and which of them a node has (recursions/value_function.py)
 CLOSE = 1e-4  # parameters this near: the difference of the filters is carried, not taken
 FEW_SYMBOLS = 8
+NEAREST = 2  # states of q whose log-ratios with a state of p are used while draws are few
 LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
 FEW_STATES = 6  # free filter probabilities up to which counts and products are worth their cost beside a fitted value
 SPREAD, FITTED = 6, 500  # nodes that a value function is fitted to: so many a coefficient, and at least so many
@@ -154,7 +155,7 @@ class ChainPair:
         return Drawn(lost, lost, np.zeros((len(x), 0)), events)
 
     def fitted(self, rng: np.random.Generator) -> Fitted | None:
-        """Draws with a value function fitted to others, half of which are of a model where little is rare; None without."""
+        """Draws with a value function fitted to others, half of them of a model where little is rare; None without."""
         length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
         if (
             not (self.is_plain and self.averaged)
@@ -292,7 +293,9 @@ class ChainPair:
             mine[:, len(means) - len(apart) :][:, apart < ROUNDING * self.tree.n_nodes] = 0.0
             if not self.averaged:
                 each = mine[:, len(means) - len(apart) :].reshape(len(mine), *self.fitting.shape)
-                controls = np.concatenate([np.einsum("nsr,sr->ns", each, self.fitting), controls], axis=1)
+                fitting, near = np.einsum("nsr,sr->ns", each, self.fitting), self.nearest
+                alone = each[:, np.arange(len(near))[:, None], near].reshape(len(each), -1)
+                controls = np.concatenate([fitting, alone, controls], axis=1)
         return Drawn(sums[:, 0] + shift, base, controls, events)
 
     @cached_property
@@ -307,10 +310,18 @@ class ChainPair:
         return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
     @cached_property
+    def nearest(self) -> IntArray:
+        """(K, 2): the states of q that are nearest to each of p; one where q has one. Log-ratios against each of them
+        alone follow those of `fitting`."""
+        return np.argsort(self.counts.emissions[0][2], axis=1, kind="stable")[:, :NEAREST]
+
+    @cached_property
     def leading(self) -> int:
-        """How many of the first controls do while draws are few: those of `fitting`, and the linear ones; 0 for all."""
-        own = self.p.n_states if not self.averaged and self.counts.emissions else 0
-        return own + 2 * (self.p.n_states - 1) if own else 0
+        """How many of the first controls do while draws are few: those of `fitting`, `nearest`, and the linear ones; 0
+        for all."""
+        if self.averaged or not self.counts.emissions:
+            return 0
+        return self.p.n_states + self.nearest.size + 2 * (self.p.n_states - 1)
 
     @cached_property
     def is_finite(self) -> bool:
