@@ -78,7 +78,7 @@ def test_no_controls_are_set_up_where_the_first_draws_do(monkeypatch):
     tree = hd.Tree([-1, 0, 0, 1, 1, 2, 2, 3])
     with_controls = hd.observed_kl(p, q, tree, method="montecarlo", rtol=1e-3, seed=1)
     assert "control" in with_controls.notes[0]
-    monkeypatch.setattr(tree_estimate, "controls_on", lambda *parts: pytest.fail("set up in vain"))
+    monkeypatch.setattr(tree_estimate, "edge_controls", lambda *parts: pytest.fail("set up in vain"))
     alone = hd.observed_kl(p, q, tree, method="montecarlo", rtol=0.1, seed=1)
     assert "control" not in alone.notes[0]
     assert alone.std_error <= 0.1 * alone.value

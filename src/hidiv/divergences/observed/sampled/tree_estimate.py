@@ -17,12 +17,16 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, state_laws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
-from hidiv.divergences.observed.sampled.edge_controls import EdgeControls, controls_on
 from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
-from hidiv.divergences.observed.sampled.state_controls import StateControls, controls_of
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
+from hidiv.divergences.observed.sampled.tree_controls import (
+    EdgeControls,
+    StateControls,
+    edge_controls,
+    state_controls,
+)
 from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.pair import closed
@@ -175,12 +179,12 @@ class TreePair:
     @cached_property
     def edges(self) -> EdgeControls | None:
         """Controls that need no messages, where an observation has few points."""
-        return controls_on(self.p, self.q, self.tree, self.laws, self.pairs)
+        return edge_controls(self.p, self.q, self.tree, self.laws, self.pairs)
 
     @cached_property
     def shown(self) -> StateControls:
         """The same for other observations."""
-        return controls_of(self.p, self.q, self.laws[0].sum(axis=0), self.events.means)
+        return state_controls(self.p, self.q, self.laws[0].sum(axis=0), self.events.means)
 
     @property
     def dear(self) -> float:
