@@ -3,7 +3,7 @@
     python -m benchmarks.coverage 400 [directory of ChromHMM model files] [part of the names of pairs] [seconds]
 
 So many seeds at most, no more than take fifteen seconds (or as many as are given), but at least forty. The truth is
-certified for chains of two states; elsewhere it is an estimate by another seed to a sixth of the standard errors that
+certified for chains of two states; elsewhere it is an estimate by another seed to a tenth of the standard errors that
 were reported (not of the tolerance: many runs are far better than asked for, and an error of the truth is an error of
 all runs alike). "used" is the number of draws over the number whose standard error is the wanted one, at least that of
 the first draws; "scatter" is the standard deviation of (value - truth) / standard error.
@@ -23,7 +23,7 @@ from benchmarks.models import MARKS, chromhmm_models
 
 LENGTH, RELATIVE, FIRST = 50, 1e-2, 128
 SECONDS, FEWEST = 15.0, 40  # of the processor that the seeds of a pair may take; seeds all the same
-FINE, LONGEST = 6.0, 60.0  # errors of the truth to one of a run; seconds of an estimate that is taken for the truth
+FINE, LONGEST = 10.0, 60.0  # errors of the truth to one of a run; seconds of an estimate that is taken for the truth
 
 
 def stochastic(rng: np.random.Generator, states: int, kind: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from hidiv.divergences.observed.sampled.cross_fitting import (
     COLLINEAR,
     SHARE,
     ControlledDraws,
-    Folds,
+    LeftOut,
     controlled_mean,
     orthonormal,
 )
@@ -25,9 +25,9 @@ from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
 
 def cross_fitted(draws, controls, most):
-    """The mean with the first independent controls, `most` of them; coefficients come from the other folds."""
+    """The mean with the first independent controls, `most` of them; coefficients come from the other draws."""
     (basis, offset, _), *_ = orthonormal(controls, most)
-    return Folds(draws, basis, offset).fitted(basis.shape[1])
+    return LeftOut(draws, basis, offset).fitted(basis.shape[1])
 
 
 @pytest.mark.parametrize("columns", [2, 60])
@@ -181,18 +181,48 @@ def test_number_of_controls_and_collinear_ones():
     assert twice.value == pytest.approx(once.value, rel=1e-12)
 
 
-def test_cross_fitting_is_what_plain_least_squares_gives_fold_by_fold():
+def test_cross_fitting_is_what_plain_least_squares_gives_draw_by_draw():
     rng = np.random.default_rng(10)
     controls = rng.normal(size=(50, 3)) @ np.array([[1.0, 0.9, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 1e-6]])
     draws = controls @ [1.0, -2.0, 1e6] + rng.normal(size=50)
     left = np.empty(50)
-    for fold in range(5):
-        mine = np.arange(50) * 5 // 50 == fold
-        design = np.column_stack([np.ones(40), controls[~mine]])
-        left[mine] = draws[mine] - controls[mine] @ np.linalg.lstsq(design, draws[~mine], rcond=None)[0][1:]
+    for one in range(50):
+        others = np.arange(50) != one
+        design = np.column_stack([np.ones(49), controls[others]])
+        left[one] = draws[one] - controls[one] @ np.linalg.lstsq(design, draws[others], rcond=None)[0][1:]
     found = cross_fitted(draws, controls, 3)
-    assert found.value == pytest.approx(left.mean(), rel=1e-9)  # the columns of the plain fit are badly scaled
+    assert found.draws == pytest.approx(left, rel=1e-8)  # the columns of the plain fit are badly scaled
+    assert found.value == pytest.approx(left.mean(), rel=1e-9)
     assert found.std_error == pytest.approx(left.std(ddof=1) / np.sqrt(50), rel=1e-9)
+
+
+def test_directions_are_orthogonal_where_only_products_are_taken(monkeypatch):
+    """Coefficients are read off orthonormal columns, so that nearly dependent controls must leave such columns."""
+    rng = np.random.default_rng(11)
+    controls = rng.normal(size=(120, 6))
+    controls = np.column_stack([controls, controls + 1e-5 * rng.normal(size=(120, 6))])
+    monkeypatch.setattr(cross_fitting, "MANY", 0)
+    (basis, offset, _), *_ = orthonormal(controls, 40)
+    assert basis.shape[1] == 12
+    assert basis.T @ basis == pytest.approx(np.eye(12), abs=1e-13)
+    # What a direction is off by is what the same combination of controls has as its mean.
+    by = np.linalg.lstsq(controls - controls.mean(axis=0), basis, rcond=None)[0]
+    assert offset == pytest.approx(controls.mean(axis=0) @ by, rel=1e-6, abs=1e-9)
+
+
+def test_the_spread_of_what_many_controls_leave_is_the_error_of_the_mean():
+    """Forty controls for 128 draws: the intervals hold as often as they say, no more and no less."""
+    rng = np.random.default_rng(12)
+    off, errors, held = [], [], []
+    for _ in range(600):
+        controls = rng.normal(size=(128, 40))
+        found = controlled_mean(controls @ np.ones(40) + rng.normal(size=128), controls)
+        off.append(found.value)
+        errors.append(found.std_error)
+        held.append(abs(found.value) <= found.half_width())
+    assert 0.9 < np.std(np.divide(off, errors)) < 1.1
+    assert 0.93 <= np.mean(held) <= 0.975
+    assert np.std(off) < 0.118  # five folds leave 0.121, all other draws 0.112
 
 
 def test_a_control_that_is_off_does_not_spoil_those_after_it(monkeypatch):
@@ -219,3 +249,24 @@ def test_few_controls_lead_while_draws_are_few():
     controls = rng.normal(size=(1200, 150))
     many = ControlledDraws(controls.sum(axis=1) + rng.normal(size=1200), controls, leading=10)
     assert many.mean(True).full
+
+
+def test_log_ratios_of_the_nearest_states_lead_where_vectors_are_drawn():
+    """Each of them alone takes out more than their mixture does, before all controls can be used."""
+    rng = np.random.default_rng(13)
+    p, q = (
+        hd.Model(
+            rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(6), 6),
+            hd.Gaussian(rng.normal(size=(6, 8)), std=np.ones((6, 8))),
+        )
+        for _ in range(2)
+    )  # fmt: skip
+    pair = ChainPair.by_ratio(p, q, hd.Tree.chain(40))
+    batch = pair.draw(600, np.random.default_rng(1))
+    assert pair.leading == 6 + 2 * 6 + 2 * 5
+    assert (np.abs(batch.controls.mean(axis=0)) <= 4.5 * batch.controls.std(axis=0) / np.sqrt(600)).all()
+    led, mixed = (
+        controlled_mean(batch.base, batch.controls[:, kept]).std_error
+        for kept in (slice(pair.leading), np.r_[:6, 18 : pair.leading])
+    )
+    assert led < 0.95 * mixed

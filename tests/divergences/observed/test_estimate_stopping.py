@@ -14,7 +14,8 @@ import hidiv as hd
 from hidiv.divergences.observed.budget import Budget
 from hidiv.divergences.observed.certified.joint_bound import below_all_orders, joint_above
 from hidiv.divergences.observed.sampled import stopping
-from hidiv.divergences.observed.sampled.draws import Draws, in_order
+from hidiv.divergences.observed.sampled.draws import Drawn, Draws, in_order
+from hidiv.divergences.observed.sampled.standard_errors import SETTLED, kurtosis
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
 from hidiv.divergences.observed.sampled.tree_estimate import draws_on_tree
 from hidiv.divergences.pair import Pair
@@ -71,7 +72,7 @@ def test_an_interrupt_keeps_what_was_drawn(before):
         return
     found = stopped_estimate(stopped, Budget(0, 0, seed=1), workers=1)
     assert "an interrupt" in found.notes[0]
-    assert found.n_samples == {1: 64, 3: 640}[before]
+    assert found.n_samples == {1: 128, 3: 1152}[before]
     assert abs(found.value - 9.4) < 0.1
 
 
@@ -166,3 +167,39 @@ def test_no_order_of_states_is_below_the_bound_of_all(tree, states):
         assert 0 < below_all_orders(pair) <= joint_above(pair)
         if states < 9:
             assert below_all_orders(pair) == pytest.approx(joint_above(pair), rel=1e-7)
+
+
+@pytest.mark.parametrize("states", [2, 3, 5])
+def test_the_quick_bound_is_below_that_of_all_orders_and_of_use(states):
+    """An estimate below it asks for no order at all; relabelled models, whose best order costs nothing, are not."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        p, q = (
+            hd.Model(
+                rng.dirichlet(np.ones(states)), rng.dirichlet(np.ones(states), states),
+                hd.Poisson(rng.uniform(1.0, 9.0, states)),
+            )
+            for _ in range(2)
+        )  # fmt: skip
+        for other in (q, p.relabel(np.roll(np.arange(states), 1))):
+            pair = Pair.of(p, other, 30)
+            assert 0 <= draws_on_tree(pair).below_joint() <= joint_above(pair) + 1e-9
+    assert draws_on_tree(Pair.of(P, Q, 100)).below_joint() > hd.observed_kl(P, Q, 100, rtol=1e-3, seed=1).upper
+
+
+def test_an_error_that_a_few_draws_decide_ends_nothing_by_luck():
+    """Those runs would stop first whose draws happen to lack the far ones."""
+    drawn = []
+
+    def draw(size, rng, lean):
+        drawn.append(1.0 + 0.05 * rng.standard_t(2.5, size))
+        return Drawn(drawn[-1], drawn[-1], np.zeros((size, 0)), np.zeros((size, 0)))
+
+    few = 0
+    for seed in range(20):
+        drawn.clear()
+        found = stopped_estimate(Draws(draw, "", "", 512), Budget(0.01, 0.0, seed=seed), workers=1)
+        if found.n_samples < SETTLED * kurtosis(np.concatenate(drawn)):
+            few += 1
+            assert 1.3 * found.std_error <= 0.01 * found.value
+    assert few

@@ -64,3 +64,23 @@ def test_draws_shared_by_all_q(symmetric):
     apart = np.abs(np.asarray(found) - exact)
     assert (apart <= 5 * np.asarray(found.std_error) + 1e-12).all()
     assert (np.asarray(found.std_error) <= 0.06 * exact + 1e-12).all()
+
+
+def quiet(rng, states):
+    """A chain that seldom leaves its first state, which shows next to nothing."""
+    rows = 0.8 * np.eye(states) + 0.2 * rng.dirichlet(np.full(states, 0.2), states)
+    rows[:, 0] += 0.3
+    rows[0] = np.r_[0.999, np.full(states - 1, 0.001 / (states - 1))]
+    shown = rng.uniform(0.02, 0.98, (states, 4))
+    shown[0] = 0.003
+    first = np.r_[0.98 + 0.02 / states, np.full(states - 1, 0.02 / states)]
+    return hd.Model(first, rows / rows.sum(axis=1, keepdims=True), hd.Bernoulli(shown))
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+def test_a_fit_knows_what_few_sequences_show(seed):
+    """Fitted to draws of p alone the function left up to three times as much, by what it made of excursions."""
+    rng = np.random.default_rng(seed)
+    pair = ChainPair.of(quiet(rng, 8), quiet(rng, 8), hd.Tree.chain(50))
+    fits = [pair.fitted(np.random.default_rng(run)) for run in range(3)]
+    assert max(fit.draw(4000, np.random.default_rng(9)).base.std() for fit in fits) < 0.016

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.divergences.observed.sampled import tree_estimate
 from hidiv.divergences.observed.sampled.tree_estimate import TreePair
 
 TREE = hd.Tree([-1, 0, 0, 1, 1, 2, 5, 5, 5, 3])
@@ -66,3 +67,19 @@ def test_few_draws_where_plain_ones_were_many():
         as_many = 1000 * (plain.std_error / found.std_error) ** 2
         assert found.n_samples < as_many / 3
         assert abs(found.value - plain.value) < 4 * np.hypot(found.std_error, plain.std_error)
+
+
+def test_no_controls_are_set_up_where_the_first_draws_do(monkeypatch):
+    rng = np.random.default_rng(4)
+    p, q = (
+        hd.Model(rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), 3), hd.Gaussian(means, std=np.ones(3)))
+        for means in ([0.0, 1.0, 2.0], [4.0, 5.0, 7.0])
+    )
+    tree = hd.Tree([-1, 0, 0, 1, 1, 2, 2, 3])
+    with_controls = hd.observed_kl(p, q, tree, method="montecarlo", rtol=1e-3, seed=1)
+    assert "control" in with_controls.notes[0]
+    monkeypatch.setattr(tree_estimate, "edge_controls", lambda *parts: pytest.fail("set up in vain"))
+    alone = hd.observed_kl(p, q, tree, method="montecarlo", rtol=0.1, seed=1)
+    assert "control" not in alone.notes[0]
+    assert alone.std_error <= 0.1 * alone.value
+    assert abs(alone.value - with_controls.value) < 4 * alone.std_error

@@ -12,7 +12,7 @@ the result:
 | rare events | events.py: what is counted in draws; rare_symbols.py: symbols that a state seldom shows |
 | importance sampling | rare_moves.py: rare transitions and symbols made likely, and weighted |
 | controls | controls.py: posterior counts of p, less their means; cross_fitting.py: means with controls |
-| controls of trees | without messages: edge_controls.py, what nodes and edges show; state_controls.py, what states do |
+| controls of trees | tree_controls.py: what nodes and edges show, or what states do, without messages |
 | error allowance | standard_errors.py: means and their errors; rare.py: what rare events may add to them |
 | words | estimate_words.py: how it was drawn, for the notes |
 | stopping | stopping.py: a pilot chooses the controls, then draws until the standard error is as small as asked |

@@ -16,6 +16,7 @@ from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, c
 from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
+from hidiv.divergences.observed.sampled.standard_errors import emissions_apart
 from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
 from hidiv.models.model import Model
@@ -29,12 +30,14 @@ from hidiv.types import Array, IntArray
 Value = tuple[Array, IntArray]  # coefficients, and which of them a node has (recursions/value_function.py)
 CLOSE = 1e-4  # parameters this near: the difference of the filters is carried, not taken
 FEW_SYMBOLS = 8
+NEAREST = 2  # states of q whose log-ratios with a state of p are used while draws are few
 LONG = 1 << 20  # points of all nodes of a portion from which on it is shared by threads
 FEW_STATES = 6  # free filter probabilities up to which counts and products are worth their cost beside a fitted value
 SPREAD, FITTED = 6, 500  # nodes that a value function is fitted to: so many a coefficient, and at least so many
 FEW_BOTH = 12  # states of both models that are few
 FEWEST_FITTED, MOST_FITTED = 256, 2048  # sequences they are taken from
 MOST_WORK = 1 << 19  # points times coefficients of a value function
+CLEAR = 1e-9  # relative rounding of a bound that need not be sharp
 LAST = 8  # nodes at the end that have coefficients of their own
 
 
@@ -152,7 +155,7 @@ class ChainPair:
         return Drawn(lost, lost, np.zeros((len(x), 0)), events)
 
     def fitted(self, rng: np.random.Generator) -> Fitted | None:
-        """Draws with a value function fitted to sequences of their own; None where there is no such function."""
+        """Draws with a value function fitted to others, half of them of a model where little is rare; None without."""
         length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
         if (
             not (self.is_plain and self.averaged)
@@ -164,7 +167,7 @@ class ChainPair:
         # Where there are many states some are rare, and a fit that has seen them in few sequences does harm.
         fewest = FEWEST_FITTED if both <= FEW_BOTH else 4 * FEWEST_FITTED
         size = min(max(fewest, -(-2 * wanted // (length - 1))), MOST_FITTED)
-        _, x = drawn_of(self.p, self.tree, size, rng)
+        _, x = drawn_of(self.p, self.tree, size, rng, Likely(_flattened(self.p)))
         if self.is_finite:
             row_of = symbol_of(self.p.emissions[0], x).T
             weights = [Weights(np.ascontiguousarray(t[row_of].transpose(0, 2, 1)), None) for t in self.symbol_rows]
@@ -185,7 +188,30 @@ class ChainPair:
     @cached_property
     def events(self) -> Events:
         """The first states, transitions and, where nothing is averaged, rare symbols that are counted."""
-        return events_of(self.p, self.q, self.tree, self.laws, self.moves[0], self.averaged)
+        return events_of(self.p, self.q, self.tree, self.laws, self.moves[0], self.averaged, self.apart)
+
+    @cached_property
+    def apart(self) -> Array | None:
+        """(G or 1, K, L): divergences of p's emissions from q's; None where there is no formula for them."""
+        return emissions_apart(self.p, self.q)
+
+    @cached_property
+    def below_joint(self) -> float:
+        """No joint divergence is smaller, in whatever order of q's states; 0 where that takes longer to tell.
+
+        Each state of p is paired with the state of q that is best for it, whatever the others are paired with, and the
+        largest probability of its row with the largest of q's.
+        """
+        if not self.is_plain or self.apart is None or self.p.n_states != self.q.n_states:
+            return 0.0
+        row_p, row_q = (np.sort(moves[0], axis=1) for moves in self.moves)
+        if row_q.min() == 0.0 or not np.isfinite(self.apart).all():
+            return 0.0
+        own = np.where(row_p > 0, row_p * np.log(np.where(row_p > 0, row_p, 1.0)), 0.0).sum(axis=1)
+        rows = np.maximum(own[:, None] - row_p @ np.log(row_q).T, 0.0)
+        shown, last = self.laws.sum(axis=0), self.laws[-1]
+        each = shown[:, None] * self.apart[0] + (shown - last)[:, None] * rows
+        return float(each.min(axis=1).sum()) * (1.0 - CLEAR)
 
     @cached_property
     def laws(self) -> Array:
@@ -267,7 +293,9 @@ class ChainPair:
             mine[:, len(means) - len(apart) :][:, apart < ROUNDING * self.tree.n_nodes] = 0.0
             if not self.averaged:
                 each = mine[:, len(means) - len(apart) :].reshape(len(mine), *self.fitting.shape)
-                controls = np.concatenate([np.einsum("nsr,sr->ns", each, self.fitting), controls], axis=1)
+                fitting, near = np.einsum("nsr,sr->ns", each, self.fitting), self.nearest
+                alone = each[:, np.arange(len(near))[:, None], near].reshape(len(each), -1)
+                controls = np.concatenate([fitting, alone, controls], axis=1)
         return Drawn(sums[:, 0] + shift, base, controls, events)
 
     @cached_property
@@ -282,10 +310,18 @@ class ChainPair:
         return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
     @cached_property
+    def nearest(self) -> IntArray:
+        """(K, 2): the states of q that are nearest to each of p; one where q has one. Log-ratios against each of them
+        alone follow those of `fitting`."""
+        return np.argsort(self.counts.emissions[0][2], axis=1, kind="stable")[:, :NEAREST]
+
+    @cached_property
     def leading(self) -> int:
-        """How many of the first controls do while draws are few: those of `fitting`, and the linear ones; 0 for all."""
-        own = self.p.n_states if not self.averaged and self.counts.emissions else 0
-        return own + 2 * (self.p.n_states - 1) if own else 0
+        """How many of the first controls do while draws are few: those of `fitting`, `nearest`, and the linear ones; 0
+        for all."""
+        if self.averaged or not self.counts.emissions:
+            return 0
+        return self.p.n_states + self.nearest.size + 2 * (self.p.n_states - 1)
 
     @cached_property
     def is_finite(self) -> bool:
@@ -334,6 +370,12 @@ def _weight_rows(family: Family, x: Array) -> _WeightRows:
     top = logs.max(axis=1)
     scale = np.where(np.isfinite(top), top, 0.0)
     return _WeightRows(np.exp(logs - scale[:, None]), scale, logs)
+
+
+def _flattened(p: Model) -> Model:
+    """p with rare first states and moves less rare: where a fit has seen few of them it may be far off."""
+    first, moves = np.sqrt(p.initial), np.sqrt(p.transitions[0])
+    return Model(first / first.sum(), moves / moves.sum(axis=1, keepdims=True), p.emissions[0])
 
 
 def moves_of(model: Model, tree: Tree) -> Array:

@@ -1,4 +1,4 @@
-"""Means with control variates: the coefficients of each part of the draws are fitted on the other parts."""
+"""Means with control variates: the coefficients of each draw are fitted on all the others."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from hidiv.divergences.observed.sampled.standard_errors import (
 from hidiv.recursions.products import products
 from hidiv.types import Array, Flags
 
-FOLDS = 5
 SHARE = 3  # at most one control for so many draws
 SPARE = 4  # draws for each control from which on the error falls as that of any mean
 MANY_EACH = 8  # draws for each control from which on all are used where few lead
 FEWEST = 30  # draws from which on coefficients are fitted at all
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
 BLURRED = 1e-6  # the same where only products of controls are known
+OWN = 0.5  # the same of directions that should be orthogonal
 MANY = 3 * 10**7  # multiplications from which on a factorisation of all draws takes too long
 CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
 FEW_SHARE = 2.0  # the same where the error grows by what few draws leave open
 ROUNDED = 2.0**-53  # relative error of a mean that rounding explains
-FEW_UNKNOWNS = 64  # whose factorisation starts no threads
-STEPS, SOLVED = 100, 1e-14  # of conjugate gradients, and what they leave, relatively
+DECIDED = 1e-6  # share of a draw that is its own: with less, it alone has seen some control move
+COMMON = 0.2  # by how much, for a control a draw, the spread of what is left falls short of the error of its mean
 EXACT = 1e-13  # relative spread that rounding explains
 LOST = 16  # controls at most that are left out one by one since they are off
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
@@ -89,8 +89,10 @@ class ControlledDraws:
         basis, offset, size = self.spanned
         self.independent = basis.shape[1] + left_out.basis.shape[1]
         self.off = _off(offset, 1.0 / sqrt(n), n)
-        self.missing = [Spanned(basis[:, self.off], offset[self.off], size[self.off]), left_out]
-        self.missing.append(orthonormal(controls[:, apart][:, : 4 * self.most], self.most, fair=False)[0])
+        missing = [Spanned(basis[:, self.off], offset[self.off], size[self.off]), left_out]
+        if apart.any():
+            missing.append(orthonormal(controls[:, apart][:, : 4 * self.most], self.most, fair=False)[0])
+        self.missing = [part for part in missing if len(part.offset)]
 
     def mean(self, settle: bool) -> Mean:
         """As `controlled_mean` gives it."""
@@ -102,18 +104,18 @@ class ControlledDraws:
         draws = self.draws
         if self.spanned is None:
             return plain_mean(draws, full=len(draws) >= FEWEST)
-        folds = self._folds(self.spanned, settle)
-        count = folds.basis.shape[1]
+        regression = self._regression(self.spanned, settle)
+        count = regression.basis.shape[1]
         sparing = count * SPARE <= self.different and self.independent < self.most
         full = sparing and not self.cut
         # Half of them where they are many for these draws; trying more numbers would choose one by chance.
         for tried in dict.fromkeys((count, count if sparing else count // 2)):
-            fitted = folds.fitted(tried) if tried else None
+            fitted = regression.fitted(tried) if tried else None
             if fitted is not None and not (fitted.settled or settle):
                 fitted = fitted._replace(std_error=fitted.std_error * left_open(fitted.draws), settled=True)
             if fitted is not None and fitted.settled:
-                # Folds share what their coefficients were fitted on, which the spread does not show.
-                fitted = fitted._replace(std_error=fitted.std_error * (1.0 + 0.5 * tried / len(draws)))
+                # Draws share what their coefficients were fitted on, which the spread does not show.
+                fitted = fitted._replace(std_error=fitted.std_error * (1.0 + COMMON * tried / len(draws)))
                 reach = self.steps * (float(np.ptp(draws)) + abs(fitted.value))
                 lacking = sum(_lacking(fitted, *part, reach) for part in self.missing)
                 fitted = widened(fitted, 1.0, lacking + self._disputed(fitted, settle), least=False)
@@ -121,20 +123,21 @@ class ControlledDraws:
                 return fitted._replace(full=full) if fitted.std_error < bare.std_error else bare
         return plain_mean(draws, full=not count, settle=settle)
 
-    def _folds(self, spanned: Spanned, settle: bool) -> Folds:
-        """Normal equations of the directions that are not off and that no few draws decide."""
+    def _regression(self, spanned: Spanned, settle: bool) -> LeftOut:
+        """On the directions that are not off and that no few draws decide."""
         basis, offset, _ = spanned
         few = np.square(np.square(basis)).sum(axis=0)  # one where a single draw decides
         kept = ~_off(offset, 1.0 / sqrt(len(basis)), len(basis)) & ((SHARED if settle else FEW_SHARE) * few <= 1.0)
-        return Folds(self.draws, basis[:, kept], offset[kept])
+        return LeftOut(self.draws, basis[:, kept], offset[kept])
 
     def _disputed(self, fitted: Mean, settle: bool) -> float:
         """By how much the mean would differ had controls been taken out of those after them though they are off, beyond
         what the spread explains that these leave."""
         if self.with_all is None:
             return 0.0
-        folds = self._folds(self.with_all, settle)
-        other = folds.fitted(min(fitted.controls, folds.basis.shape[1])) if folds.basis.shape[1] else None
+        regression = self._regression(self.with_all, settle)
+        count = min(fitted.controls, regression.basis.shape[1])
+        other = regression.fitted(count) if count else None
         if other is None:
             return 0.0
         explained = sqrt(max(float(other.draws.var()) - float(fitted.draws.var()), 0.0) / len(self.draws))
@@ -152,40 +155,30 @@ def _lacking(mean: Mean, basis: Array, offset: Array, size: Array, reach: float)
     return float(np.clip(slopes, 0.0, reach * size) @ np.abs(offset))
 
 
-class Folds:
-    """Normal equations of the draws outside each fold, with an intercept; in this basis they are nearly the identity.
+class LeftOut:
+    """Draws regressed on orthonormal columns with an intercept, each by the coefficients that all the others give.
 
-    Those of the first columns alone are a corner of them.
+    Without a draw these differ from those of all by the draw's own residual alone, so that nothing is solved.
     """
 
     def __init__(self, draws: Array, basis: Array, offset: Array) -> None:
-        n = len(draws)
         self.draws, self.basis, self.offset = draws, basis, offset
-        off = draws - draws.mean()
-        ends = -(-np.arange(FOLDS + 1) * n // FOLDS)
-        self.folds = [slice(ends[f], ends[f + 1]) for f in range(FOLDS)]
-        rest = n - np.diff(ends)
-        sums = np.stack([basis[mine].sum(axis=0) for mine in self.folds])
-        grams = np.stack([_products(basis[mine].T) for mine in self.folds])
-        grams = grams.sum(axis=0) - grams
-        self.grams = grams - sums[:, :, None] * sums[:, None, :] / rest[:, None, None]
-        right = basis.T @ off - np.stack([off[mine] @ basis[mine] for mine in self.folds])
-        self.right = right - sums * (np.array([off[mine].sum() for mine in self.folds]) / rest)[:, None]
+        self.centre = float(draws.mean())
+        self.slopes = (draws - self.centre) @ basis
 
     def fitted(self, count: int) -> Mean | None:
-        """The mean with the first `count` columns; None where only one fold has seen one of them move."""
-        slopes = _solved(self.grams[:, :count, :count], self.right[:, :count])
-        if slopes is None:
+        """The mean with the first `count` columns; None where one draw alone has seen one of them move."""
+        n, basis, slopes, offset = len(self.draws), self.basis[:, :count], self.slopes[:count], self.offset[:count]
+        shift, share = basis @ offset, 1.0 - 1.0 / n  # of each draw in what the columns are off by
+        freedom = share - np.einsum("ij,ij->i", basis, basis)
+        if freedom.min() < DECIDED:
             return None
-        parts = zip(self.folds, slopes, strict=True)
-        left = np.concatenate(
-            [self.draws[f] - (self.basis[f, :count] @ slope + self.offset[:count] @ slope) for f, slope in parts]
-        )
-        n, value, spread = len(left), float(left.mean()), float(left.std(ddof=1))
+        apart = self.draws - self.centre - basis @ slopes
+        left = self.centre - float(offset @ slopes) + apart * (share + shift) / freedom
+        value, spread = float(left.mean()), float(left.std(ddof=1))
         # A spread that is only rounding has no meaningful kurtosis.
         fair = n >= SETTLED * kurtosis(left) or spread <= EXACT * abs(value)
-        counted = 1.0 - n * (self.basis[:, :count] @ self.offset[:count])
-        return Mean(value, max(spread / sqrt(n), ROUNDED * abs(value)), count, left, fair, counted=counted)
+        return Mean(value, max(spread / sqrt(n), ROUNDED * abs(value)), count, left, fair, counted=1.0 - n * shift)
 
 
 def _products(rows: Array) -> Array:
@@ -193,38 +186,6 @@ def _products(rows: Array) -> Array:
     out, rows = np.empty((len(rows), len(rows))), np.ascontiguousarray(rows)
     products(rows, rows, np.full(len(rows), -np.inf), False, out)
     return out
-
-
-def _solved(matrices: Array, right: Array) -> Array | None:
-    """(m, k): solutions of positive definite systems (m, k, k) that are near the identity; None where one is singular.
-
-    Many unknowns by conjugate gradients, since a factorisation would start threads.
-    """
-    if right.shape[1] > FEW_UNKNOWNS:
-        found = _by_gradients(matrices, right)
-        if found is not None:
-            return found
-    try:
-        return np.asarray(np.linalg.solve(matrices, right[:, :, None])[:, :, 0])
-    except np.linalg.LinAlgError:
-        return None
-
-
-def _by_gradients(matrices: Array, right: Array) -> Array | None:
-    """The same by conjugate gradients; None where a few dozen steps do not suffice."""
-    found, rest = np.zeros_like(right), right
-    step, square = rest, np.einsum("mk,mk->m", rest, rest)
-    goal = SOLVED**2 * square
-    for _ in range(STEPS):
-        if (square <= goal).all():
-            return found
-        moved = np.matmul(matrices, step[:, :, None])[:, :, 0]
-        curve = np.einsum("mk,mk->m", step, moved)
-        length = np.where(curve > 0, square / np.where(curve > 0, curve, 1.0), 0.0)[:, None]
-        found, rest = found + length * step, rest - length * moved
-        last, square = square, np.einsum("mk,mk->m", rest, rest)
-        step = rest + (square / np.where(last > 0, last, 1.0))[:, None] * step
-    return None
 
 
 class Spanned(NamedTuple):
@@ -290,8 +251,13 @@ def _directions(
     centred: Array, size: Array, keep: NDArray[np.intp], inverse: Array, offset: Array, which: slice
 ) -> Spanned:
     """Some of the columns that the inverse triangle makes of the controls kept."""
-    lengths = size[keep] / np.abs(np.diagonal(inverse))
-    return Spanned(centred[:, keep] @ inverse[:, which], offset[which], lengths[which])
+    lengths = (size[keep] / np.abs(np.diagonal(inverse)))[which]
+    basis, offset = centred[:, keep] @ inverse[:, which], offset[which]
+    # Products of nearly dependent columns leave directions that are not quite orthogonal: once more, and what is then
+    # not mostly its own is rounding.
+    own, triangle = _from_products(_products(basis.T), basis.shape[1], OWN)
+    again = _inverse(triangle)
+    return Spanned(basis[:, own] @ again, offset[own] @ again, lengths[own])
 
 
 def _inverse(triangle: Array) -> Array:

@@ -84,6 +84,7 @@ class Draws:
     likely: Callable[[], Likely | None] | None = None  # p with rare events made likely, where that may help
     # What must be left of a control when those before it are taken out (cross_fitting.py).
     distinct: float | None = None
+    below_joint: Callable[[], float] | None = None  # what no joint divergence is below, where that is soon told
     whole: bool = False  # portions are as large as they may be: each starts with work that does not depend on its size
 
 

@@ -47,8 +47,11 @@ class Events(NamedTuple):
         return with_rare_moves(self.p, self.means, self.costs, self.symbols)
 
 
-def events_of(p: Model, q: Model, tree: Tree, laws: Array, moves: Array, averaged: bool) -> Events:
-    """laws (N, K): of p's states; moves (1, K, K) or (N, K, K); averaged: over the next observation."""
+def events_of(
+    p: Model, q: Model, tree: Tree, laws: Array, moves: Array, averaged: bool, apart: Array | None = None
+) -> Events:
+    """laws (N, K): of p's states; moves (1, K, K) or (N, K, K); averaged: over the next observation; apart: divergences
+    of the emissions, where they are known already."""
     several = len(p.transitions) > 1
     by_group = several and p.transitions.size <= COUNTED
     groups = np.asarray(tree.group) if by_group else None
@@ -61,7 +64,7 @@ def events_of(p: Model, q: Model, tree: Tree, laws: Array, moves: Array, average
         pairs = np.zeros(p.transitions.shape)
         np.add.at(pairs, groups[1:], above[:, :, None] * moves[1:])
     symbols = None if averaged else rare_symbols(p, q, tree, laws)
-    means, costs = np.concatenate([laws[0], pairs.ravel()]), event_costs(p, q, jumps=not averaged)
+    means, costs = np.concatenate([laws[0], pairs.ravel()]), event_costs(p, q, not averaged, apart)
     if by_group:
         costs = np.concatenate([costs[: p.n_states], np.tile(costs[p.n_states :], len(p.transitions))])
     if symbols is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import e, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ def allowed(draws: Draws, batch: Drawn, mean: Mean, before: int | None = None) -
     if chance > SURE:
         mean = widened(mean, chance, max(draws.reach, float(np.abs(batch.plain).max())))
     if draws.sparse and len(batch.base) > 1:
-        mean = widened(mean, 1.0, _rare_word(draws, batch, mean, before), least=False)
+        mean = widened(mean, 1.0, _rare_word(draws, batch, before), least=False)
     return Allowed(mean, chance, lacking, hidden)
 
 
@@ -62,21 +62,19 @@ def as_drawn(counts: Array, costs: Array, mean: Mean) -> Array:
     return np.where(costs <= costs[rare].max(), share * costs, costs)
 
 
-def _rare_word(draws: Draws, batch: Drawn, mean: Mean, before: int | None) -> float:
+def _rare_word(draws: Draws, batch: Drawn, before: int | None) -> float:
     """What a word may add to the mean that is as rare as one in all draws, and unlike the others."""
-    count = len(batch.base)
-    if draws.expected is None:
-        return float(np.ptp(batch.plain)) / count
-    if before is not None and not draws.long:
-        return float(np.ptp(batch.plain)) / (count + before)
-    if not draws.long:
-        return float(np.ptp(batch.base)) / count
-    own = float(np.ptp(mean.draws)) / count
-    # Words that the function does not know come to be among these draws.
+    count, others = len(batch.base), before or 0
+    if draws.expected is None or not draws.long:
+        return float(np.ptp(batch.plain)) / (count + others)
+    # Words that the function does not know come to be among these draws, whose tails are in their own error.
     unknown = 1.0 if before is None else max(1.0 - count / before, 0.0)
-    if unknown == 0.0:
-        return own
     shown = batch.base if before is None else batch.base + batch.controls[:, 0]
-    # The range that as many draws of a normal law would have is not that of rare words.
-    usual = 2.0 * sqrt(2.0 * log(count)) * float(shown.std())
-    return max(unknown * (float(np.ptp(shown)) - usual) / (count + (before or 0)), own)
+    # A word of chance c is missed by m draws with probability exp(-c m): c times that is at most 1 / (e m).
+    return unknown * _beyond_usual(shown) / (e * (count + others))
+
+
+def _beyond_usual(draws: Array) -> float:
+    """The range of draws over that which as many of a normal law would have, which is not that of rare words."""
+    usual = 2.0 * sqrt(2.0 * log(len(draws))) * float(draws.std())
+    return max(float(np.ptp(draws)) - usual, 0.0)

@@ -16,7 +16,7 @@ from hidiv.types import Array, IntArray
 
 FAIR = 5.0  # standard errors that the sample mean of a control may be off
 SETTLED = 20.0  # draws for each unit of kurtosis
-UNSETTLED = 2.0  # errors of a variance that is not settled by which it is taken to be larger
+UNSETTLED = 1.0  # errors of a variance that is not settled by which it is taken to be larger
 NEGLIGIBLE = 1e-3  # share of a standard error
 SURE = 1e-12  # counts that deviate from their means by less than this are constants
 Z95 = 1.959963984540054  # two-sided 95 % of a normal law
@@ -40,7 +40,7 @@ class Mean(NamedTuple):
 
     def half_width(self) -> float:
         """Of the 95 % interval, by Student's law to second order."""
-        return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1, 1)))
+        return self.std_error * Z95 * (1.0 + (Z95**2 + 1.0) / (4.0 * max(len(self.draws) - 1 - self.controls, 1)))
 
     def scaled(self, unit: float) -> Mean:
         """The same of draws that are `unit` times as large."""
@@ -144,24 +144,36 @@ def missed(counts: Array, means: Array, costs: Array, steps: int = 1) -> float:
     return float(off[doubtful] @ costs[doubtful])
 
 
-def event_costs(p: Model, q: Model, jumps: bool) -> Array:
+def event_costs(p: Model, q: Model, jumps: bool, apart: Array | None = None) -> Array:
     """(K + K K,): nats that one more first state or transition of p may add to a draw: what its state shows, in the
-    state of q that fits best, and where no step is averaged beforehand what q's transitions cost (`jumps`)."""
-    visits = visit_costs(p, q)
+    state of q that fits best, and where no step is averaged beforehand what q's transitions cost (`jumps`).
+
+    apart: as `visit_costs` takes it.
+    """
+    visits = visit_costs(p, q, apart)
     if jumps:
         parts = np.concatenate([np.ravel(q.initial), np.ravel(q.transitions)])
         visits = visits - np.log(parts[parts > 0].min())
     return np.tile(visits, 1 + p.n_states)
 
 
-def visit_costs(p: Model, q: Model) -> Array:
-    """(K,): nats by which an observation of each state of p tells p from q, q in the state that fits best."""
-    if closed(p, q) and by_formula(p, q):
-        costs = emission_pairs(p, q).min(axis=2)
+def visit_costs(p: Model, q: Model, apart: Array | None = None) -> Array:
+    """(K,): nats by which an observation of each state of p tells p from q, q in the state that fits best.
+
+    apart: the divergences of p's emissions from q's, where they are known already.
+    """
+    apart = emissions_apart(p, q) if apart is None else apart
+    if apart is not None:
+        costs = apart.min(axis=2)
     else:
         groups = range(max(len(p.emissions), len(q.emissions)))
         costs = np.stack([_drawn(p, q, min(g, len(p.emissions) - 1), min(g, len(q.emissions) - 1)) for g in groups])
     return np.asarray(np.minimum(np.nan_to_num(costs, nan=MOST, posinf=MOST), MOST).max(axis=0))
+
+
+def emissions_apart(p: Model, q: Model) -> Array | None:
+    """(G or 1, K, L): KL of every emission of p from every emission of q; None where there is no formula for it."""
+    return emission_pairs(p, q) if closed(p, q) and by_formula(p, q) else None
 
 
 def _drawn(p: Model, q: Model, at_p: int, at_q: int) -> Array:

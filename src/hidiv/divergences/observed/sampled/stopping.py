@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, FOLDS, ControlledDraws
+from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, ControlledDraws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
 from hidiv.divergences.observed.sampled.estimate_words import averaged, gained, uncontrolled
 from hidiv.divergences.observed.sampled.rare import allowed
@@ -35,9 +35,9 @@ FEWEST, MOST = 128, 100_000  # draws before a standard error is trusted; draws a
 RARE = "an event expected {:.1g} times in a draw was never drawn; the standard error allows for its effect"
 LIKELY = "importance sampling: half of the draws are of p with rare events made likely, all of them weighted"
 LACKING = "rare states were drawn too seldom; the standard error allows for the {:.2g} that they may add"
-LEAST, PARTS = 64, 4  # draws of a portion at least; portions between two looks, unless they would be too large
+LEAST, PARTS = 128, 4  # draws of a portion at least; portions between two looks, unless they would be too large
 OPEN = 1024  # draws from which on heavy tails widen the error, and need not be outnumbered
-DOUBT = 1.2  # by how much an error is taken to be larger where a few draws decide it
+DOUBT = 1.3  # how far below the wanted one an error must be that a few draws decide
 GROWTH = 1.15  # least growth between two looks; LEAP where a look may cost more than the draws
 LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
@@ -147,7 +147,6 @@ class _Drawing:
                 best = controlled.mean(settle=self.drawn < OPEN)
             if FEWEST <= self.drawn < OPEN and not (best.settled and best.std_error <= wanted):
                 wide = controlled.mean(settle=False)
-                wide = wide._replace(std_error=DOUBT * wide.std_error)
                 best = wide if not best.settled or wide.std_error < best.std_error else best
             self.best = best
             widened, self.chance, self.lacking, self.hidden = allowed(self.draws, batch, self.best, self.before)
@@ -165,8 +164,7 @@ class _Drawing:
         """
         best = self.together()[1]
         short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
-        fitted_to = self.drawn * (1.0 - 1.0 / FOLDS)
-        needed = 1.05 * self.drawn * short**2 * max(1.0 - best.controls / fitted_to, 0.5)
+        needed = 1.05 * self.drawn * short**2 * max(1.0 - best.controls / self.drawn, 0.5)
         return min(needed, float(self.limits.most)) if best.settled else float(self.limits.most)
 
     def variance(self) -> float:
@@ -185,7 +183,9 @@ class _Drawing:
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
                 tried.before = self.drawn + fitted.drawn
-                best = self._tried(tried, min(FEWEST, self.limits.most), best, progress)
+                # Half as many as the fit was made of take little beside it, and show what it does not know.
+                first = max(FEWEST, fitted.drawn // 2)
+                best = self._tried(tried, min(first, self.limits.most), best, progress, first)
                 if best.is_done:
                     return best
         dear = self.draws.dear
@@ -199,10 +199,11 @@ class _Drawing:
                 self._take_over(tried)
         return best if best.is_done else best._with_rare_moves(progress)
 
-    def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress) -> _Drawing:
-        """Draw with other controls; that where it is done or takes less work, else what was best so far."""
+    def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress, first: int = FEWEST) -> _Drawing:
+        """Draw with other controls, `first` before the first look and at most `count`; that where it is done or takes
+        less work, else what was best so far."""
         while not other.is_done:
-            other.is_done = other.draw_until(min(max(FEWEST, 2 * other.drawn), count)) or other.look(progress)
+            other.is_done = other.draw_until(min(max(first, 2 * other.drawn), count)) or other.look(progress)
             if other.is_done or other.dear * other.variance() <= best.dear * best.variance():
                 return other
             if other.drawn >= count:
@@ -287,13 +288,18 @@ class _Drawing:
             max(drawn / self.limits.most, min(1.0, wanted / max(self.error, 1e-300)) ** 2),
             f"{drawn} drawn, {best.value:.6g}",
         )
-        if self.error <= wanted and best.settled:
+        if self.error <= wanted and best.settled and not self._lucky(best, wanted):
             self.stopped = "the wanted standard error"
         elif batch.controls.size > KEPT:
             self.stopped = "the memory for controls"
         else:
             return False
         return True
+
+    def _lucky(self, best: Mean, wanted: float) -> bool:
+        """Whether the error may be small since few of the draws that decide it have come: those that lack them would
+        be the first to stop."""
+        return self.error * DOUBT > wanted and self.drawn < SETTLED * kurtosis(best.draws)
 
     def result(self, stopped: str | None = None) -> Divergence:
         """The estimate with its 95 % interval; the notes hold the value without controls."""

@@ -17,17 +17,21 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, state_laws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
-from hidiv.divergences.observed.sampled.edge_controls import EdgeControls, controls_on
 from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
-from hidiv.divergences.observed.sampled.state_controls import StateControls, controls_of
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
+from hidiv.divergences.observed.sampled.tree_controls import (
+    EdgeControls,
+    StateControls,
+    edge_controls,
+    state_controls,
+)
 from hidiv.divergences.observed.support.any_family import forbidden
 from hidiv.divergences.observed.variational import emission_pairs
 from hidiv.divergences.pair import closed
 from hidiv.emissions.registry import has_kl
-from hidiv.inference.likelihood import from_weights, node_weights
+from hidiv.inference.likelihood import NodeWeights, from_weights, node_weights
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
@@ -44,6 +48,8 @@ FITTED = 100.0  # nodes whose likelihood takes as long as the fit of the control
 DISTINCT = 0.1  # what must be left of a tree's control when those before it are taken out: less is mostly rare events
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
 FAR = -0.5  # q/p - 1 of a draw below which q is not near p there: a rare symbol
+SOON = 20_000  # nodes of all draws whose likelihoods take no longer than controls are set up
+ROOM = 1.3  # by which their variance must be below the one asked for
 LONG = 32  # nodes from which on what is averaged is nearly normal, but for rare events
 SMALL = 1e-3  # of the divergence of two emissions
 
@@ -55,11 +61,17 @@ def applies(pair: Pair) -> str | None:
 
 def run(pair: Pair, budget: Budget) -> Divergence:
     """An estimate, no larger than the smallest joint divergence over relabellings."""
-    return capped_by_joint(stopped_estimate(draws_on_tree(pair), budget), pair)
+    draws = draws_on_tree(pair, (budget.rtol, budget.atol))
+    found = stopped_estimate(draws, budget)
+    is_below = draws.below_joint is not None and found.upper is not None and found.upper <= draws.below_joint()
+    return found if is_below else capped_by_joint(found, pair)
 
 
-def draws_on_tree(pair: Pair) -> Draws:
-    """Sums of one-step divergences on a chain, log-ratios on other trees and for vectors of numbers."""
+def draws_on_tree(pair: Pair, asked: tuple[float, float] = (0.0, 0.0)) -> Draws:
+    """Sums of one-step divergences on a chain, log-ratios on other trees and for vectors of numbers.
+
+    asked: the relative and absolute error, where trees may do without controls if few draws reach it.
+    """
     p, q, tree = pair.p, pair.q, pair.tree
     assert isinstance(tree, Tree)
     at_once = portion(tree.n_nodes * (p.n_states + q.n_states))
@@ -71,7 +83,7 @@ def draws_on_tree(pair: Pair) -> Draws:
     try:
         on_chain = ChainPair.of(p, q, tree)
     except NotApplicable:
-        on_nodes = TreePair(p, q, tree)
+        on_nodes = TreePair(p, q, tree, asked)
         if tree.is_chain and p.n_groups == q.n_groups == 1 and not on_nodes.close:
             ratio = ChainPair.by_ratio(p, q, tree)
             return Draws(
@@ -88,7 +100,7 @@ def draws_on_tree(pair: Pair) -> Draws:
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
         on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.events.expected, dear,
-        on_chain.fitted, scored, likely=lambda: on_chain.events.likely(),
+        on_chain.fitted, scored, likely=lambda: on_chain.events.likely(), below_joint=lambda: on_chain.below_joint,
     )  # fmt: skip
 
 
@@ -107,11 +119,12 @@ def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
 
 @dataclass(frozen=True, eq=False)
 class TreePair:
-    """p and q on a tree."""
+    """p and q on a tree; `asked` as `draws_on_tree` takes it."""
 
     p: Model
     q: Model
     tree: Tree
+    asked: tuple[float, float] = (0.0, 0.0)
 
     @cached_property
     def moves(self) -> tuple[Array, Array]:
@@ -166,12 +179,12 @@ class TreePair:
     @cached_property
     def edges(self) -> EdgeControls | None:
         """Controls that need no messages, where an observation has few points."""
-        return controls_on(self.p, self.q, self.tree, self.laws, self.pairs)
+        return edge_controls(self.p, self.q, self.tree, self.laws, self.pairs)
 
     @cached_property
     def shown(self) -> StateControls:
         """The same for other observations."""
-        return controls_of(self.p, self.q, self.laws[0].sum(axis=0), self.events.means)
+        return state_controls(self.p, self.q, self.laws[0].sum(axis=0), self.events.means)
 
     @property
     def dear(self) -> float:
@@ -197,13 +210,15 @@ class TreePair:
         """What trees with these states (n, N), observations (n, N, F) and events (n, E) give."""
         weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
         cheap = np.zeros((len(x), 0))
+        if lean and not self.close and any(self.asked) and x.shape[0] * x.shape[1] <= SOON:
+            plain = self._ratio(x, [each._replace(shares=each.shares.copy()) for each in weights])
+            if self._do_alone(plain):
+                return Drawn(plain, plain, cheap, events)
         if not self.close and self.edges is not None:
             cheap = self.edges.along(x, *weights)
         elif not self.close:
             cheap = self.shown.along(states, events, weights[0].logs, weights[1].logs)
-        # The weights become messages here.
-        logs = [from_weights(m, self.tree, w, x) for m, w in zip((self.p, self.q), weights, strict=True)]
-        plain = logs[0] - logs[1]
+        plain = self._ratio(x, weights)
         if self.close:
             excess = self._excess(x)
             near = excess > FAR  # elsewhere the difference of the logarithms is as good, and 1 + excess may be rounding
@@ -211,6 +226,19 @@ class TreePair:
             plain = np.where(near, -np.log1p(small), plain)
             return Drawn(plain, np.where(near, h(small), excess + plain), cheap if lean else self._counts(x), events)
         return Drawn(plain, plain, cheap if lean else np.concatenate([cheap, self._counts(x)], axis=1), events)
+
+    def _ratio(self, x: Array, weights: list[NodeWeights]) -> Array:
+        """(n,): log p/q of x; the weights under p and q become messages."""
+        log_p, log_q = (from_weights(m, self.tree, w, x) for m, w in zip((self.p, self.q), weights, strict=True))
+        return np.asarray(log_p - log_q)
+
+    def _do_alone(self, plain: Array) -> bool:
+        """Whether these log-ratios alone have the error that is asked for: controls take longer to set up than they
+        took."""
+        rtol, atol = self.asked
+        wanted = max(atol, rtol * abs(float(plain.mean())))
+        with np.errstate(invalid="ignore", over="ignore"):
+            return bool(ROOM * plain.var() <= len(plain) * wanted**2)
 
     def _counts(self, x: Array) -> Array:
         """(n, F): posterior counts of p, by messages from the leaves to the root, rescaled to a largest of one."""

@@ -1,9 +1,14 @@
-"""What nodes and edges of a tree show, less its mean: controls that take no messages (definitions (5.8)).
+"""Controls of trees that take no messages: what nodes and edges show, and what drawn states do, less its mean
+(definitions (5.8)).
 
 Any function of one observation, summed over the nodes, has a mean that follows from its K expectations given a state;
 so has the product of two such functions at the ends of an edge, since observations are independent given their states.
 Functions are the log-ratio of what p and q show anywhere in the tree, and how likely each state is that shows it; with
 few symbols, whether it is this symbol. They cost about as much as the likelihoods, whose weights they share.
+
+Where an expectation over one observation is no sum over points, as with vectors, the states of a draw are counted
+instead: how often each transition was drawn has a known mean, and so has log p_a/q_r of what state a showed, by the
+divergence of p_a from q_r. Where observations tell the states apart that is nearly as good as posterior counts.
 """
 
 from __future__ import annotations
@@ -15,14 +20,16 @@ import numpy as np
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
+from hidiv.divergences.observed.sampled.controls import emission_means
 from hidiv.inference.likelihood import NodeWeights
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.predictive import ObservationPoints
-from hidiv.types import Array, IntArray
+from hidiv.types import Array, Flags, IntArray
 
 MOST = 12  # functions whose products over edges are taken
 CELLS = 1 << 20  # products of a block of edges
+OFTEN = 0.5  # expected number in a draw of events that are counted: rarer ones tell little
 
 
 class EdgeControls(NamedTuple):
@@ -82,7 +89,7 @@ def functions(law_p: Array, law_q: Array, at_p: Array, at_q: Array, units: Array
     return out
 
 
-def controls_on(p: Model, q: Model, tree: Tree, laws: tuple[Array, Array], pairs: Array) -> EdgeControls | None:
+def edge_controls(p: Model, q: Model, tree: Tree, laws: tuple[Array, Array], pairs: Array) -> EdgeControls | None:
     """laws (N, K) and (N, L) of the states of p and q; pairs (K, K): how often p's transitions are expected.
 
     None where nodes show different things or an expectation over one of them is no sum over points.
@@ -108,3 +115,39 @@ def _expectations(space: ObservationPoints, law_p: Array, law_q: Array) -> Array
     mass = space.p * space.weight
     shown = (mass > 0).any(axis=0)
     return np.asarray(mass[:, shown] @ values[:, shown].T)
+
+
+class StateControls(NamedTuple):
+    """apart (K, L): divergences of p's laws from q's, None without; visits (K,); events (E,): means of those drawn."""
+
+    apart: Array | None
+    visits: Array
+    events: Array
+
+    def along(self, states: IntArray, events: Array, logs_p: Array, logs_q: Array) -> Array:
+        """(n, F) of states (n, N), the events drawn (n, E) and log-weights (N, K, n), (N, L, n) of what they show."""
+        often = self.events >= OFTEN
+        counted = events[:, often] - self.events[often]
+        if self.apart is None:
+            return np.asarray(counted)
+        kept = self.visits >= OFTEN
+        return np.concatenate([self._shown(states, logs_p, logs_q, self.apart, kept), counted], axis=1)
+
+    def _shown(self, states: IntArray, logs_p: Array, logs_q: Array, apart: Array, kept: Flags) -> Array:
+        """(n, 1 + K L): log p_a/q_r summed over the nodes in state a, first over all nodes with the nearest r."""
+        count, (k, others) = len(states), apart.shape
+        own = np.take_along_axis(logs_p, states.T[:, None, :], axis=1)[:, 0]
+        code = (np.arange(count) * k + states.T).ravel()
+        with np.errstate(invalid="ignore"):
+            sums = [np.bincount(code, (own - logs_q[:, r]).ravel(), minlength=count * k) for r in range(others)]
+            off = np.stack(sums, axis=1).reshape(count, k, others) - self.visits[:, None] * apart
+        nearest = np.take_along_axis(off, apart.argmin(axis=1)[None, :, None], axis=2)[:, :, 0].sum(axis=1)
+        return np.concatenate([nearest[:, None], off[:, kept].reshape(count, -1)], axis=1)
+
+
+def state_controls(p: Model, q: Model, visits: Array, events: Array) -> StateControls:
+    """visits (K,) of p's states and events (E,) in a draw, expected."""
+    apart = None
+    if len(p.emissions) == len(q.emissions) == 1 and p.emissions[0].n_features:
+        apart = None if p.emissions[0].space.n_symbols else emission_means(p.emissions[0], q.emissions[0])
+    return StateControls(apart, visits, events)
