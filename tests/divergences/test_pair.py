@@ -56,9 +56,9 @@ def test_the_exact_half_of_compare_computes_everything_once(q, monkeypatch):
 
 
 def test_compare_aligns_once_per_tree():
-    """A chain of 100 nodes and the endless chain are two trees; the models are adapted and checked once."""
+    """The chain of 100 nodes is aligned once, the endless chain not at all: its certificate needs no alignment."""
     counts = calls(lambda: hd.compare(P, Q, 100))
-    assert counts["alignment"] + counts["align"] == 2
+    assert counts["alignment"] + counts["align"] == 1
     assert counts["local_terms"] == 1
     assert counts["emission_table"] == 1
 
