@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 
 CLOCK = process_time if os.environ.get("HIDIV_BENCH_CLOCK") == "processor" else perf_counter
 
@@ -46,13 +46,19 @@ def interleaved(
     rounds: int = 7,
     repeat: int = 1,
     clock: Callable[[], float] = CLOCK,
+    pause: float = 0.0,
 ) -> Row:
-    """Median times of `rounds` alternations, each piece run `repeat` times a round; one round of warming up."""
+    """Median times of `rounds` alternations, each piece run `repeat` times a round; one round of warming up.
+
+    pause: seconds before each piece, in which threads that the other one left spinning fall asleep.
+    """
     run()
     peer()
     mine, theirs = [], []
     for _ in range(rounds):
+        sleep(pause)
         mine.append(_timed(run, repeat, clock))
+        sleep(pause)
         theirs.append(_timed(peer, repeat, clock))
     return Row(work, against, median(mine), median(theirs), goal)
 
