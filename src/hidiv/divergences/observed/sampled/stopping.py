@@ -183,8 +183,8 @@ class _Drawing:
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
                 tried.before = self.drawn + fitted.drawn
-                # Half as many as the fit was made of take little beside it, and show what it does not know.
-                first = max(FEWEST, fitted.drawn // 2)
+                # Three first portions take little beside the fit, and show what it does not know.
+                first = max(FEWEST, min(3 * FEWEST, fitted.drawn // 2))
                 best = self._tried(tried, min(first, self.limits.most), best, progress, first)
                 if best.is_done:
                     return best
