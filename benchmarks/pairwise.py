@@ -9,10 +9,9 @@ import numpy as np
 
 import hidiv as hd
 from benchmarks.models import in_hmmlearn
-from benchmarks.timing import Row, interleaved
+from benchmarks.timing import PAUSE, Row, interleaved
 
 N, K, SYMBOLS = 100, 4, 10
-PAUSE = 0.1  # seconds: threads of BLAS spin after a product, and would take a processor from what follows
 
 
 def collection(m: int, seed: int, k: int = K, symbols: int = SYMBOLS) -> hd.Collection:

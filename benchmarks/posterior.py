@@ -16,7 +16,7 @@ from benchmarks.models import (
     in_hmmlearn,
     random_model,
 )
-from benchmarks.timing import Row, interleaved
+from benchmarks.timing import PAUSE, Row, interleaved
 
 LENGTH = 100_000
 SYMBOLS = 10
@@ -81,7 +81,8 @@ def batch(p: hd.Model, q: hd.Model, work: str, goal: float) -> Row:
     peers = [in_hmmlearn(m, "scaling") for m in (p, q)]
     return interleaved(
         work, lambda: hd.posterior_kl_batch(p, q, x, lengths),
-        "two scores with lengths, scaling", lambda: [peer.score(x[:, None], lengths) for peer in peers], goal, rounds=3,
+        "two scores with lengths, scaling", lambda: [peer.score(x[:, None], lengths) for peer in peers], goal, rounds=7,
+        pause=PAUSE,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from statistics import median
 from time import perf_counter, process_time, sleep
 
 CLOCK = process_time if os.environ.get("HIDIV_BENCH_CLOCK") == "processor" else perf_counter
+PAUSE = 0.1  # seconds: threads of BLAS spin after their work, and would take a processor from what follows
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,19 @@ def interleaved(
 ) -> Row:
     """Median times of `rounds` alternations, each piece run `repeat` times a round; one round of warming up.
 
-    pause: seconds before each piece, in which threads that the other one left spinning fall asleep.
+    pause: seconds before each piece, in which threads that the other one left spinning fall asleep; a call that is not
+    timed follows, so that both pieces begin warm.
     """
     run()
     peer()
-    mine, theirs = [], []
+    mine: list[float] = []
+    theirs: list[float] = []
     for _ in range(rounds):
-        sleep(pause)
-        mine.append(_timed(run, repeat, clock))
-        sleep(pause)
-        theirs.append(_timed(peer, repeat, clock))
+        for piece, times in ((run, mine), (peer, theirs)):
+            if pause:
+                sleep(pause)
+                piece()
+            times.append(_timed(piece, repeat, clock))
     return Row(work, against, median(mine), median(theirs), goal)
 
 
