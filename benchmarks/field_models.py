@@ -43,7 +43,8 @@ def rows() -> Iterator[Row]:
             for stay in (0.0, 0.9):
                 rng = np.random.default_rng([states, columns, int(10 * stay)])
                 p, q = (gaussian(rng, states, columns, stay) for _ in range(2))
-                name = f"Gaussian, {states} states, {columns} columns, {'sticky' if stay else 'random'}, to 0.001"
+                width = "1 column" if columns == 1 else f"{columns} columns"
+                name = f"Gaussian, {states} states, {width}, {'sticky' if stay else 'random'}, to 0.001"
                 yield one_pair(name, p, q, gaussian_in_hmmlearn(p), gaussian_in_hmmlearn(q), 1e-3, goal)
 
 
