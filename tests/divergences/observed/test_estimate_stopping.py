@@ -55,6 +55,32 @@ def test_ends_with_the_time(monkeypatch):
     assert found.n_samples < 100_000
 
 
+def test_an_error_out_of_reach_is_announced_with_what_is_expected(monkeypatch):
+    """Before the long part, and near what is reached; an error within reach is not."""
+    rng = np.random.default_rng(7)
+    p, q = (
+        hd.Model(
+            rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), 3),
+            hd.Gaussian(rng.normal(size=(3, 5)), std=rng.uniform(0.5, 1.5, (3, 5))),
+        )
+        for _ in range(2)
+    )  # fmt: skip
+    shown: list[tuple[float, str]] = []
+    monkeypatch.setattr(Progress, "show", lambda self, done, words="", total=1.0: shown.append((done, words)))
+    found = hd.observed_kl(p, q, 50, method="montecarlo", seed=0, rtol=1e-6, max_samples=4000)
+    said = (
+        r"the wanted standard error takes about (\S+) draws; the limit was expected to leave 4e\+03, and to reach (\S+)"
+    )
+    ((needed, expected),) = (re.fullmatch(said, note).groups() for note in found.notes if re.match(said, note))
+    assert float(expected) == pytest.approx(found.std_error, rel=0.5)
+    assert float(needed) > 4000
+    announced = [i for i, (_, words) in enumerate(shown) if "above the one asked for" in words]
+    assert shown[announced[0]][0] == 0.0
+    assert announced[0] < len(shown) - 1
+    reached = hd.observed_kl(p, q, 50, method="montecarlo", seed=0, rtol=0.02, max_samples=4000)
+    assert not any(re.match(said, note) for note in reached.notes)
+
+
 @pytest.mark.parametrize("before", [0, 1, 3])
 def test_an_interrupt_keeps_what_was_drawn(before):
     draws = draws_on_tree(Pair.of(P, Q, 20))
