@@ -15,7 +15,6 @@ from hidiv.divergences.forest import Forest, as_forest, over_forest
 from hidiv.divergences.infinite import finite_first
 from hidiv.divergences.joint.do_bound import bound
 from hidiv.divergences.joint.kl import joint, joint_per_node, too_large
-from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.measures.overlap import overlaps
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
@@ -307,7 +306,7 @@ def _observed(
     """The observed divergence: certified where that is quick, estimated on trees that are not too large."""
     tree: Any = pair.tree if forest is None else forest
     options: dict[str, Any] = {"max_seconds": seconds}
-    size = 0.0 if isinstance(tree, UntilEnd) else forest.n_nodes if forest is not None else tree_size(tree)
+    size = 0.0 if isinstance(tree, UntilEnd) else forest.n_nodes if forest is not None else tree.size
     if forest is not None and seconds is not None:
         options["max_seconds"] = seconds / len(set(forest))
     if size > LARGE:

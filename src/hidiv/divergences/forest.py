@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.infinite import SMOOTHED
-from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.quantities import STATUSES
 from hidiv.divergences.result import Detail, Divergence, Parts
 from hidiv.errors import HidivError, InvalidTree, OutOfRange, counted, refuse
@@ -27,7 +26,7 @@ class Forest(tuple[Tree, ...]):
     @property
     def n_nodes(self) -> float:
         """All nodes together, +inf where no double holds them."""
-        return sum(tree_size(tree) for tree in self)
+        return sum(tree.size for tree in self)
 
     def __str__(self) -> str:
         nodes = "" if isinf(self.n_nodes) else f" with {counted(int(self.n_nodes), 'node')} together"

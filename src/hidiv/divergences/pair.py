@@ -110,8 +110,7 @@ class Pair:
         """Models on a tree that they were checked against."""
         check_length(p, q, until_end=isinstance(tree, UntilEnd))
         if isinstance(tree, Tree):
-            check_groups(p, tree, "p")
-            check_groups(q, tree, "q")
+            check_both(p, q, tree)
         elif tree is None and (groups := max(p.n_groups, q.n_groups)) > 1:
             rule = "needs models with one group, the same at every step"
             refuse(IncompatibleModels, "rate", rule, f"{groups} groups", "compare them on a tree")
@@ -149,6 +148,13 @@ class Pair:
             kept[work] = work(self)
         result: Result = kept[work]
         return result
+
+
+def check_both(p: Model, q: Model, tree: Tree) -> None:
+    """Refuse a tree whose groups either model does not have."""
+    for model, who in ((p, "p"), (q, "q")):
+        if not model.fits_every_tree:
+            check_groups(model, tree, who)
 
 
 def _adapted(p: Any, q: Any, by_states: str | None) -> tuple[Model, Model]:
@@ -195,7 +201,8 @@ def tree_in_words(tree: Tree | UntilEnd) -> str:
     if tree.kind == "regular":
         each = counted(tree.children or 1, "child", "children")
         return f"on a regular tree of {counted(tree.depth, 'level')} with {each} a node"
-    return f"on a {'chain' if tree.is_chain else 'tree'} of {counted(tree.n_nodes, 'node')}"
+    nodes = "1 node" if tree.n_nodes == 1 else f"{tree.n_nodes} nodes"
+    return f"on a {'chain' if tree.is_chain else 'tree'} of {nodes}"
 
 
 def check_same_states(p: Model, q: Model, quantity: str) -> None:
@@ -213,13 +220,19 @@ def check_observations(p: Model, q: Model) -> None:
     """Refuse models of different observations: symbols, counts, numbers or angles, column by column."""
     for one in p.emissions:
         for two in q.emissions:
-            if columns(one) != columns(two):
+            if not _same_columns(one, two):
                 refuse(
                     IncompatibleModels,
                     "emission",
                     f"p shows {_family_in_words(one)} and q shows {_family_in_words(two)}",
                     remedy="compare models of the same observations",
                 )
+
+
+def _same_columns(one: Family, two: Family) -> bool:
+    """Whether two families show the same kinds of columns."""
+    alike = one.space == two.space and one.space.kind is not Kind.VECTOR and one.n_features == two.n_features
+    return alike or columns(one) == columns(two)
 
 
 def closed(p: Model, q: Model) -> bool:

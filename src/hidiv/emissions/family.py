@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
@@ -93,7 +94,7 @@ class Family(Protocol):
             if name in vars(cls):
                 setattr(cls, name, guard(vars(cls)[name]))
 
-    @property
+    @cached_property
     def n_states(self) -> int:
         """Number of hidden states K: the first axis of every parameter."""
         return len(self._first_parameter)
@@ -321,7 +322,7 @@ class Family(Protocol):
         """
         return by_column(self, known, items)
 
-    @property
+    @cached_property
     def kl_is_integral(self) -> bool:
         """Whether `kl` takes an integral rather than a formula."""
         return False

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
-from hidiv.inference.weights import FAR, check_end, layout_of, log_weights, near
+from hidiv.inference.weights import FAR, check_end, log_weights, near
 from hidiv.models.model import Model, check_groups
 from hidiv.models.tree import Tree
 from hidiv.recursions.normal_rows import normal_table
@@ -32,7 +32,7 @@ def tables_of(
     weights, shift = _weights(model, rows, place, accurate, limit)
     return (
         Tables(model.initial, model.transitions, weights, shift),
-        layout_of(len(model.transitions), place, rows),
+        rows.layout(place, len(model.transitions)),
         rows,
     )
 

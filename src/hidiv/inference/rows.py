@@ -16,6 +16,7 @@ from hidiv.models.model import Model
 from hidiv.models.symbol_names import translated
 from hidiv.models.tree import Tree, as_tree
 from hidiv.recursions.count_rows import distinct_counts, rows_of
+from hidiv.recursions.tables import Layout
 from hidiv.types import Array, Flags, Indices, IntArray
 
 LONG = 512  # nodes from which on it pays to look for equal rows of several columns
@@ -51,6 +52,11 @@ class EvidenceRows:
         return not self.n_ended and all(
             each is None for each in (self.lower, self.upper, self.symbols, self.states, self.group)
         )
+
+    def layout(self, tree: Tree, transition_groups: int) -> Layout:
+        """The parent of each node of a tree, and the transition and the row of knowledge it uses."""
+        transition_of = tree.group if transition_groups > 1 else None
+        return Layout(tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, self.row_of)
 
 
 def evidence_and_tree(evidence: Any, tree: Any) -> tuple[Evidence, Tree]:
@@ -119,7 +125,7 @@ def _padded(bound: Array | None, n: int, fill: float) -> Array | None:
 
 
 def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRows | None:
-    """One row for every whole number up to the largest and one for nothing seen; None where that saves nothing."""
+    """A row for every whole number up to the largest, and for nothing seen if need be; None where it saves nothing."""
     whole = x.dtype.kind in "iu"
     most = max(64, len(x) // 8)
     if not large and float(x.max()) + 2.0 > most:  # never so where something is not seen
@@ -141,6 +147,7 @@ def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRow
     if count > most:  # large counts, of which perhaps few occur
         return _shared_numbers(x, int(high)) if large else None
     unseen = count - 1
+    some_unseen = len(seen) < len(x)
     row_of: Any = (
         x
         if x.dtype in (np.int32, np.int64)
@@ -148,14 +155,14 @@ def _shared(x: NDArray[Any], group: IntArray | None, large: bool) -> EvidenceRow
         if not whole
         else x.astype(np.int32)
     )
-    values = np.append(np.arange(count - 1, dtype=np.float64), np.nan)
+    values = np.arange(count - 1, dtype=np.float64)
+    if some_unseen:
+        values = np.append(values, np.nan)
     if group is not None:
-        row_of = row_of + count * group
+        row_of = row_of + len(values) * group
+        group = np.repeat(np.arange(groups), len(values))
         values = np.tile(values, groups)
-    return EvidenceRows(
-        values[:, None], None, None, None, None,
-        None if group is None else np.repeat(np.arange(groups), count), np.ascontiguousarray(row_of),
-    )  # fmt: skip
+    return EvidenceRows(values[:, None], None, None, None, None, group, np.ascontiguousarray(row_of))
 
 
 def _shared_numbers(x: NDArray[Any], high: int) -> EvidenceRows | None:

@@ -16,7 +16,6 @@ from hidiv.errors import IncompatibleModels, InvalidEvidence, counted, refuse
 from hidiv.inference.rows import EvidenceRows
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.recursions.tables import Layout
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, Flags, IntArray
 
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
     from hidiv.emissions.family import Family
 
 FAR = 4096.0  # logarithms of this size are rounded by 4.5e-13, and differences between states lose digits
-
-
-def layout_of(transition_groups: int, tree: Tree, rows: EvidenceRows) -> Layout:
-    """The parent of each node, and the transition and the row of knowledge it uses."""
-    transition_of = tree.group if transition_groups > 1 else None
-    return Layout(tree.n_nodes, None if tree.is_chain else tree.parent, transition_of, rows.row_of)
 
 
 def log_weights(model: Model, rows: EvidenceRows, tree: Tree) -> Array:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hidiv.arguments import observations
 from hidiv.errors import InvalidEvidence, counted, refuse, shown
-from hidiv.models.checks import frozen, read_selection
+from hidiv.models.checks import read_selection
 from hidiv.models.symbol_names import SymbolNames, has_headings, text_columns
 from hidiv.types import Array, Flags
 from hidiv.values import Value
@@ -237,7 +237,10 @@ class Evidence(Value):
     def _set(self, *fields: Any) -> None:
         """Set all fields in their order, arrays as read-only views."""
         for key, value in zip(self.__dataclass_fields__, fields, strict=True):
-            object.__setattr__(self, key, frozen(value.view()) if isinstance(value, np.ndarray) else value)
+            if isinstance(value, np.ndarray):
+                value = np.ascontiguousarray(value.view())
+                value.flags.writeable = False
+            object.__setattr__(self, key, value)
 
     @property
     def n_nodes(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,15 +144,20 @@ class Model(Value):
         for key, value in fields.items():
             object.__setattr__(self, key, value)
 
-    @property
+    @cached_property
     def n_states(self) -> int:
         """Number of hidden states K."""
         return int(self.initial.shape[0])
 
-    @property
+    @cached_property
     def n_groups(self) -> int:
         """Number of groups G of the grouped parts; 1 for a homogeneous model."""
         return max(len(self.has_transition), len(self.emissions))
+
+    @cached_property
+    def fits_every_tree(self) -> bool:
+        """Whether no tree lacks a group of the model, or has nodes for which the model has no transition."""
+        return self.n_groups == 1 and bool(self.has_transition[0])
 
     @property
     def transition(self) -> Array | list[Array | None]:
@@ -167,7 +173,7 @@ class Model(Value):
         """The family, or a tuple with one for each group."""
         return self.emissions[0] if len(self.emissions) == 1 else self.emissions
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Columns of an observation; 0 for a silent model."""
         return max(family.n_features for family in self.emissions)

@@ -337,6 +337,16 @@ class Tree(Value):
         return int((self.children**self._size - 1) // (self.children - 1))
 
     @cached_property
+    def size(self) -> float:
+        """The number of nodes as a float, +inf where none can hold it."""
+        if self.children is not None and self.children > 1 and self.depth * log2(self.children) > 1030:
+            return np.inf  # an exact integer of that many digits would cost more than the answer
+        try:
+            return float(self.n_nodes)
+        except OverflowError:
+            return np.inf
+
+    @cached_property
     def depth(self) -> int:
         """Number of levels, the root's included."""
         return int(self.level.max()) + 1 if self.kind == "listed" else self._size

@@ -100,6 +100,8 @@ def posterior_value(
     layout = Layout(n_nodes, *places)
     pair = PairTables(Tables(*p), Tables(*q), *ratio, residual)
     none = (-1, -1, -1)
+    if _all_is_possible(pair):
+        return _finite_result(pair, layout, np.ones((n_nodes, pair.p.n_states), dtype=np.bool_), by_node)
     up, failed_p = upward_support(pair.p, layout)
     _, failed_q = upward_support(pair.q, layout)
     if failed_p is not None or failed_q is not None:
@@ -116,10 +118,23 @@ def posterior_value(
     gap = first_gap(pair, layout, reached)
     if gap is not None:
         return np.inf, np.nan, np.nan, None, gap, -1, -1
+    return _finite_result(pair, layout, reached, by_node)
+
+
+def _all_is_possible(pair: PairTables) -> bool:
+    """Whether neither model has a zero anywhere, as a rule: there is nothing to decide then."""
+    return all(
+        bool((law.initial > 0).all() and (law.transition > 0).all() and (law.log_weight > -np.inf).all())
+        for law in (pair.p, pair.q)
+    ) and (pair.residual is None or bool((pair.residual < np.inf).all()))
+
+
+def _finite_result(pair: PairTables, layout: Layout, reached: Flags, by_node: bool) -> PosteriorResult:
+    """What `posterior_value` returns where the divergence is finite."""
     kept = {name: np.zeros(reached.shape) for name in ("own", "log_mass", "log_z")} if by_node else None
     result = finite_posterior(pair, layout, reached, kept)
     profile = None if kept is None else profile_by_node(pair.p, layout, kept)
-    return result.value, result.log_likelihood_p, result.log_likelihood_q, profile, none, -1, -1
+    return result.value, result.log_likelihood_p, result.log_likelihood_q, profile, (-1, -1, -1), -1, -1
 
 
 @kernel

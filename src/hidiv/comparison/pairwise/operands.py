@@ -12,7 +12,7 @@ from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.collection.collection import Collection, title
 from hidiv.divergences.joint.kl import too_large
 from hidiv.divergences.joint.local_terms import NEVER, first_places
-from hidiv.divergences.joint.visits import expected_visits, tree_size
+from hidiv.divergences.joint.visits import expected_visits
 from hidiv.emissions.family import Family
 from hidiv.errors import InvalidModel
 from hidiv.models.tree import Tree
@@ -141,7 +141,7 @@ def expected_of(
 
     `level_weights` (depth,) replace the numbers of nodes of the levels.
     """
-    if isinstance(tree, Tree) and np.isinf(tree_size(tree)):
+    if isinstance(tree, Tree) and np.isinf(tree.size):
         too_large()
     if level_weights is not None:
         assert isinstance(tree, Tree)
@@ -166,7 +166,7 @@ def _visits(models: Collection, tree: Tree | UntilEnd, groups: tuple[int, int]) 
         rows = np.zeros_like(models.initial)
         if tree.depth > 1:
             mean = mean_law(models.initial, transition, tree.children or 1, tree.depth - 1)
-            rows = (tree_size(tree) - 1.0) * mean
+            rows = (tree.size - 1.0) * mean
         return rows[:, None, :], (models.initial + np.einsum("mr,mrs->ms", rows, transition))[:, None, :]
     each_model = []
     for i in range(len(models)):

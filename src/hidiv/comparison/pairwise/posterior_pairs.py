@@ -19,7 +19,7 @@ from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
 from hidiv.divergences.posterior.kl import pair_tables
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
-from hidiv.inference.weights import check_end, layout_of, log_weights
+from hidiv.inference.weights import check_end, log_weights
 from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model, by_group
 from hidiv.models.tree import Tree
@@ -107,7 +107,7 @@ def _expect(model: Model, rows: EvidenceRows, tree: Tree, groups: int, who: str)
     check_end(model, tree)
     weights = log_weights(model, rows, tree)
     transitions = by_group(model.transitions, groups)
-    layout = layout_of(groups, tree, rows)
+    layout = rows.layout(tree, groups)
     smoothed = downward.smooth(Tables(model.initial, transitions, weights), layout)
     if smoothed.impossible is not None:
         refuse_impossible(model, smoothed.impossible, who)

@@ -13,7 +13,6 @@ import numpy as np
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.kl import too_large
 from hidiv.divergences.joint.local_terms import Local, reached_terms
-from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
 from hidiv.models.model import Model
@@ -92,7 +91,7 @@ def _chain(transition: Array, rows: Array, states: Array, length: int) -> Array:
 
 def _regular(p: Model, tree: Tree, local: Local) -> Array:
     """His tree recursion where all children of a node are alike: bound = e + C (d + T bound below)."""
-    if isinf(tree_size(tree)):
+    if isinf(tree.size):
         too_large()
     bound = local.states[-1]
     for level in range(tree.depth - 1, 0, -1):

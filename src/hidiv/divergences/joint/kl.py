@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hidiv.divergences.forest import over_forest, tree_alone
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import Local, reached_terms
-from hidiv.divergences.joint.visits import Visits, expected_visits, tree_size, visits_of
+from hidiv.divergences.joint.visits import Visits, expected_visits, visits_of
 from hidiv.divergences.pair import Initial, Pair, Several, is_forest
 from hidiv.divergences.result import Detail, Divergence, Parts
 from hidiv.emissions.registry import kl_bounds
@@ -158,7 +158,7 @@ def joint_value(pair: Pair, per_node: bool) -> float:
     if reasons:
         return inf
     if max(len(local.rows), len(local.states)) > 1 and isinstance(pair.tree, Tree) and pair.tree.kind != "regular":
-        return _upward_value(pair.p, pair.tree, local) / (tree_size(pair.tree) if per_node else 1.0)
+        return _upward_value(pair.p, pair.tree, local) / (pair.tree.size if per_node else 1.0)
     parts = joint_parts(pair, per_node)
     value = parts.initial + parts.transition + parts.emission
     return value if np.isfinite(value) else too_large()
@@ -221,7 +221,7 @@ def _by_node(p: Model, tree: Tree | UntilEnd | None, local: Local, per_node: boo
     The root's is the initial term; any other node has the parent's law times the row terms. Both have the node's own
     law times the state terms besides.
     """
-    if tree is None or isinstance(tree, UntilEnd) or (tree.kind != "listed" and tree_size(tree) > BY_NODE_LIMIT):
+    if tree is None or isinstance(tree, UntilEnd) or (tree.kind != "listed" and tree.size > BY_NODE_LIMIT):
         return None
     group = tree.group if tree.group is not None else np.zeros(tree.n_nodes, dtype=np.int64)
     laws = downward(p.initial, tree.parent, group if len(p.transitions) > 1 else np.zeros_like(group), p.transitions)
@@ -241,7 +241,8 @@ def _expected(laws: Array, terms: Array) -> Array:
 
 def component_notes(pair: Pair, per_node: bool) -> list[str]:
     """Notes of a finite joint divergence: what is compared, and bounds without components; none without mixtures."""
-    if not any(family.complete() is not family for model in (pair.p, pair.q) for family in model.emissions):
+    made_of_families = [f for model in (pair.p, pair.q) for f in model.emissions if f.nested is not None]
+    if not any(family.complete() is not family for family in made_of_families):
         return []
     lower, upper = _without_components(pair, per_node)
     return [

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.divergences.pair import Pair, families, of_models
-from hidiv.emissions.registry import pair as check_comparable
+from hidiv.emissions.registry import pair as comparison
 from hidiv.errors import HidivError, OutOfRange, counted, refuse
 from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.state_laws import reach
@@ -65,7 +65,7 @@ def used_rows(p: Model, q: Model, rows: Array) -> Array:
 
 def _emission_divergence(p: Family, q: Family) -> Array:
     """(K,): +inf only where q lacks support that p has; a finite value no double holds is an error."""
-    value = p.kl(q)
+    value = comparison(p, q).kl(p, q)
     if np.isinf(value).any():
         for state, gap in enumerate(p.gaps(q)):
             if gap is None and np.isinf(value[state]):
@@ -96,10 +96,11 @@ def by_family(p: Model, q: Model, compare: Callable[[Family, Family], Array]) ->
     compared = []
     for g, (a, b) in enumerate(pairs):
         try:
-            whole_a, whole_b = a.complete(), b.complete()
-            if whole_a is not a or whole_b is not b:
-                check_comparable(a, b)  # a refusal names the families as the user knows them
-            compared.append(compare(whole_a, whole_b))
+            if a.nested is None and b.nested is None:
+                compared.append(compare(a, b))
+                continue
+            comparison(a, b)  # a refusal names the families as the user knows them
+            compared.append(compare(a.complete(), b.complete()))
         except HidivError as error:
             raise type(error)(f"group {g}, {error}" if len(pairs) > 1 else str(error)) from None
     return np.stack(compared)

@@ -12,7 +12,6 @@ import numpy as np
 from hidiv.divergences.infinite import infinite, smoothing_helps
 from hidiv.divergences.joint.kl import too_large
 from hidiv.divergences.joint.local_terms import Local, Reached, by_family, reached, used_rows
-from hidiv.divergences.joint.visits import tree_size
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, refuse
@@ -142,7 +141,7 @@ def _chain(terms: _Terms, length: int) -> Array:
 def _regular(terms: _Terms, tree: Tree) -> Array:
     """(K,): log Z at the root of a regular tree, level by level; children enter as a power."""
     children = tree.children or 1
-    if isinf(tree_size(tree)):
+    if isinf(tree.size):
         if max(np.abs(terms.rows).max(), np.abs(terms.states).max()) > 0:
             too_large()
         return np.asarray(terms.states[0])

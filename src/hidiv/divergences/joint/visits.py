@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,7 +48,7 @@ def expected_visits(p: Model, tree: Tree | UntilEnd | None, row_groups: int, sta
         return Visits(1.0, 0.0, law, law)
     if isinstance(tree, UntilEnd):
         return _until_end(p)
-    n = tree_size(tree)
+    n = tree.size
     if row_groups == state_groups == 1:
         rows, states = _homogeneous(p, tree, n)
     elif tree.kind == "regular":
@@ -61,16 +60,6 @@ def expected_visits(p: Model, tree: Tree | UntilEnd | None, row_groups: int, sta
     if state_groups == 1:
         states = states.sum(axis=0, keepdims=True)
     return Visits(n, 1.0 / n, rows, states)
-
-
-def tree_size(tree: Tree) -> float:
-    """The number of nodes as a float, +inf where none can hold it."""
-    if tree.children is not None and tree.children > 1 and tree.depth * log2(tree.children) > 1030:
-        return np.inf  # an exact integer of that many digits would cost more than the answer
-    try:
-        return float(tree.n_nodes)
-    except OverflowError:
-        return np.inf
 
 
 def _homogeneous(p: Model, tree: Tree, n: float) -> tuple[Array, Array]:

@@ -10,16 +10,16 @@ import numpy as np
 
 from hidiv.divergences.infinite import infinite
 from hidiv.divergences.joint.local_terms import state_in_words
-from hidiv.divergences.pair import Pair, check_same_states, subject
+from hidiv.divergences.pair import Pair, check_both, check_same_states, subject
 from hidiv.divergences.posterior.pair_rows import pair_rows, two_evidences, weigher
 from hidiv.divergences.result import Detail, Divergence
 from hidiv.errors import HidivError, IncompatibleModels, InvalidEvidence, refuse
 from hidiv.inference.likelihood import refuse_impossible
 from hidiv.inference.long_chains import LONG, long_chain
 from hidiv.inference.rows import evidence_and_tree, lay_out, with_ends
-from hidiv.inference.weights import check_end, layout_of
+from hidiv.inference.weights import check_end
 from hidiv.models.evidence import Evidence
-from hidiv.models.model import Model, by_group, check_groups
+from hidiv.models.model import Model, by_group
 from hidiv.models.tree import Tree
 from hidiv.recursions.infinite_profile import infinite_profile
 from hidiv.recursions.normal_rows import NormalPair
@@ -135,9 +135,9 @@ def pair_tables(
 
     `lasts` (chains,): the last node of each chain, where models have end probabilities and there are several chains.
     """
-    for model, who in ((p, "p"), (q, "q")):
-        check_groups(model, place, who)
-        check_end(model, place)
+    check_both(p, q, place)
+    if p.end is not None:
+        check_end(p, place)
     more_families = p if len(p.emissions) >= len(q.emissions) else q
     rows = lay_out(known, place, more_families)
     if lasts is None:
@@ -154,13 +154,15 @@ def pair_tables(
         parts = two_evidences(p, q, rows, rows_q, place)
         rows = replace(rows, row_of=None)
     groups = max(len(p.transitions), len(q.transitions))
-    transitions_p, transitions_q = by_group(p.transitions, groups), by_group(q.transitions, groups)
+    transitions_p, transitions_q = p.transitions, q.transitions
+    if groups > 1:
+        transitions_p, transitions_q = by_group(transitions_p, groups), by_group(transitions_q, groups)
     tables = PairTables(
         Tables(p.initial, transitions_p, parts.p, parts.shift_p),
         Tables(q.initial, transitions_q, parts.q, parts.shift_q),
         log_ratio(p.initial, q.initial), log_ratio(transitions_p, transitions_q), parts.ratio, parts.residual,
     )  # fmt: skip
-    return tables, layout_of(groups, place, rows)
+    return tables, rows.layout(place, groups)
 
 
 def _without_tables(p: Model, q: Model, evidence: Evidence, tree: Tree, unobserved: bool) -> Posterior | None:
@@ -171,9 +173,9 @@ def _without_tables(p: Model, q: Model, evidence: Evidence, tree: Tree, unobserv
     chain = long_chain(p if len(p.emissions) >= len(q.emissions) else q, evidence, tree)
     if chain is None:
         return None
-    for model, who in ((p, "p"), (q, "q")):
-        check_groups(model, tree, who)
-        check_end(model, tree)
+    check_both(p, q, tree)
+    if p.end is not None:
+        check_end(p, tree)
     weigh = weigher(p, q)
     normal, counts, chunk = None, None, chain.at_once
     fast = None if weigh is None else weigh.fast

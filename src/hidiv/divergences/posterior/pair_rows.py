@@ -45,7 +45,10 @@ def pair_rows(
         near_p, near_q, between, odd = weigh.fast(rows.x, True, FAR)
         if near_q is not None and not odd:
             return PairRows(near_p, near_q, between, None, None, None)
-    weights_p, weights_q, ratio = _weights(p, q, rows, place, weigh)
+    seen = _seen(rows, weigh)
+    if seen is not None and rows.plain and not unobserved and _are_near(*seen):
+        return PairRows(*seen, None, None, None)
+    weights_p, weights_q, ratio = _weights(p, q, rows, place, seen)
     residuals = _by_rows(p, q, rows, residual) if unobserved else None
     if p.end is not None and q.end is not None:
         ratio[rows.n_rows - rows.n_ended :] += log_ratio(p.end, q.end)
@@ -95,13 +98,31 @@ def _moved(
     return PairRows(weights_p, weights_q, ratio, residuals, shift_p, shift_q)
 
 
-def _weights(p: Model, q: Model, rows: EvidenceRows, place: Tree, weigh: Any) -> tuple[Array, Array, Array]:
-    """(R, K) three times: both models' log-weights and their log-ratios, in one pass where the families have one."""
-    if rows.symbols is None and weigh is not None:
+def _seen(rows: EvidenceRows, weigh: Any) -> tuple[Array, Array, Array] | None:
+    """(R, K) three times: log-weights of values and intervals and their log-ratios, in one pass; None where not so."""
+    if rows.symbols is not None or weigh is None:
+        return None
+    try:
+        weights: tuple[Array, Array, Array] = weigh(rows.x, rows.lower, rows.upper)
+    except InvalidEvidence:  # whose message is to name the node
+        return None
+    return weights
+
+
+def _are_near(weights_p: Array, weights_q: Array, ratio: Array) -> bool:
+    """Whether all is within +-FAR, as a rule: nothing is impossible, and nothing has to be moved."""
+    return all(table.min() >= -FAR and table.max() <= FAR for table in (weights_p, weights_q, ratio))
+
+
+def _weights(
+    p: Model, q: Model, rows: EvidenceRows, place: Tree, seen: tuple[Array, Array, Array] | None
+) -> tuple[Array, Array, Array]:
+    """(R, K) three times: both models' log-weights, with allowed states and ends of chains, and their log-ratios."""
+    if seen is not None:
+        weights_p, weights_q, ratio = seen
         try:
-            weights_p, weights_q, ratio = weigh(rows.x, rows.lower, rows.upper)
             return settled(p, rows, weights_p), settled(q, rows, weights_q), ratio
-        except InvalidEvidence:  # whose message is to name the node
+        except InvalidEvidence:
             pass
     return log_weights(p, rows, place), log_weights(q, rows, place), _by_rows(p, q, rows, weight_ratio)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from operator import is_, itemgetter
 from typing import Any, ClassVar, Self
@@ -72,7 +73,7 @@ class Product(Family):
                 )
         object.__setattr__(self, "families", members)
 
-    @property
+    @cached_property
     def n_states(self) -> int:
         return self.families[0].n_states
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from hidiv.emissions.family import Family, check_whole
 from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.parameters import distributions
-from hidiv.emissions.registry import FamilyPair, register
+from hidiv.emissions.registry import FamilyPair, Tables, register
 from hidiv.emissions.sample_space import SampleSpace
 from hidiv.emissions.sample_space import symbols as symbol_space
 from hidiv.emissions.statistics import Statistics
@@ -77,9 +78,12 @@ class Categorical(Family):
         object.__setattr__(taken, "probs", rows)
         return taken
 
-    @property
+    @cached_property
     def space(self) -> SampleSpace:
         return symbol_space(self.n_symbols)
+
+    def alphabet(self) -> Array:
+        return np.arange(float(self.n_symbols))[:, None]
 
     def symbol_table(self) -> Array:
         return self.probs
@@ -209,6 +213,23 @@ def ratio(p: Categorical, q: Categorical, x: Array) -> Array:
     return np.where(np.isnan(x), 0.0, table[:, symbols(x)[:, 0]].T)
 
 
+def tables(p: Categorical, q: Categorical) -> Tables:
+    """Looked up symbol by symbol; what is not seen, or no symbol, is left to be weighed apart."""
+    check_alphabets(p.n_symbols, q.n_symbols)
+    of_p, of_q, between = (
+        np.ascontiguousarray(each.T) for each in (p._log_probs(), q._log_probs(), log_ratio(p.probs, q.probs))
+    )
+
+    def seen(x: Array, with_q: bool) -> tuple[Array, Array | None, Array, bool]:
+        column = x[:, 0]
+        known = (column >= 0) & (column < len(of_p)) & (column == np.floor(column))
+        at = np.where(known, column, 0.0).astype(np.int64)
+        log_p, log_q, ratio = (np.where(known[:, None], table[at], np.nan) for table in (of_p, of_q, between))
+        return log_p, log_q, ratio, not np.isfinite(log_p + log_q).all()
+
+    return seen
+
+
 def gaps(p: Categorical, q: Categorical) -> list[str | None]:
     missing = (p.probs > 0) & (q.probs == 0)
     return [f"symbol {int(np.argmax(row))}" if row.any() else None for row in missing]
@@ -224,4 +245,4 @@ def check_alphabets(p: int, q: int) -> None:
         refuse(IncompatibleModels, "emission", rule, remedy=remedy)
 
 
-register(Categorical, Categorical, FamilyPair(kl, renyi, ratio, gaps))
+register(Categorical, Categorical, FamilyPair(kl, renyi, ratio, gaps, tables=tables))

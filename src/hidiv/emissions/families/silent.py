@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -50,7 +51,7 @@ class Silent(Family):
             refuse(InvalidModel, "n_states", "must be a whole number from 1", n_states)
         object.__setattr__(self, "states", int(n_states))
 
-    @property
+    @cached_property
     def n_states(self) -> int:
         return self.states
 

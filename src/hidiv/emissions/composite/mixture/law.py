@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -87,7 +88,7 @@ class MixtureLaw(Family):
     def density_adds_up(self) -> bool:
         return False
 
-    @property
+    @cached_property
     def kl_is_integral(self) -> bool:
         return True
 
