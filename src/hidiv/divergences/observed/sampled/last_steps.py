@@ -29,6 +29,7 @@ SHORTEST, LONGEST = 64, 4096  # steps of these chains
 FEWEST_FIRST, FEWEST_LAST = 16, 256  # steps
 TIMES = 4  # last steps for each first one, up to LONGEST
 SPARE = 1.25  # first steps for each one that the filters took to forget
+AT_ONCE, LANES = 1 << 14, 8  # steps drawn between two looks at the clock; chains at least, of those side by side
 MOSTLY = 1e-3  # weight of the other states in a start that is mostly in one
 
 
@@ -71,7 +72,7 @@ class LastSteps:
         n = self.first.tree.n_nodes
         before, early = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(x[:, :n])
         if isinstance(self.whole, ChainPair) and isinstance(self.first, ChainPair):
-            same = None if value is None else (value[0], np.ascontiguousarray(value[1][:n]))
+            same = None if value is None else (value[0], np.ascontiguousarray(value[1][-n:]))
             parts = self.whole.along(states, x, lean, value), self.first.along(before, early, lean, same)
         else:
             parts = self.whole.along(states, x, lean), self.first.along(before, early, lean)
@@ -100,7 +101,8 @@ class LastSteps:
     def draws(self, subject: str) -> Draws:
         """What is drawn until it is enough."""
         pair, steps = self.whole, f"over the last {self.n_last} steps of chains of {self.whole.tree.n_nodes} from p"
-        at_once = portion(pair.tree.n_nodes * (pair.p.n_states + pair.q.n_states))
+        nodes = pair.tree.n_nodes
+        at_once = min(portion(nodes * (pair.p.n_states + pair.q.n_states)), max(AT_ONCE // nodes, LANES))
         sparse, reach = impossible_parts(pair.p, pair.q, 1)
         on_chain = isinstance(pair, ChainPair)
         base = f"{PREDICTIONS if isinstance(pair, ChainPair) and pair.averaged else pair.base}, averaged {steps}"
