@@ -39,6 +39,7 @@ FEW_BOTH = 12  # states of both models that are few
 FEWEST_FITTED, MOST_FITTED = 256, 2048  # sequences they are taken from
 MOST_WORK = 1 << 19  # points times coefficients of a value function
 CLEAR = 1e-9  # relative rounding of a bound that need not be sharp
+MANY_POINTS, RATIO = 256, 0.15  # points of a sum over an observation that are many; work of a log-ratio beside it
 LAST = 8  # nodes at the end that have coefficients of their own
 
 
@@ -210,7 +211,17 @@ class ChainPair:
     @property
     def dear(self) -> float:
         """The work of a draw with all controls, over that of one without the dearer ones."""
-        return 1.0 + 0.2 * (self.p.n_states + self.q.n_states - 2) if self.averaged else 1.0
+        if not self.averaged:
+            return 1.0
+        each = 0.2 if len(self.spaces[0].weight) < MANY_POINTS else 0.45  # measured
+        return 1.0 + each * (self.p.n_states + self.q.n_states - 2)
+
+    @property
+    def plainer(self) -> ChainPair | None:
+        """The same by log p/q of what was drawn, where an average over the next observation takes much longer."""
+        many = self.averaged and not self.is_finite and len(self.spaces[0].weight) >= MANY_POINTS
+        is_one_law = len(self.spaces) == self.p.n_groups == self.q.n_groups == 1
+        return ChainPair.by_ratio(self.p, self.q, self.tree) if many and is_one_law and not self.close else None
 
     @property
     def base(self) -> str:

@@ -85,7 +85,15 @@ class Draws:
     # What must be left of a control when those before it are taken out (cross_fitting.py).
     distinct: float | None = None
     below_joint: Callable[[], float] | None = None  # what no joint divergence is below, where that is soon told
+    plainer: Callable[[], Plainer | None] | None = None  # draws that vary more and take less work
     whole: bool = False  # portions are as large as they may be: each starts with work that does not depend on its size
+
+
+class Plainer(NamedTuple):
+    """Draws without an average over the next observation; `dear` is their work over that of draws with it."""
+
+    draws: Draws
+    dear: float
 
 
 class Fitted(NamedTuple):

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.observed.sampled.chain_draws import ChainPair, Value
-from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Fitted, portion, weigh
+from hidiv.divergences.observed.sampled.chain_draws import RATIO, ChainPair, Value
+from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Fitted, Plainer, portion, weigh
 from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
 from hidiv.divergences.observed.sampled.tree_estimate import DISTINCT, TreePair, impossible_parts
@@ -110,7 +110,15 @@ class LastSteps:
             self.draw, subject, base, at_once, None, sparse, True, reach, lambda: self.expected, pair.dear,
             self.fitted if on_chain else None, leading=pair.leading if isinstance(pair, ChainPair) else 0,
             likely=lambda: pair.events.likely(), distinct=None if on_chain else DISTINCT,
+            plainer=lambda: self._plainer(subject),
         )  # fmt: skip
+
+    def _plainer(self, subject: str) -> Plainer | None:
+        """The same by log p/q of what was drawn, where an average over the next observation takes much longer."""
+        if not (isinstance(self.whole, ChainPair) and isinstance(self.first, ChainPair)):
+            return None
+        whole, first = self.whole.plainer, self.first.plainer
+        return None if whole is None or first is None else Plainer(LastSteps(whole, first).draws(subject), RATIO)
 
 
 def steps_to_forget(p: Model, q: Model) -> int:

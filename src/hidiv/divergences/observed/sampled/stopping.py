@@ -41,6 +41,8 @@ DOUBT = 1.3  # how far below the wanted one an error must be that a few draws de
 GROWTH = 1.15  # least growth between two looks; LEAP where a look may cost more than the draws
 LEAP, SHORT = 1.5, 0.7  # growth from which on only this share of it is drawn before the next look
 PAYS = 4.0  # by how much the work that is left must exceed that of trying dearer controls
+TRIED = 3  # portions of FEWEST draws that a fitted control takes before it is known to help
+PLAIN = 512  # draws at most before it is known whether plainer ones help: they take little work
 TRIAL = 1 << 29  # the number of the first stream of a trial whose draws are kept if it was in vain
 FITTING = 1 << 30  # the number of the stream that a control is fitted to: no portion has it
 DECIDES = 0.5  # share of the wanted error from which on rare moves are made likely
@@ -177,20 +179,30 @@ class _Drawing:
 
         A trial takes a small part of the work that is left without it.
         """
-        best, needed = self, self.needed()
-        if self.draws.fitted is not None and needed >= PAYS * FEWEST:
+        best, enough = self, PAYS * FEWEST
+        if self.draws.plainer is not None and self.needed() >= enough:
+            best = self._plainer(progress)
+            if best.is_done:
+                return best
+            enough = enough if best is self else TRIED * FEWEST * self.draws.dear
+        if self.draws.fitted is not None and best.needed() * best.dear >= enough:
             fitted = self.draws.fitted(self.streams(FITTING))
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
                 tried.before = self.drawn + fitted.drawn
                 # Three first portions take little beside the fit, and show what it does not know.
-                first = max(FEWEST, min(3 * FEWEST, fitted.drawn // 2))
+                first = max(FEWEST, min(TRIED * FEWEST, fitted.drawn // 2))
                 best = self._tried(tried, min(first, self.limits.most), best, progress, first)
                 if best.is_done:
                     return best
         dear = self.draws.dear
         needed = best.needed() * best.dear
-        if dear > 1.0 and needed >= PAYS * dear * FEWEST and (best is self or not self.draws.fitted):
+        if (
+            dear > 1.0
+            and needed >= PAYS * dear * FEWEST
+            and (best is self or not self.draws.fitted)
+            and best.draws is self.draws
+        ):
             tried = _Drawing(self.draws, self.limits, self.streams, _by(self.draws, False), dear)
             tried.portions = TRIAL if self.draws.whole else 0
             pilot = int(min(max(needed / (2 * PAYS * dear), FEWEST), PILOT, self.limits.most))
@@ -198,6 +210,18 @@ class _Drawing:
             if best is before is self and self.draws.whole:
                 self._take_over(tried)
         return best if best.is_done else best._with_rare_moves(progress)
+
+    def _plainer(self, progress: Progress) -> _Drawing:
+        """This, or draws that vary more and take less work, where they are done or reach the wanted error with less."""
+        plainer = None if self.draws.plainer is None else self.draws.plainer()
+        if plainer is None:
+            return self
+        other = _Drawing(plainer.draws, self.limits, self.streams, _by(plainer.draws, True), plainer.dear)
+        best = self._tried(other, min(PLAIN, self.limits.most), self, progress)
+        if best is self or best.is_done:
+            return best
+        # More draws bring more controls, and need not be as many as it seems.
+        return best if _draws_for(best.variance(), best.wanted()) <= 2 * self.limits.most else self
 
     def _tried(self, other: _Drawing, count: int, best: _Drawing, progress: Progress, first: int = FEWEST) -> _Drawing:
         """Draw with other controls, `first` before the first look and at most `count`; that where it is done or takes

@@ -14,9 +14,9 @@ import numpy as np
 from hidiv.divergences.observed.alphabets import by_formula, family_symbols, has_symbols
 from hidiv.divergences.observed.certified.joint_bound import capped_by_joint
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.observed.sampled.chain_draws import ChainPair
+from hidiv.divergences.observed.sampled.chain_draws import RATIO, ChainPair
 from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, state_laws
-from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Plainer, impossible, portion, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
@@ -79,27 +79,36 @@ def draws_on_tree(pair: Pair, asked: tuple[float, float] = (0.0, 0.0)) -> Draws:
         return impossible(pair, reason, at_once)
     sparse, reach = impossible_parts(p, q, tree.n_nodes)
     long = tree.n_nodes >= LONG
+
+    def by_ratio(ratio: ChainPair) -> Draws:
+        return Draws(
+            ratio.draw, pair.subject, ratio.base, at_once, None, sparse, long, reach,
+            lambda: ratio.events.expected, scored=ratio.scored, leading=ratio.leading,
+            likely=lambda: ratio.events.likely(),
+        )  # fmt: skip
+
     try:
         on_chain = ChainPair.of(p, q, tree)
     except NotApplicable:
         on_nodes = TreePair(p, q, tree, asked)
         if tree.is_chain and p.n_groups == q.n_groups == 1 and not on_nodes.close:
-            ratio = ChainPair.by_ratio(p, q, tree)
-            return Draws(
-                ratio.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
-                lambda: ratio.events.expected, scored=ratio.scored, leading=ratio.leading,
-                likely=lambda: ratio.events.likely(),
-            )  # fmt: skip
+            return by_ratio(ChainPair.by_ratio(p, q, tree))
         return Draws(
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
             lambda: on_nodes.events.expected, on_nodes.dear, likely=lambda: on_nodes.events.likely(),
             distinct=DISTINCT, whole=True,
         )  # fmt: skip
     scored = on_chain.scored if on_chain.is_plain else None
+
+    def plainer() -> Plainer | None:
+        ratio = on_chain.plainer
+        return None if ratio is None else Plainer(by_ratio(ratio), RATIO)
+
     return Draws(
         on_chain.draw, pair.subject, on_chain.base, at_once, None, sparse, long, reach,
         lambda: on_chain.events.expected, on_chain.dear, on_chain.fitted, scored,
         likely=lambda: on_chain.events.likely(), below_joint=lambda: on_chain.below_joint,
+        plainer=plainer,
     )  # fmt: skip
 
 
