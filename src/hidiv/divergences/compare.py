@@ -337,8 +337,7 @@ def _rates(pair: Pair, seed: Seed, seconds: float | None, undefined: dict[str, s
     endless = pair.on(None)
     reason = _unpaired(pair)
     joint_rate = endless.once(joint) if reason is None else None
-    draws = DRAWN // 1000  # an estimate of a rate draws paths of 1000 nodes
-    observed = rate_of_pair(endless, seed=seed, max_samples=draws, max_seconds=seconds)
+    observed = rate_of_pair(endless, seed=seed, max_samples=DRAWN, max_seconds=seconds)
     if joint_rate is None or reason is not None:
         undefined |= dict.fromkeys(("joint rate", "expected posterior rate"), reason or OPEN)
         return Rates(observed=observed)

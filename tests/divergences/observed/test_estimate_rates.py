@@ -1,4 +1,4 @@
-"""Rates by long paths against certified ones, and against quadrature for numbers."""
+"""Rates by the last steps of many chains, against certified ones and against quadrature for numbers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.sampled.draws import Drawn
-from hidiv.divergences.observed.sampled.long_paths import classes_of, paths_of
-from hidiv.divergences.observed.sampled.rate_estimate import _carry, _merged
+from hidiv.divergences.observed.sampled.chain_draws import ChainPair
+from hidiv.divergences.observed.sampled.last_steps import FEWEST_FIRST, LONGEST, LastSteps, steps_to_forget
+from hidiv.divergences.observed.sampled.rate_estimate import classes_of
+from hidiv.divergences.observed.sampled.rare_moves import drawn_of
+from hidiv.divergences.observed.sampled.tree_estimate import TreePair
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 
 
 @pytest.mark.parametrize(("p", "q"), [(P, Q), (Q, P), models("sticky", 3), models("sharp", 4)])
-def test_paths_agree_with_certified_rates(p, q):
+def test_last_steps_agree_with_certified_rates(p, q):
     certified = hd.observed_kl_rate(p, q, method="certified")
     found = hd.observed_kl_rate(p, q, method="montecarlo", seed=1, max_samples=20_000)
     assert found.status == "estimate"
@@ -22,7 +24,7 @@ def test_paths_agree_with_certified_rates(p, q):
     assert found.std_error < 0.05 * found.value
 
 
-def test_one_path_for_each_closed_class():
+def test_chains_in_each_closed_class():
     """Two closed classes, one entered from a transient state and by itself, the other a single state."""
     p = hd.Model(
         [0.3, 0.3, 0.4, 0.0],
@@ -32,7 +34,7 @@ def test_one_path_for_each_closed_class():
     shares = [(share, part.n_states) for share, part in classes_of(p)]
     assert shares == [(pytest.approx(0.7), 2), (pytest.approx(0.3), 1)]
     found = hd.observed_kl_rate(p, Q, method="montecarlo", seed=1)
-    assert "2 paths" in found.notes[0]
+    assert found.notes[0] == "p ends in one of 2 closed classes, with probabilities 0.7, 0.3"
     assert abs(found.value - hd.observed_kl_rate(p, Q, method="certified").value) < 4 * found.std_error
 
 
@@ -50,19 +52,10 @@ def test_different_numbers_of_states_and_vectors():
     assert found.value == pytest.approx(again.value / 60, rel=0.02)  # the start of 60 steps counts for a percent
 
 
-def test_same_seed_same_path():
-    """As far as it goes: FEWEST batches, whatever the number of steps asked for."""
+def test_same_seed_same_chains():
+    """FEWEST chains are drawn, however few steps are asked for."""
     values = [hd.observed_kl_rate(P, Q, method="montecarlo", seed=seed, max_samples=2).value for seed in (1, 1, 2)]
     assert values[0] == values[1] != values[2]
-
-
-def test_batches_are_merged_and_their_correlation_is_seen():
-    draws = np.arange(5000.0)
-    merged = _merged(Drawn(draws, draws, draws[:, None], draws[:, None]))
-    assert len(merged.base) == 625
-    assert merged.base.mean() == draws.mean()
-    assert _carry(draws) > 0.99
-    assert abs(_carry(np.random.default_rng(0).normal(size=4000))) < 0.05
 
 
 def test_a_rate_of_numbers():
@@ -71,19 +64,62 @@ def test_a_rate_of_numbers():
     assert abs(found.value - 0.0842694620932) < 4 * found.std_error
 
 
-def test_batches_are_as_long_as_the_memory():
-    """Batches of 64 steps of a chain that stays for hundreds are alike, and their spread says too little."""
+def sticky(moves, emission=((0.7, 0.2, 0.1), (0.1, 0.3, 0.6))):
     stay = np.eye(2)
-    emission = hd.Categorical([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
-    memories = []
-    for moves in (0.5, 0.05, 0.005, 1e-9):
-        p = hd.Model([0.5, 0.5], (1 - moves) * stay + moves * (1 - stay), emission)
-        memories.append(paths_of(p, p, [np.random.default_rng(0)])[0].memory)
-    assert memories == [64, 64, 512, 4096]
-    slow = hd.Model([0.5, 0.5], 0.995 * stay + 0.005 * (1 - stay), emission)
-    other = hd.Model([0.5, 0.5], 0.99 * stay + 0.01 * (1 - stay), hd.Categorical([[0.6, 0.2, 0.2], [0.2, 0.3, 0.5]]))
+    return hd.Model([0.5, 0.5], (1 - moves) * stay + moves * (1 - stay), hd.Categorical(emission))
+
+
+def test_chains_are_as_long_as_the_memory():
+    """What is left of the start when the last steps begin is far below any error of an estimate."""
+    first = [steps_to_forget(sticky(moves), sticky(moves)) for moves in (0.5, 0.05, 0.005)]
+    assert first[0] == FEWEST_FIRST < first[1] < first[2] < LONGEST
+    slow, other = sticky(0.005), sticky(0.01, ((0.6, 0.2, 0.2), (0.2, 0.3, 0.5)))
     found = hd.observed_kl_rate(slow, other, method="montecarlo", seed=3, rtol=0.5)
-    assert found.n_samples >= 128 * 512
     assert abs(found.value - hd.observed_kl_rate(slow, other).value) < 4 * found.std_error
-    draws = np.arange(100.0)
-    assert len(_merged(Drawn(draws, draws, draws[:, None], draws[:, None]), 4096).base) == 25  # not fewer than 16
+
+
+def test_a_start_that_is_never_forgotten_is_said():
+    """A cycle whose states all emit alike: the filters stay as far apart as they began."""
+    turn = [[0.0, 1.0], [1.0, 0.0]]
+    p = hd.Model([0.5, 0.5], turn, hd.Categorical([[0.4, 0.6], [0.4, 0.6]]))
+    q = hd.Model([0.5, 0.5], turn, hd.Categorical([[0.3, 0.7], [0.3, 0.7]]))
+    assert steps_to_forget(p, q) == LONGEST
+    found = hd.observed_kl_rate(p, q, method="montecarlo", seed=1, rtol=0.1)
+    assert "have not forgotten how they started" in found.notes[-1]
+    assert found.value == pytest.approx(0.4 * np.log(4 / 3) + 0.6 * np.log(6 / 7), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["points", "ratio", "close"])
+def test_last_steps_are_all_steps_less_the_first(kind):
+    """Value and controls of the same draws, for points of one column, plain ratios of vectors, and close vectors."""
+    p, q = gaussian_pair()
+    if kind != "points":
+        p = hd.Model([0.5, 0.5], P.transition, hd.Gaussian([[0.0, 2.0], [1.0, 1.0]], std=[[1.0, 1.0], [2.0, 1.0]]))
+        far = 1e-9 if kind == "close" else 0.5
+        q = hd.Model([0.5, 0.5], P.transition, hd.Gaussian([[0.0, 2.0 + far], [1.0, 1.0]], std=p.emission.std))
+    last = LastSteps.of(p, q, 20)
+    assert type(last.whole) is (TreePair if kind == "close" else ChainPair)
+    assert last.n_last == 256
+    drawn = last.draw(400, np.random.default_rng(1))
+    states, x = drawn_of(p, hd.Tree.chain(276), 400, np.random.default_rng(2), None)
+    whole, first = last.whole.along(states, x), last.first.along(states[:, :20].copy(), x[:, :20].copy())
+    again = last._along(states, x, False, None)
+    assert again.base == pytest.approx((whole.base - first.base) / 256, rel=1e-12)
+    assert again.plain == pytest.approx((whole.plain - first.plain) / 256, rel=1e-12)
+    error = drawn.plain.std() / np.sqrt(400)
+    assert abs(drawn.plain.mean() - again.plain.mean()) < 6 * error
+    if drawn.controls.shape[1]:
+        spread = drawn.controls.std(axis=0) / np.sqrt(400)
+        assert (np.abs(drawn.controls.mean(axis=0)) < 6 * spread + 1e-12).all()
+
+
+def test_a_rare_state_is_drawn_often_enough():
+    """One state that is entered once in ten thousand steps makes most of the rate's spread."""
+    moves = [[0.7, 0.2999, 1e-4], [0.3, 0.6999, 1e-4], [0.2, 0.2, 0.6]]
+    p = hd.Model("stationary", moves, hd.Gaussian([0.0, 2.0, 9.0], std=np.ones(3)))
+    q = hd.Model("stationary", moves, hd.Gaussian([0.3, 2.3, 2.0], std=np.ones(3)))
+    found = [hd.observed_kl_rate(p, q, method="montecarlo", seed=seed, rtol=0.01) for seed in range(20)]
+    truth = hd.observed_kl_rate(p, q, method="montecarlo", seed=99, rtol=2e-4)
+    off = np.array([(each.value - truth.value) / np.hypot(each.std_error, truth.std_error) for each in found])
+    assert np.abs(off).max() < 5
+    assert np.sqrt((off**2).mean()) < 2

@@ -53,7 +53,8 @@ def observed_kl_rate(
     seed : int, numpy.random.Generator or None, default None
         Of the draws. The same seed gives the same result on any machine, unless `max_seconds` ended it.
     max_samples : int or None, default None
-        Steps of all paths at most, and at least 8192; a million a path when None.
+        Steps that are averaged at most, in chains of 256 to 4096 of them and at least 128 chains; four million when
+        None.
     max_seconds : float or None, default None
         Seconds at most. When None, draws are not limited by the clock, and a search for bounds is by 20 seconds. A
         result that the clock ended says so in `.notes`.

@@ -6,9 +6,9 @@ the result:
 | storey | file |
 |---|---|
 | chains and trees of known size | tree_estimate.py, which draws trees itself and chains by chain_draws.py |
-| endless chains | rate_estimate.py, along paths of long_paths.py |
+| endless chains | rate_estimate.py, by the last steps of chains (last_steps.py) |
 | chains that end by themselves | until_end_estimate.py |
-| drawing | draws.py: what is drawn, weights of observations, portions side by side; chain_draws.py, long_paths.py |
+| drawing | draws.py: what is drawn, weights of observations, portions side by side; chain_draws.py, last_steps.py |
 | rare events | events.py: what is counted in draws; rare_symbols.py: symbols that a state seldom shows |
 | importance sampling | rare_moves.py: rare transitions and symbols made likely, and weighted |
 | controls | controls.py: posterior counts of p, less their means; cross_fitting.py: means with controls |

@@ -14,6 +14,7 @@ from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of, laws_of
 from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
 from hidiv.divergences.observed.sampled.standard_errors import emissions_apart
@@ -39,6 +40,16 @@ FEWEST_FITTED, MOST_FITTED = 256, 2048  # sequences they are taken from
 MOST_WORK = 1 << 19  # points times coefficients of a value function
 CLEAR = 1e-9  # relative rounding of a bound that need not be sharp
 LAST = 8  # nodes at the end that have coefficients of their own
+
+
+class ValueFit(NamedTuple):
+    """A fitted function of both filters, whether it replaces the dearer controls, the work of a draw with it over that
+    of one without, and how many draws it was fitted to."""
+
+    value: Value
+    lean: bool
+    dear: float
+    drawn: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,11 +146,15 @@ class ChainPair:
         half of the sequences are drawn from its model, with weights.
         """
         states, x = drawn_of(self.p, self.tree, size, rng, likely)
+        drawn = self.along(states, x, lean, value)
+        return drawn if likely is None else weighted(drawn, self.p, likely, self.tree, states, x)
+
+    def along(self, states: IntArray, x: Array, lean: bool = False, value: Value | None = None) -> Drawn:
+        """What sequences with these states (n, N) and observations (n, N, F) give."""
         events = self.events.counts(states, x)
         lean = lean or not self.averaged
         drawn = self._by_kernel(x, events, lean, value) if self.is_plain else None
-        drawn = self._by_node(x, events, lean) if drawn is None else drawn
-        return drawn if likely is None else weighted(drawn, self.p, likely, self.tree, states, x)
+        return self._by_node(x, events, lean) if drawn is None else drawn
 
     def scored(self, states: IntArray, x: Array, visits: Array | None = None) -> Drawn:
         """What sequences of p that were drawn for several q give, with few controls: linear ones, and visits.
@@ -155,7 +170,16 @@ class ChainPair:
         return Drawn(lost, lost, np.zeros((len(x), 0)), events)
 
     def fitted(self, rng: np.random.Generator) -> Fitted | None:
-        """Draws with a value function fitted to others, half of them of a model where little is rare; None without."""
+        """Draws with a value function fitted to others; None without."""
+        fit = self.fit(rng)
+        if fit is None:
+            return None
+        return Fitted(
+            lambda size, rng, likely=None: self.draw(size, rng, fit.lean, likely, fit.value), fit.dear, fit.drawn
+        )
+
+    def fit(self, rng: np.random.Generator) -> ValueFit | None:
+        """A value function fitted to draws, half of them of a model where little is rare; None without."""
         length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
         if (
             not (self.is_plain and self.averaged)
@@ -181,9 +205,17 @@ class ChainPair:
         j, free = len(self.spaces[0].weight), both - 2
         own = j * (2.0 * both + 15.0) + self.p.n_states**2 + self.q.n_states**2
         dear = 1.0 + j * (both * (both + 5) / 2.0) / own + (0.2 * free if free <= FEW_STATES else 0.0)
-        return Fitted(
-            lambda size, rng, likely=None: self.draw(size, rng, free > FEW_STATES, likely, fitted), dear, size
-        )
+        return ValueFit(fitted, free > FEW_STATES, dear, size)
+
+    @property
+    def dear(self) -> float:
+        """The work of a draw with all controls, over that of one without the dearer ones."""
+        return 1.0 + 0.2 * (self.p.n_states + self.q.n_states - 2) if self.averaged else 1.0
+
+    @property
+    def base(self) -> str:
+        """In words, what is averaged."""
+        return f"{PREDICTIONS}, summed over the steps" if self.averaged else "log p(x)/q(x)"
 
     @cached_property
     def events(self) -> Events:

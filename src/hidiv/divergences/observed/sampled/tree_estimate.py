@@ -17,7 +17,6 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, state_laws
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, impossible, portion, weigh, weigh_ratio
-from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
 from hidiv.divergences.observed.sampled.stopping import stopped_estimate
@@ -78,7 +77,7 @@ def draws_on_tree(pair: Pair, asked: tuple[float, float] = (0.0, 0.0)) -> Draws:
     reason = forbidden(p, q, tree)
     if reason is not None:
         return impossible(pair, reason, at_once)
-    sparse, reach = _rare(p, q, tree)
+    sparse, reach = impossible_parts(p, q, tree.n_nodes)
     long = tree.n_nodes >= LONG
     try:
         on_chain = ChainPair.of(p, q, tree)
@@ -96,15 +95,15 @@ def draws_on_tree(pair: Pair, asked: tuple[float, float] = (0.0, 0.0)) -> Draws:
             lambda: on_nodes.events.expected, on_nodes.dear, likely=lambda: on_nodes.events.likely(),
             distinct=DISTINCT, whole=True,
         )  # fmt: skip
-    base, dear = f"{PREDICTIONS}, summed over the steps", 1.0 + 0.2 * (p.n_states + q.n_states - 2)
     scored = on_chain.scored if on_chain.is_plain else None
     return Draws(
-        on_chain.draw, pair.subject, base, at_once, None, sparse, long, reach, lambda: on_chain.events.expected, dear,
-        on_chain.fitted, scored, likely=lambda: on_chain.events.likely(), below_joint=lambda: on_chain.below_joint,
+        on_chain.draw, pair.subject, on_chain.base, at_once, None, sparse, long, reach,
+        lambda: on_chain.events.expected, on_chain.dear, on_chain.fitted, scored,
+        likely=lambda: on_chain.events.likely(), below_joint=lambda: on_chain.below_joint,
     )  # fmt: skip
 
 
-def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
+def impossible_parts(p: Model, q: Model, n_nodes: int) -> tuple[bool, float]:
     """Whether some state, transition or symbol is impossible; if so, also what a draw would add whose nodes are all in
     the state of p that the states of q explain worst."""
     parts = [part for m in (p, q) for part in (m.initial, *m.transitions)]
@@ -114,7 +113,7 @@ def _rare(p: Model, q: Model, tree: Tree) -> tuple[bool, float]:
     if not closed(p, q) or not by_formula(p, q):
         return True, 0.0
     worst = emission_pairs(p, q).min(axis=2)
-    return True, tree.n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
+    return True, n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,11 +202,12 @@ class TreePair:
         half of the trees are drawn from its model, with weights.
         """
         states, x = drawn_of(self.p, self.tree, size, rng, likely)
-        drawn = self._along(states, x, self.events.counts(states, x), lean)
+        drawn = self.along(states, x, lean)
         return drawn if likely is None else weighted(drawn, self.p, likely, self.tree, states, x)
 
-    def _along(self, states: IntArray, x: Array, events: Array, lean: bool) -> Drawn:
-        """What trees with these states (n, N), observations (n, N, F) and events (n, E) give."""
+    def along(self, states: IntArray, x: Array, lean: bool = False) -> Drawn:
+        """What trees with these states (n, N) and observations (n, N, F) give."""
+        events = self.events.counts(states, x)
         weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
         cheap = np.zeros((len(x), 0))
         if lean and not self.close and any(self.asked) and x.shape[0] * x.shape[1] <= SOON:
