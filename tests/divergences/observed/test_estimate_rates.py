@@ -8,8 +8,8 @@ import pytest
 import hidiv as hd
 from hidiv.divergences.observed.sampled.chain_draws import ChainPair
 from hidiv.divergences.observed.sampled.last_steps import FEWEST_FIRST, LONGEST, LastSteps, steps_to_forget
-from hidiv.divergences.observed.sampled.rate_estimate import classes_of
 from hidiv.divergences.observed.sampled.rare_moves import drawn_of
+from hidiv.divergences.observed.sampled.rate_estimate import classes_of
 from hidiv.divergences.observed.sampled.tree_estimate import TreePair
 from tests.divergences.observed.models import P, Q, gaussian_pair, models
 

@@ -7,7 +7,6 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.observed.certified.joint_bound import capped_by_joint, joint_above
-from hidiv.divergences.observed.sampled.rare_moves import with_rare_moves
 from hidiv.divergences.observed.sampled.tree_estimate import TreePair, draws_on_tree
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
@@ -63,14 +62,14 @@ def test_a_transition_that_dominates_the_variance():
 
 def test_nothing_is_made_likely_where_nothing_is_rare():
     draws = draws_on_tree(Pair.of(P, Q, 100))
-    assert with_rare_moves(P, *draws.expected()) is None
+    assert draws.likely() is None
     assert not any("importance" in note for note in hd.observed_kl(P, Q, 100, method="montecarlo", seed=1).notes)
 
 
 def test_laws_stay_laws_where_all_of_a_row_is_rare():
     p = hd.Model([0.0, 1.0], [[0.0, 1.0], [1e-5, 1.0 - 1e-5]], hd.Categorical([[0.0, 1.0], [0.5, 0.5]]))
     q = hd.Model([1.0], [[1.0]], hd.Categorical([[0.9, 0.1]]))
-    likely = with_rare_moves(p, *draws_on_tree(Pair.of(p, q, 50)).expected()).model
+    likely = draws_on_tree(Pair.of(p, q, 50)).likely().model
     assert likely.transition[0].tolist() == [0.0, 1.0]
     assert likely.transition.sum(axis=1) == pytest.approx([1.0, 1.0])
     assert likely.transition[1, 0] > 1e-3
@@ -176,7 +175,7 @@ def test_two_rare_symbols_of_close_models_leave_a_number():
     nodes = TreePair(p, q, TREES[1])
     assert nodes.close
     x = np.full((1, 8, 1), 2.0)
-    drawn = nodes._along(np.zeros((1, 8), dtype=np.int64), x, np.zeros((1, 0)), True)
+    drawn = nodes.along(np.zeros((1, 8), dtype=np.int64), x, True)
     each = np.log(1e-4 / 1e-9)
     assert drawn.plain[0] == pytest.approx(8 * each, rel=1e-9)
     assert drawn.base[0] == pytest.approx(8 * each - 1.0, rel=1e-9)

@@ -220,7 +220,8 @@ class ChainPair:
     @cached_property
     def events(self) -> Events:
         """The first states, transitions and, where nothing is averaged, rare symbols that are counted."""
-        return events_of(self.p, self.q, self.tree, self.laws, self.moves[0], self.averaged, self.apart)
+        late = LAST if self.averaged and self.tree.n_nodes >= 2 * LAST else 0
+        return events_of(self.p, self.q, self.tree, self.laws, self.moves[0], self.averaged, self.apart, late)
 
     @cached_property
     def apart(self) -> Array | None:

@@ -19,7 +19,8 @@ COUNTED = 4096  # transitions of all groups that are counted one by one; more ar
 class Events(NamedTuple):
     """means (E,): expected numbers in a draw; costs (E,): nats that one more may add.
 
-    `groups` (N,) where transitions are counted by group; `symbols` where log p/q of what was drawn is summed.
+    `groups` (N,) where transitions are counted by group; `symbols` where log p/q of what was drawn is summed; `late`:
+    nodes at the end whose states are counted once more, since controls there have coefficients of their own.
     """
 
     p: Model
@@ -28,11 +29,15 @@ class Events(NamedTuple):
     symbols: RareSymbols | None
     means: Array
     costs: Array
+    late: int = 0
 
     def counts(self, states: IntArray, x: Array) -> Array:
         """(n, E): how often each is in states (n, N) and observations (n, N, F)."""
         parent = None if self.tree.is_chain else self.tree.parent
         moves = drawn_counts(states, parent, self.p.n_states, self.groups)
+        if self.late:
+            shown = [(states[:, -self.late :] == s).sum(axis=1) for s in range(self.p.n_states)]
+            moves = np.concatenate([moves, np.stack(shown, axis=1)], axis=1)
         if self.symbols is None or not len(self.symbols.means):
             return moves
         return np.concatenate([moves, self.symbols.counts(self.tree, states, x)], axis=1)
@@ -44,14 +49,15 @@ class Events(NamedTuple):
 
     def likely(self) -> Likely | None:
         """p with the rarest of them made likely, where that may help."""
-        return with_rare_moves(self.p, self.means, self.costs, self.symbols)
+        own = len(self.means) - (self.p.n_states if self.late else 0)
+        return with_rare_moves(self.p, self.means[:own], self.costs[:own], self.symbols)
 
 
 def events_of(
-    p: Model, q: Model, tree: Tree, laws: Array, moves: Array, averaged: bool, apart: Array | None = None
+    p: Model, q: Model, tree: Tree, laws: Array, moves: Array, averaged: bool, apart: Array | None = None, late: int = 0
 ) -> Events:
     """laws (N, K): of p's states; moves (1, K, K) or (N, K, K); averaged: over the next observation; apart: divergences
-    of the emissions, where they are known already."""
+    of the emissions, where they are known already; late: nodes at the end of a chain that are counted once more."""
     several = len(p.transitions) > 1
     by_group = several and p.transitions.size <= COUNTED
     groups = np.asarray(tree.group) if by_group else None
@@ -67,6 +73,8 @@ def events_of(
     means, costs = np.concatenate([laws[0], pairs.ravel()]), event_costs(p, q, not averaged, apart)
     if by_group:
         costs = np.concatenate([costs[: p.n_states], np.tile(costs[p.n_states :], len(p.transitions))])
+    if late:
+        means, costs = np.concatenate([means, laws[-late:].sum(axis=0)]), np.concatenate([costs, costs[: p.n_states]])
     if symbols is not None:
         means, costs = np.concatenate([means, symbols.means]), np.concatenate([costs, symbols.costs])
-    return Events(p, tree, groups, symbols, means, costs)
+    return Events(p, tree, groups, symbols, means, costs, late)

@@ -33,7 +33,7 @@ def allowed(draws: Draws, batch: Drawn, mean: Mean, before: int | None = None) -
     chance, lacking, hidden = unseen(batch.controls), 0.0, 0.0
     if draws.expected is not None:
         means, costs = draws.expected()
-        costs = as_drawn(batch.events, costs, mean)
+        costs = as_drawn(batch, costs, mean)
         lacking, hidden = missed(batch.events, means, costs), missed(batch.events, means, costs**2)
         mean = widened(mean, 1.0, lacking, least=False)
     if chance > SURE:
@@ -43,23 +43,28 @@ def allowed(draws: Draws, batch: Drawn, mean: Mean, before: int | None = None) -
     return Allowed(mean, chance, lacking, hidden)
 
 
-def as_drawn(counts: Array, costs: Array, mean: Mean) -> Array:
+def as_drawn(batch: Drawn, costs: Array, mean: Mean) -> Array:
     """What one more event may add to what is averaged, by the rare ones among these draws.
 
-    Averages over the next observation and controls take a share of an event's cost out of a draw, which the draws with
-    rare events tell; an event that costs more than any of these is taken at its full cost.
+    Averages over the next observation take a share of an event's cost out of a draw, which the draws with rare events
+    tell, and controls a further one, of events that some draw has shown; an event that costs more than any of these is
+    taken at its full cost.
     """
-    shown = (counts > 0).sum(axis=0)
+    shown = (batch.events > 0).sum(axis=0)
     rare = (shown > 0) & (shown < FEW)
-    spent = counts[:, rare] @ costs[rare]
+    spent = batch.events[:, rare] @ costs[rare]
     with_rare = spent > 0
     if with_rare.sum() < TOLD:
         return costs
-    left = (mean.draws - mean.value)[with_rare]
+    controlled, bare = (_share((each - mean.value)[with_rare], spent[with_rare]) for each in (mean.draws, batch.base))
+    return np.where(costs <= costs[rare].max(), np.where(shown > 0, controlled, bare) * costs, costs)
+
+
+def _share(left: Array, spent: Array) -> float:
+    """What is left of what events cost, at most all of it."""
     unit = max(float(np.abs(left).max()), float(spent.max()))  # whose square may be no double
-    own, full = (float(np.linalg.norm(each / unit)) for each in (left, spent[with_rare]))
-    share = min(own / full, 1.0) if full > 0.0 else 1.0
-    return np.where(costs <= costs[rare].max(), share * costs, costs)
+    own, full = (float(np.linalg.norm(each / unit)) for each in (left, spent))
+    return min(own / full, 1.0) if full > 0.0 else 1.0
 
 
 def _rare_word(draws: Draws, batch: Drawn, before: int | None) -> float:
