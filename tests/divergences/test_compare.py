@@ -213,6 +213,34 @@ def test_an_infinite_joint_beside_an_estimate_has_no_bounds() -> None:
     assert (left.value, left.lower, left.upper, left.std_error) == (np.inf, None, None, None)
 
 
+def test_an_infinity_that_is_decided_is_exact() -> None:
+    """The joint one by a transition that q lacks; the observed one is finite, which draws are not needed to tell."""
+    rng = np.random.default_rng(3)
+    for emission in (
+        hd.Categorical(rng.dirichlet(np.ones(30), 3)),
+        hd.Gaussian(rng.normal(size=(3, 2)), std=np.ones((3, 2))),
+    ):
+        p = hd.Model(np.full(3, 1 / 3), rng.dirichlet(np.ones(3), 3), emission)
+        q = hd.Model(np.full(3, 1 / 3), [[0.5, 0.5, 0.0], [0.2, 0.4, 0.4], [0.3, 0.3, 0.4]], emission)
+        found = hd.compare(p, q, 100, max_seconds=0.5)
+        assert found.observed.status == "estimate"
+        for left in (found.expected_posterior, found.rates.expected_posterior):
+            assert (left.value, left.status, left.n_samples) == (np.inf, "exact", None)
+            assert left.infinite == ["the joint divergence is infinite and the observed one is not"]
+        assert hd.Comparison.from_dict(found.to_dict()) == found
+
+
+def test_an_infinity_that_rests_on_draws_says_so() -> None:
+    joint = hd.Divergence(np.inf, "joint", infinite=["somewhere"])
+    drawn = expected_posterior(joint, hd.Divergence(1.0, "observed", "estimate", 0.9, 1.1, 0.05, 100))
+    assert (drawn.status, drawn.n_samples) == ("estimate", 100)
+    assert drawn.infinite == ["the joint divergence is infinite and the observed one, as far as draws show, is not"]
+    rough = expected_posterior(joint, hd.Divergence(1.0, "observed", "approximation", error=1e-9))
+    assert "as far as its approximation shows" in rough.infinite[0]
+    known = hd.Divergence(1.0, "observed", "certified", 0.9, 1.1)
+    assert expected_posterior(joint, known).status == "exact"
+
+
 def test_where_bounds_say_little_the_overlap_is_drawn() -> None:
     p, q = (hd.Model([0.5, 0.5], t, hd.Gaussian([0.0, 2.0], std=[1.0, 1.0])) for t in (TWO_STEPS, MORE_STEPS))
     found = hd.compare(p, q, 20, max_seconds=0.2)

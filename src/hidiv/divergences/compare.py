@@ -19,6 +19,7 @@ from hidiv.divergences.measures.overlap import overlaps
 from hidiv.divergences.observed.alphabets import by_formula
 from hidiv.divergences.observed.kl import kl_of_pair, observed_kl
 from hidiv.divergences.observed.rate import rate_of_pair
+from hidiv.divergences.observed.support.finiteness import surely_finite
 from hidiv.divergences.pair import Initial, Pair, closed, is_forest
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_of
@@ -148,7 +149,7 @@ def compare_pair(
             if pair.tree is not None:
                 observed = _observed(pair, forest, seed, max_seconds, undefined)
                 results |= {"observed": observed}
-                results |= _expected_posterior(results.get("joint"), observed, undefined)
+                results |= _expected_posterior(pair, results.get("joint"), observed, undefined)
             progress.show(0.5, "the observed divergence")
             results["rates"] = _rates(pair, seed, max_seconds, undefined)
             progress.show(1.0, "the rates")
@@ -291,13 +292,13 @@ def _overlap(pair: Pair, seed: Seed) -> dict[str, Any]:
 
 
 def _expected_posterior(
-    joint: Divergence | None, observed: Divergence | None, undefined: dict[str, str]
+    pair: Pair, joint: Divergence | None, observed: Divergence | None, undefined: dict[str, str]
 ) -> dict[str, Any]:
     """What the observed divergence leaves of the joint one."""
     if joint is None or observed is None:
         undefined.setdefault("expected_posterior", "it is joint - observed, and one of them is not defined")
         return {}
-    return {"expected_posterior": _remainder(joint, observed, undefined, "expected_posterior")}
+    return {"expected_posterior": _remainder(pair, joint, observed, undefined, "expected_posterior")}
 
 
 def _observed(
@@ -341,12 +342,14 @@ def _rates(pair: Pair, seed: Seed, seconds: float | None, undefined: dict[str, s
     if joint_rate is None or reason is not None:
         undefined |= dict.fromkeys(("joint rate", "expected posterior rate"), reason or OPEN)
         return Rates(observed=observed)
-    return Rates(joint_rate, observed, _remainder(joint_rate, observed, undefined, "expected posterior rate"))
+    return Rates(joint_rate, observed, _remainder(endless, joint_rate, observed, undefined, "expected posterior rate"))
 
 
-def _remainder(joint: Divergence, observed: Divergence, undefined: dict[str, str], name: str) -> Divergence | None:
+def _remainder(
+    pair: Pair, joint: Divergence, observed: Divergence, undefined: dict[str, str], name: str
+) -> Divergence | None:
     """joint - observed; None, with the reason in `undefined`, where both are infinite."""
     if isinf(observed.value):
         undefined[name] = "joint and observed are both infinite, and their difference says nothing"
         return None
-    return expected_posterior(joint, observed)
+    return expected_posterior(joint, observed, isinf(joint.value) and surely_finite(pair, observed))

@@ -14,6 +14,7 @@ import numpy as np
 from hidiv.divergences.comparison import Comparison, Rates
 from hidiv.divergences.joint.do_bound import bound
 from hidiv.divergences.joint.kl import joint, joint_per_node
+from hidiv.divergences.observed.support.finiteness import surely_finite
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.posterior.expected import expected_posterior
 from hidiv.divergences.posterior.kl import posterior_kl
@@ -54,17 +55,17 @@ def _aligned(p: Model, q: Model, comparison: Comparison, tree: Any, evidence: An
         joint=comparison.joint_aligned,
         joint_per_node=pair.once(joint_per_node),
         do_bound=pair.once(bound) if isinstance(tree, Tree) and comparison.do_bound is not None else None,
-        expected_posterior=_rest(comparison.joint_aligned, comparison.observed),
+        expected_posterior=_rest(pair, comparison.joint_aligned, comparison.observed),
         posterior=None if comparison.posterior is None else posterior_kl(p, pair.q, evidence, tree),
-        rates=Rates(rate, comparison.rates.observed, _rest(rate, comparison.rates.observed)),
+        rates=Rates(rate, comparison.rates.observed, _rest(pair, rate, comparison.rates.observed)),
     )
 
 
-def _rest(whole: Divergence | None, observed: Divergence | None) -> Divergence | None:
+def _rest(pair: Pair, whole: Divergence | None, observed: Divergence | None) -> Divergence | None:
     """joint - observed, where both are there and the observed one is finite."""
     if whole is None or observed is None or isinf(observed.value):
         return None
-    return expected_posterior(whole, observed)
+    return expected_posterior(whole, observed, isinf(whole.value) and surely_finite(pair, observed))
 
 
 def pairing(p: Model, q: Model, comparison: Comparison) -> list[dict[str, Any]]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import signal
 import threading
+from math import inf
 from time import monotonic
 
 import numpy as np
 import pytest
 
 import hidiv as hd
-from hidiv.divergences.observed.alphabets import FiniteChain
-from hidiv.divergences.observed.budget import Effort
+from hidiv.divergences.observed.alphabets import FiniteChain, finite_chain
+from hidiv.divergences.observed.budget import Budget, Effort
 from hidiv.divergences.observed.certified import joint_bound, refining
+from hidiv.divergences.observed.certified.chains import observed_chain
 from hidiv.divergences.observed.certified.cheap_bounds import block_below, variational_above
 from hidiv.divergences.observed.certified.joint_bound import _no_order_fits, joint_above
 from hidiv.divergences.observed.certified.rates import refiners_entropy
@@ -271,3 +273,33 @@ def test_zeros_that_no_order_of_states_fits():
             assert hd.align(p, q, 4).value == np.inf
     assert decided > 20
     assert not _no_order_fits(Pair.of(p, p.relabel([2, 0, 1]), 4))
+
+
+def _gaining(share):
+    """A part whose only method leaves so much of a width at every step, each of 1e8 operations."""
+    width = 4.0
+
+    def step(effort):
+        nonlocal width
+        effort.spend(1e8)
+        width *= share
+        return Interval(5.0 - 0.5 * width, 5.0 + 0.5 * width)
+
+    return refining.Part(1.0, Interval(0.0, 9.0), [refining.Refiner("gaining", step, 1.0, 0.5)])
+
+
+@pytest.mark.parametrize(("share", "allowed", "reached"), [(0.99, 2e9, False), (0.5, 2e9, True), (0.9, inf, True)])
+def test_a_search_goes_on_while_it_has_hope(share, allowed, reached):
+    effort = Effort.lasting(60, allowed)
+    known = refining.Part(1.0, Interval(4.0, 4.0), [])
+    found = refining.narrowed([_gaining(share)], [known], lambda interval: interval.width < 0.01, effort)
+    assert (found.width < 0.01) == reached
+    assert reached or (effort.spent <= 3e8 and found.how["stopped"] == "the operations allowed")
+
+
+def test_many_states_and_symbols_soon_give_up():
+    """A grid of filters that could not be swept is not made."""
+    p, q = (finite_chain(drawn(10, seed, n_symbols=32, stay=0.8)) for seed in (1, 2))
+    effort = Effort.lasting(60, 2e9)
+    observed_chain(p, q, 100, Budget(rtol=1e-2).narrow, effort)
+    assert effort.spent <= 1e9

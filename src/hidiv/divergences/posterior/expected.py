@@ -10,10 +10,11 @@ from hidiv.divergences.result import Divergence
 ROUNDING = 1e-12  # relative, allowed for the joint divergence where the difference is certified
 
 
-def expected_posterior(joint: Divergence, observed: Divergence) -> Divergence:
+def expected_posterior(joint: Divergence, observed: Divergence, finite: bool = False) -> Divergence:
     """E_{X ~ p} D( p(S | X) || q(S | X) ) = joint - observed, with the status of the observed divergence.
 
-    Bounds and errors of the observed divergence carry over; +inf where the joint one alone is infinite.
+    Bounds and errors of the observed divergence carry over. It is +inf where the joint one alone is infinite, which is
+    exact if the observed one is `finite` for certain, as one that is exact or certified always is.
 
     >>> import hidiv as hd
     >>> from hidiv.divergences.posterior.expected import expected_posterior
@@ -24,12 +25,17 @@ def expected_posterior(joint: Divergence, observed: Divergence) -> Divergence:
     """
     notes = ["it is the joint divergence less the observed one, by the chain rule", *joint.notes[:1]]
     if isinf(joint.value):
-        because = "the joint divergence is infinite and the observed one is not"
         # That the difference is infinite is as sure as that the observed divergence is finite.
-        bounds = (inf, inf) if observed.status == "certified" else (None, None)
+        if finite or observed.status in ("exact", "certified"):
+            because = "the joint divergence is infinite and the observed one is not"
+            return Divergence(
+                inf, "posterior", per=observed.per, infinite=[because], notes=notes, subject=observed.subject
+            )
+        shown = "as far as draws show" if observed.status == "estimate" else "as far as its approximation shows"
+        because = f"the joint divergence is infinite and the observed one, {shown}, is not"
         return replace(
-            observed, value=inf, quantity="posterior", lower=bounds[0], upper=bounds[1], std_error=None,
-            error=None, infinite=[because], notes=notes, certificate=None,
+            observed, value=inf, quantity="posterior", lower=None, upper=None, std_error=None, error=None,
+            infinite=[because], notes=notes, certificate=None,
         )  # fmt: skip
     room = ROUNDING * joint.value
     value = joint.value - observed.value

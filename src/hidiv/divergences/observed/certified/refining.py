@@ -22,6 +22,9 @@ Step = Callable[[Effort], Interval | None]  # a narrower interval, or None where
 _AHEAD = 8  # steps of one method looked ahead
 CLEAR = 1e-6  # width, relative to the lower end, of an interval that other bounds hardly narrow
 TELLING = 2e7  # operations of a step from which on it shows how fast they grow
+LEAST_GAIN = 0.02  # share of a width that a step leaves at the very best
+HOPEFUL = 0.05  # the same where a method has done one step alone
+ONE_SIDE = 0.25  # share of a width that is below the truth, at the very least
 CLOCK = "the clock ended the search for bounds, which would go on with a larger max_seconds"
 
 
@@ -46,11 +49,25 @@ class Refiner:
         if len(self.history) > 1 and self.history[-2][0] > TELLING:
             growth = min(max(operations / self.history[-2][0], 1.5), 16.0)
         if len(self.history) > 1 and 0 < width < self.history[-2][1] < inf:
-            gain = max(width / self.history[-2][1], 0.02)
+            gain = max(width / self.history[-2][1], LEAST_GAIN)
         elif len(self.history) > 1:
             gain = 0.98
         total = sum(operations * growth**i for i in range(1, count + 1))
         return total, width * gain**count
+
+    def at_best(self, operations: float) -> float:
+        """The least width to hope for from so many operations, every step gaining twice as much as the last did, in
+        logarithms; 0 for a method that was never tried, +inf where there is nothing more to gain."""
+        if self.done or not self.history:
+            return inf if self.done else 0.0
+        last, width = self.history[-1]
+        gain = HOPEFUL
+        if len(self.history) > 1 and self.history[-2][1] < inf:
+            gain = max(min(width / self.history[-2][1], 1.0) ** 2, LEAST_GAIN)
+        growth = self.ahead(1)[0] / last
+        while (last := last * growth) <= 2.0 * operations:
+            operations, width = operations - last, width * gain
+        return width
 
 
 @dataclass(eq=False)
@@ -82,6 +99,10 @@ class Part:
             self.used = [u | {"bounds": [b for b in u["bounds"] if b not in better]} for u in self.used]
             self.used.append(interval.how | {"bounds": sorted(better)})
             self.interval = Interval(min(lower, upper), max(lower, upper))
+
+    def at_best(self, operations: float) -> float:
+        """The least width to hope for from so many operations."""
+        return min(self.interval.width, *(each.at_best(operations) for each in self.refiners), inf)
 
     def summary(self) -> dict[str, Any]:
         """What the bounds rest on."""
@@ -132,16 +153,40 @@ def narrowed(
                     why = "the time" if effort.late else "the wanted width"
                     break
                 progress.show(effort.share(), f"within {0.5 * now.width:.2g}")
+                if effort.allowed < inf and not enough(_at_best(cross, entropy, now, effort.left)):
+                    why = "the operations allowed"
+                    break
                 choice = None if effort.over() else _choice(parts, effort)
                 if choice is None:
                     why = "the time" if effort.late else "the operations allowed"
-                    if all(each.done for part in parts for each in part.refiners) and not effort.late:
+                    if all(_is_done(part) for part in parts) and not effort.late:
                         why = "nothing more to gain"
                     break
                 choice[0].refine(choice[1], effort)
     except KeyboardInterrupt:
         why = "an interrupt"
     return known()
+
+
+def _at_best(cross: list[Part], entropy: list[Part], now: Interval, operations: float) -> Interval:
+    """The narrowest interval to hope for from so many operations, beside what is known `now`.
+
+    Where even that is too wide the search has no use. Where a bound by other means has taken the place of the upper
+    end, only what is below the truth counts.
+    """
+    width = sum(part.weight * part.at_best(operations) for part in [*cross, *entropy])
+    known = total(cross, entropy, "")
+    if width == inf:  # of an upper end that nothing moves
+        stuck = [part.weight * (part.interval.lower if _is_done(part) else part.interval.upper) for part in cross]
+        lower = sum(stuck) - sum(part.weight * part.interval.lower for part in entropy)
+        return Interval(max(min(lower, now.upper), 0.0), now.upper)
+    width = width if now.upper >= known.upper else ONE_SIDE * width
+    return Interval(max(now.upper - width, 0.0), now.upper)
+
+
+def _is_done(part: Part) -> bool:
+    """Whether no method narrows a part any more."""
+    return all(each.done for each in part.refiners)
 
 
 def _choice(parts: list[Part], effort: Effort) -> tuple[Part, Refiner] | None:

@@ -3,4 +3,5 @@
 - symbols.py: words of chains and configurations of trees, for finite alphabets
 - any_family.py: any families, by what their states can show; the reason in words; log-densities, also of observations
   outside a sample space
+- finiteness.py: whether a divergence is finite for certain
 """

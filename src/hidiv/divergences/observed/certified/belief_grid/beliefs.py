@@ -20,6 +20,8 @@ from hidiv.types import Array, Flags
 MEMORY = 6e8  # bytes of all tables of a grid
 FINEST = 1 << 16  # cells of an edge; a short chain visits few filters however fine they are
 _BATCH = 2e8  # operations of sweeps between two looks at what is left
+FEWEST = 16  # sweeps without which a grid tells nothing
+FIRST = 0.25  # share of the effort that the coarsest grid may take: it tells little if it cannot be made finer
 
 
 def ticks(cells: int) -> Array:
@@ -47,11 +49,14 @@ class Beliefs:
 
     @classmethod
     def of(
-        cls, p: FiniteChain, q: FiniteChain, start: Array, states: Flags, cells: int, effort: Effort
-    ) -> Beliefs | None:
+        cls, p: FiniteChain, q: FiniteChain, start: Array, states: Flags, cells: int, effort: Effort,
+        least: float, share: float = 1.0,
+    ) -> Beliefs | None:  # fmt: skip
         """The grid closed under p's symbols from `start` (n, K), and the `states` (n, K_p) that p can be in there.
 
-        None if it has more points than memory or the effort allows, or cells finer than doubles tell apart.
+        least: operations of a point in the fewest sweeps that tell anything. None if the grid has more points than
+        memory allows, or than a `share` of the effort allows to be made and swept; or cells finer than doubles tell
+        apart.
         """
         if cells > FINEST:
             return None
@@ -61,7 +66,8 @@ class Beliefs:
             raise NotApplicable("q has probabilities too small for doubles")
         each = q.n_symbols * (q.n_states * 24.0 + 16.0) + p.n_states * (q.n_states + 4.0) * 24.0
         made = q.n_symbols * (300.0 + 10.0 * q.n_states**2)  # operations that a point takes
-        allowed, in_time = min(MEMORY / each, effort.left / made), effort.affordable() / made
+        allowed = min(MEMORY / each, share * effort.left / (made + least))
+        in_time = effort.affordable() / made
         flags, limit = np.ascontiguousarray(states), int(max(min(allowed, in_time), 1000))
         tables = belief_grid(*p.laws(), *q.laws(), np.ascontiguousarray(start), flags, ticks(cells), limit)
         effort.spend(made * (limit if tables is None else len(tables[0])))
@@ -120,9 +126,7 @@ class SpreadBound:
     @property
     def operations(self) -> float:
         """Of one sweep."""
-        points, states, around = len(self.values), self.grid.p.n_states, self.grid.q.n_states
-        each = around * states + (10.0 * states if self.logarithmic else 0.0) + 4.0
-        return points * (self.grid.q.n_symbols * each + states**2)
+        return len(self.values) * spread_operations(self.grid.p, self.grid.q, self.logarithmic)
 
     def sweep(self, count: int) -> Sweep:
         """Values with `count` further symbols to come."""
@@ -155,8 +159,7 @@ class TangentBound:
     @property
     def operations(self) -> float:
         """Of one sweep."""
-        points, states, around = len(self.values), self.grid.p.n_states, self.grid.q.n_states
-        return 2.0 * points * (self.grid.q.n_symbols * states * around * (around + 10.0) + states**3)
+        return len(self.values) * tangent_operations(self.grid.p, self.grid.q)
 
     def sweep(self, count: int) -> Sweep:
         """Values with `count` further symbols to come."""
@@ -190,7 +193,7 @@ class ChanceBound:
     @property
     def operations(self) -> float:
         """Of one sweep."""
-        return 2.0 * len(self.values) * self.grid.q.n_symbols * self.grid.q.n_states
+        return len(self.values) * chance_operations(self.grid.q)
 
     def sweep(self, count: int) -> Sweep:
         """Values with `count` further symbols to come."""
@@ -201,6 +204,22 @@ class ChanceBound:
     def excess(self, values: Array) -> float:
         """What rounding of the cells may take: a little of the mass is anywhere between the pure states."""
         return float((self.chance * self.grid.excess).sum(axis=1).max() * np.ptp(values))
+
+
+def spread_operations(p: FiniteChain, q: FiniteChain, logarithmic: bool) -> float:
+    """Of a point in one sweep of a SpreadBound."""
+    each = q.n_states * p.n_states + (10.0 * p.n_states if logarithmic else 0.0) + 4.0
+    return q.n_symbols * each + p.n_states**2
+
+
+def tangent_operations(p: FiniteChain, q: FiniteChain) -> float:
+    """Of a point in one sweep of a TangentBound."""
+    return 2.0 * (q.n_symbols * p.n_states * q.n_states * (q.n_states + 10.0) + p.n_states**3)
+
+
+def chance_operations(q: FiniteChain) -> float:
+    """Of a point in one sweep of a ChanceBound."""
+    return 2.0 * q.n_symbols * q.n_states
 
 
 def _moved(

@@ -13,11 +13,16 @@ import numpy as np
 from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.beliefs import (
+    FEWEST,
+    FIRST,
     Beliefs,
     ChanceBound,
     SpreadBound,
     TangentBound,
+    chance_operations,
+    spread_operations,
     swept,
+    tangent_operations,
 )
 from hidiv.divergences.observed.certified.belief_grid.grid_rates import CELLS, FINER
 from hidiv.divergences.observed.certified.refining import Refiner
@@ -30,11 +35,12 @@ FLAT = 1e-3  # of the width a step, as it was on the last grid, may be lost by n
 def grid_chain(p: FiniteChain, q: FiniteChain, length: int) -> Refiner:
     """Bounds of -E_p log q(x_1..N)."""
     start = _First.of(p, q)
-    cells, width = CELLS.get(q.n_states, 6), 1.0
+    cells, width, share = CELLS.get(q.n_states, 6), 1.0, FIRST
+    least = min(FEWEST, length - 1) * (spread_operations(p, q, True) + tangent_operations(p, q))
 
     def step(effort: Effort) -> Interval | None:
-        nonlocal cells, width
-        grid = Beliefs.of(p, q, start.filters, start.weights > 0, cells, effort)
+        nonlocal cells, width, share
+        grid = Beliefs.of(p, q, start.filters, start.weights > 0, cells, effort, least, share)
         if grid is None:
             return None
         flat = FLAT * width / length
@@ -48,10 +54,10 @@ def grid_chain(p: FiniteChain, q: FiniteChain, length: int) -> Refiner:
         return _result(lower, upper)
 
     def _result(lower: float, upper: float) -> Interval:
-        nonlocal cells, width
+        nonlocal cells, width, share
         off = start.rounding(upper)
         how = {"method": "convexity on a grid of filters", "cells": cells, "steps": length - 1, "rounding": off}
-        cells, width = int(cells * FINER) + 1, min(width, upper - lower)
+        cells, width, share = int(cells * FINER) + 1, min(width, upper - lower), 1.0
         return outward(max(lower - off, 0.0), upper + off, how)
 
     return Refiner("grid of filters", step, 2.5, 0.4)
@@ -63,12 +69,13 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
     k = p.n_states
     filters = np.concatenate([start.filters, np.eye(k)])
     states_there = np.ones((len(filters), k), dtype=np.bool_)
-    cells, width = CELLS.get(k, 6), 1.0
+    cells, width, share = CELLS.get(k, 6), 1.0, FIRST
     positive = bool((p.steps() > 0).all() and (p.initial[:, None] * p.probabilities > 0).all())
+    least = min(FEWEST, length - 1) * (chance_operations(p) + spread_operations(p, p, not positive))
 
     def step(effort: Effort) -> Interval | None:
-        nonlocal cells, width
-        grid = Beliefs.of(p, p, filters, states_there, cells, effort)
+        nonlocal cells, width, share
+        grid = Beliefs.of(p, p, filters, states_there, cells, effort, least, share)
         if grid is None:
             return None
         flat = FLAT * width / length
@@ -89,7 +96,7 @@ def grid_chain_entropy(p: FiniteChain, length: int) -> Refiner:
         off = start.rounding(upper)
         how = {"method": "convexity on a grid of filters", "cells": cells, "points": len(grid.points),
                "steps": length - 1, "rounding": off + below.off}  # fmt: skip
-        cells, width = int(cells * FINER) + 1, min(width, max(upper - lower, 0.0))
+        cells, width, share = int(cells * FINER) + 1, min(width, max(upper - lower, 0.0)), 1.0
         return outward(max(lower - off, 0.0), upper + off, how)
 
     return Refiner("grid of filters", step, 2.5, 0.4)

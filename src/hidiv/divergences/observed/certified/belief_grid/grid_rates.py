@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 from hidiv.divergences.observed.alphabets import FiniteChain
 from hidiv.divergences.observed.budget import Effort
 from hidiv.divergences.observed.certified.belief_grid.beliefs import (
+    FEWEST,
+    FIRST,
     Beliefs,
     ChanceBound,
     SpreadBound,
     Sweep,
     TangentBound,
+    chance_operations,
+    spread_operations,
+    tangent_operations,
 )
 from hidiv.divergences.observed.certified.refining import Refiner
 from hidiv.divergences.observed.interval import Interval, NotApplicable, outward
@@ -38,9 +43,10 @@ def grid_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDAr
     """Bounds of lim -E_p log q(x_1..N) / N on a closed class p of a chain `whole`, its states there `members`."""
     start, states_there = _starts(whole, q, members)
     state = _Level(q.n_states)
+    least = FEWEST * (spread_operations(p, q, True) + tangent_operations(p, q))
 
     def step(effort: Effort) -> Interval | None:
-        grid = Beliefs.of(p, q, start, states_there, state.cells, effort)
+        grid = Beliefs.of(p, q, start, states_there, state.cells, effort, least, state.share)
         if grid is None:
             return None
         above = SpreadBound.begin(grid, nearest=False, logarithmic=True)
@@ -66,9 +72,10 @@ def grid_entropy(p: FiniteChain) -> Refiner:
     start, states_there = np.eye(k), np.ones((k, k), dtype=np.bool_)
     state = _Level(k)
     positive = bool((p.steps() > 0).all())
+    least = FEWEST * (chance_operations(p) + spread_operations(p, p, not positive))
 
     def step(effort: Effort) -> Interval | None:
-        grid = Beliefs.of(p, p, start, states_there, state.cells, effort)
+        grid = Beliefs.of(p, p, start, states_there, state.cells, effort, least, state.share)
         if grid is None:
             return None
         below = ChanceBound.begin(grid)
@@ -95,7 +102,7 @@ class _Level:
 
     def __init__(self, n_states: int) -> None:
         self.cells = CELLS.get(n_states, 6)
-        self.width = 0.2
+        self.width, self.share = 0.2, FIRST
         self.variants: tuple[bool, ...] = (True, False)
         self.results: dict[bool, float] = {}
 
@@ -112,7 +119,7 @@ class _Level:
             near, spread = self.results[True], self.results[False]
             self.variants = (near > spread,)
             self.results = {}
-        self.cells = int(self.cells * FINER) + 1
+        self.cells, self.share = int(self.cells * FINER) + 1, 1.0
         if 0 < upper - lower < inf:
             self.width = min(self.width, 0.25 * (upper - lower))
         return outward(max(lower, 0.0), upper, how)
