@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import inf, isfinite, isnan
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from hidiv.errors import HidivError, InvalidEvidence, counted, refuse
 from hidiv.types import Array
 
-Seed = int | np.random.Generator | None
+Seed: TypeAlias = "int | np.random.Generator | None"  # a text: numpy.random takes long to import
 
 
 def whole(
@@ -50,11 +50,16 @@ def seed_number(seed: Any) -> int | None:
     return None if seed is None else int(seed)
 
 
+def is_masked(value: Any) -> bool:
+    """Whether this is a masked array. numpy.ma, which takes long to import, is asked about subclasses alone."""
+    return isinstance(value, np.ndarray) and type(value) is not np.ndarray and np.ma.isMaskedArray(value)
+
+
 def observations(place: str, value: Any) -> Array:
     """A copy as floats, masked entries as NaN; complex numbers, dates and times are none, though numpy casts them."""
     given: Any = None
     try:
-        given = value if np.ma.isMaskedArray(value) else np.asarray(value)
+        given = value if is_masked(value) else np.asarray(value)
         if isinstance(value, str | bytes) or given.dtype.kind in "cmM":
             raise TypeError
         array = given.astype(np.float64)
@@ -62,4 +67,4 @@ def observations(place: str, value: Any) -> Array:
         got = f"an array of {given.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
         remedy = "list(text) has a symbol for each character" if isinstance(value, str) else ""
         refuse(InvalidEvidence, place, "must be an array of numbers, (n,) or (n, F)", got, remedy)
-    return np.asarray(np.ma.filled(array, np.nan))
+    return np.asarray(np.ma.filled(array, np.nan)) if is_masked(array) else array

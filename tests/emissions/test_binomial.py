@@ -5,6 +5,7 @@ import pytest
 
 from hidiv.emissions.families.bernoulli import Bernoulli
 from hidiv.emissions.families.binomial import Binomial
+from hidiv.emissions.registry import pair
 from tests.emissions.plain_laws import divergences, error, log_density, mp, mpf
 
 inf = np.inf
@@ -102,3 +103,10 @@ def test_all_trials_where_the_next_count_is_the_same_double():
         mass = many.log_mass(np.full((1, 1), lowest), np.full((1, 1), np.inf))
         np.testing.assert_allclose(mass, 0.0, atol=1e-300)
     assert many.log_mass(np.full((1, 1), 2.0**53), np.full((1, 1), np.inf))[0, 0, 0] == 0.0
+
+
+def test_log_ratio_of_a_probability_without_an_inverse():
+    one, two = Binomial([2], [0.0625]), Binomial([1], [5e-324])
+    x = np.array([[0.0], [1.0]])
+    for a, b in ((one, two), (two, one)):
+        np.testing.assert_allclose(pair(a, b).log_ratio(a, b, x), b.log_prob(x) - a.log_prob(x), rtol=1e-13)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hidiv.emissions.families.gamma import Gamma
+from hidiv.emissions.registry import pair
 from tests.emissions.plain_laws import error, log_density, mp, mpf
 
 inf = np.inf
@@ -84,3 +85,15 @@ def test_zero_and_tiny_draws():
     np.testing.assert_array_equal(Gamma([1.0, 2.0], [3.0, 3.0]).log_prob([0.0]), [[np.log(3.0), -inf]])
     drawn = Gamma([1e-3], [1.0]).sample([0] * 1000, np.random.default_rng(0))
     assert np.isfinite(Gamma([1e-3], [1.0]).log_prob(drawn)).all()
+
+
+@pytest.mark.parametrize("p", [(1e-16, 1.0), (1e-9, 20.0), (3e-5, 0.1), (9007199254740992.0, 1.0), (2.0, 1.0)])
+@pytest.mark.parametrize("q", [(3.0, 1.0), (1e-12, 0.5), (0.1, 1 / 3)])
+def test_log_ratios_far_from_the_mean(p, q):
+    """Terms about the mean of p, which is as good as 0, cancel; numbers far below a large mean have none."""
+    x = np.array([[5e-324], [1e-200], [1e-3], [1.0], [700.0]])
+    one, two = (Gamma([shape], [rate]) for shape, rate in (p, q))
+    log_p, log_q = (log_density("gamma", each) for each in (p, q))
+    exact = [log_q(mpf(float(at))) - log_p(mpf(float(at))) for at in x[:, 0]]
+    found = pair(one, two).log_ratio(one, two, x)[:, 0]
+    np.testing.assert_allclose(found, [float(each) for each in exact], rtol=1e-12, atol=1e-12)

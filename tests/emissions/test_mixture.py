@@ -461,3 +461,10 @@ def test_components_at_the_ends_of_the_doubles_are_bounded_without_a_warning(far
     )
     found = p.bounds(q)  # a warning fails a test
     assert 0 < found.lower[0] <= found.upper[0] <= 0.5 * 8.0 * (1 + 1e-11)
+
+
+def test_bounds_where_a_weight_has_no_inverse():
+    p = hd.Mixture([[0.5, 0.5]], [hd.Poisson([0.25]), hd.Poisson([1000.0])])
+    q = hd.Mixture([[4.94065646e-316, 1.0]], [hd.Poisson([1000.0]), hd.Poisson([0.25])])
+    found = p.bounds(q)
+    assert 0.0 < found.lower[0] <= found.upper[0] < np.inf

@@ -97,3 +97,9 @@ def test_far_tails(size, prob, low, high):
     expected = mp.log(mp.fsum(mp.exp(log_p(mpf(k))) for k in range(low, high + 1)))
     value = law(size, prob).log_mass(np.array([[low]], dtype=float), np.array([[high + 0.5]]))[0, 0, 0]
     assert abs(value - expected) < 1e-13 * abs(expected)
+
+
+def test_draws_of_odds_that_no_double_holds():
+    """The gamma number of so small a size is 0, and so is the count: not 0 times infinity."""
+    family = law(1e-30, 5e-324)
+    assert not family.sample(np.zeros(100, dtype=int), np.random.default_rng(0)).any()

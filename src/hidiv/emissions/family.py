@@ -99,12 +99,12 @@ class Family(Protocol):
         """Number of hidden states K: the first axis of every parameter."""
         return len(self._first_parameter)
 
-    @property
+    @cached_property
     def n_features(self) -> int:
         """Columns of an observation: the second axis of the first parameter, one for a vector of parameters."""
         return 1 if self.is_scalar else int(self._first_parameter.shape[1])
 
-    @property
+    @cached_property
     def is_scalar(self) -> bool:
         """Whether a sample is a vector (n,) rather than (n, F)."""
         return self._first_parameter.ndim == 1
@@ -330,6 +330,10 @@ class Family(Protocol):
     def kinks(self) -> Array:
         """(K, n): where the density of a law of one column bends."""
         return np.zeros((self.n_states, 0))
+
+    def moved(self, by: float) -> Self | None:
+        """The laws of x - by; None for families without a location."""
+        return None
 
     def modes(self) -> Array:
         """(K, F): a most probable count of each column, of counts with one peak; by bisection unless known better."""

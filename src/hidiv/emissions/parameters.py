@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hidiv.arguments import is_masked
 from hidiv.errors import InvalidModel, refuse
 from hidiv.types import Array
 
@@ -23,7 +24,8 @@ def reading(place: str, value: ArrayLike, ndims: Iterable[int]) -> Array:
     """A finite read-only float array with one of the numbers of axes allowed, none of them empty."""
     try:
         given = np.asarray(value)
-        if given.dtype.kind in "UScmM" or np.ma.is_masked(value):  # numpy would read "0.5" and what is masked
+        # numpy would read "0.5" and what is masked.
+        if given.dtype.kind in "UScmM" or (is_masked(value) and np.ma.is_masked(value)):
             raise TypeError
         array = given if _is_constant(given) else np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):

@@ -123,7 +123,7 @@ def node_weights(model: Model, x: Array, tree: Tree) -> NodeWeights:
 def from_weights(model: Model, tree: Tree, weights: NodeWeights, x: Array) -> Array:
     """`log_likelihoods` of x from its weights, whose shares are overwritten."""
     beliefs = weights.shares
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         total = weights.peaks.sum(axis=0)
         for u in range(len(beliefs) - 1, 0, -1):
             up = int(tree.parent[u])

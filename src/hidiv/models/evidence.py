@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hidiv.arguments import observations
+from hidiv.arguments import is_masked, observations
 from hidiv.errors import InvalidEvidence, counted, refuse, shown
 from hidiv.models.checks import read_selection
 from hidiv.models.symbol_names import SymbolNames, has_headings, text_columns
@@ -288,7 +288,7 @@ def _values(x: Any) -> tuple[Array, SymbolNames | None, tuple[str, ...] | None]:
         try:
             return _numbers("x", x), None, None
         except InvalidEvidence:
-            if np.ma.isMaskedArray(x) or not _has_text(x):
+            if is_masked(x) or not _has_text(x):
                 raise
     values, names, headings = text_columns("x", x)
     if not len(values):

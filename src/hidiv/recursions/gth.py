@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.types import Array, Flags
+
+FAINT = 2.0**-500  # chances to move on below which products of them might be lost
+RARE = 2.0**-200  # chances below which they are multiplied with the longest range of exponents there is
 
 
 def reaches(allowed: Flags) -> Flags:
@@ -28,15 +33,31 @@ def closed_classes(transition: Array) -> list[NDArray[np.int64]]:
     return classes
 
 
+def wide_range(transition: Array) -> NDArray[np.floating[Any]]:
+    """A copy whose products are not lost: with the exponents of long doubles where a chance is tiny."""
+    tiny = bool(((transition > 0) & (transition < RARE)).any())
+    return np.array(transition, dtype=np.longdouble if tiny else np.float64)
+
+
+def without_staying(transition: Array) -> tuple[NDArray[np.floating[Any]], NDArray[np.int64]]:
+    """(K, K): chances to move on, and (K,): the powers of two by which rows were multiplied whose products would be
+    lost, those of states that are hardly ever left."""
+    work = wide_range(transition)
+    np.fill_diagonal(work, 0.0)
+    largest = work.max(axis=1)
+    powers = np.where((largest > 0) & (largest < FAINT), -np.frexp(largest)[1], 0).astype(np.int64)
+    return np.ldexp(work, powers[:, None]), powers
+
+
 def stationary(transition: Array) -> Array:
     """(K,): the stationary law of an irreducible chain."""
-    work = np.array(transition, dtype=np.float64)
+    work, powers = without_staying(transition)
     k = len(work)
-    leaving = np.ones(k)
+    leaving = np.ones(k, dtype=work.dtype)
     for last in range(k - 1, 0, -1):
         leaving[last] = work[last, :last].sum()
         work[:last, :last] += np.outer(work[:last, last], work[last, :last] / leaving[last])
-    law = np.zeros(k)
+    law = np.zeros(k, dtype=work.dtype)
     law[0] = 1.0
     for s in range(1, k):
         arriving = law[:s] @ work[:s, s]
@@ -44,13 +65,14 @@ def stationary(transition: Array) -> Array:
             law[:s] *= leaving[s] / arriving
             arriving = leaving[s]
         law[s] = arriving / leaving[s]
-    return np.asarray(law / law.sum())
+    law = np.ldexp(law, powers - powers.max())
+    return np.asarray(law / law.sum(), dtype=np.float64)
 
 
 def absorbed(initial: Array, transition: Array, transient: Flags) -> Array:
     """(K,): the law of the first state outside `transient`, started from `initial`."""
-    work = np.array(transition, dtype=np.float64)
-    law = np.array(initial, dtype=np.float64)
+    work, _ = without_staying(transition)
+    law = np.array(initial, dtype=work.dtype)
     left = ~transient
     for s in np.flatnonzero(transient):
         others = left | (transient & (np.arange(len(law)) > s))
@@ -61,7 +83,7 @@ def absorbed(initial: Array, transition: Array, transient: Flags) -> Array:
         law, law[s] = law + law[s] * row, 0.0
         work[others] += np.outer(work[others, s], row)
         work[:, s] = 0.0
-    return law
+    return law.astype(np.float64)
 
 
 def cesaro_law(initial: Array, transition: Array) -> Array:

@@ -76,6 +76,8 @@ def compare_rows(
     return ConditionalRows(log_mass, ratio_up, np.where(alive, local, 0.0), total, own, log_mass_q)
 
 
+FAINT = 1e-100  # values below may be rounding of weights that doubles could not hold; profiles keep logarithms
+
 PosteriorResult = tuple[float, float, float, Array | None, tuple[int, int, int], int, int]
 
 
@@ -89,6 +91,8 @@ def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Poster
         return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
     if gap[0] >= 0:
         return Posterior(np.inf, np.nan, np.nan, infinite=gap)
+    if not by_node and 0.0 < value < FAINT:
+        return posterior(pair, layout, by_node=True)
     return Posterior(value, log_p + pair.p.taken_out(layout), log_q + pair.q.taken_out(layout), profile)
 
 

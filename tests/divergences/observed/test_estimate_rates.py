@@ -123,3 +123,12 @@ def test_a_rare_state_is_drawn_often_enough():
     off = np.array([(each.value - truth.value) / np.hypot(each.std_error, truth.std_error) for each in found])
     assert np.abs(off).max() < 5
     assert np.sqrt((off**2).mean()) < 2
+
+
+def test_chains_that_q_cannot_show():
+    """Counts of two trials where q has one: every chain meets one soon."""
+    third = np.full((3, 3), 1.0 / 3.0)
+    p, q = (hd.Model(third[0], third, hd.Multinomial(trials, third)) for trials in ([1, 1, 2], [1, 1, 1]))
+    found = hd.observed_kl_rate(p, q, seed=0)
+    assert found.value == np.inf
+    assert found.infinite

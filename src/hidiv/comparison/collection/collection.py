@@ -28,7 +28,7 @@ from hidiv.files.loading import load
 from hidiv.files.saving import save
 from hidiv.models.model import Model
 from hidiv.models.symbol_names import SymbolNames
-from hidiv.types import Array
+from hidiv.types import Array, IntArray
 from hidiv.values import Value
 
 NAMED = 5  # bad models named after the first
@@ -186,6 +186,12 @@ class Collection(Value):
 def title(i: int, name: str | None, what: str = "models") -> str:
     """What error messages call one model of a list."""
     return f"{what}[{i}]" if name is None else f"{what}[{i}] {shown(name)!r}"
+
+
+def evenly_spread(size: int, most: int) -> IntArray:
+    """At most `most` indices below `size`, ascending, evenly spread from the first to the last; most > 1."""
+    count = min(size, most)
+    return np.arange(count) * (size - 1) // max(count - 1, 1)
 
 
 def _read(models: Iterable[Any]) -> list[Model]:

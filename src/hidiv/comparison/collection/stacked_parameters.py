@@ -171,10 +171,9 @@ def _family_key(parameters: FamilyParameters) -> tuple[Any, ...]:
 
 
 _shape = attrgetter("shape")
-_parts = attrgetter(
-    "initial", "transitions", "has_transition", "emissions", "end", "name", "state_names", "symbol_names",
-    "column_names",
-)  # fmt: skip
+_laws = [attrgetter(name) for name in ("initial", "transitions", "emissions", "end")]
+# In the order of CheckedParameters.
+_names = [attrgetter(name) for name in ("name", "state_names", "symbol_names", "column_names")]
 
 
 def stacked_models(models: Sequence[Model]) -> CheckedParameters | None:
@@ -182,21 +181,23 @@ def stacked_models(models: Sequence[Model]) -> CheckedParameters | None:
 
     Every model was checked when it was made, so that nothing is checked again.
     """
-    initial, transitions, present, emissions, end, *names = zip(*map(_parts, models), strict=True)
-    have_end = {law is not None for law in end}
-    if len(set(map(_shape, transitions))) > 1 or len(set(map(len, emissions))) > 1 or len(have_end) > 1:
+    # A pass an attribute: a tuple a model would be thousands of objects for the garbage collector to look through.
+    initial, transitions, emissions, end = (list(map(part, models)) for part in _laws)
+    if any(len(kinds) > 1 for kinds in (set(map(_shape, transitions)), set(map(len, emissions)), set(map(type, end)))):
         return None
-    families = [_stacked_family(group) for group in zip(*emissions, strict=True)]
+    families = [_stacked_family([each[g] for each in emissions]) for g in range(len(emissions[0]))]
     if any(family is None for family in families):
         return None
-    have_transition = np.stack(present) if len(present[0]) > 1 else np.ones((len(models), 1), dtype=np.bool_)
+    have_transition = np.ones((len(models), 1), dtype=np.bool_)
+    if len(transitions[0]) > 1:
+        have_transition = np.stack([model.has_transition for model in models])
     return CheckedParameters(
         _side_by_side(initial),
         _side_by_side(transitions),
         _read_only(have_transition),
         tuple(family for family in families if family is not None),
-        _side_by_side(end) if True in have_end else None,
-        *names,
+        None if end[0] is None else _side_by_side(end),
+        *(tuple(map(part, models)) for part in _names),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
+from hidiv.comparison.collection.collection import evenly_spread
 from hidiv.comparison.pairwise.direct import direct_or_beyond, refuse_beyond
 from hidiv.comparison.pairwise.matrix_product import RELATIVE_ERROR, Factors, factors_of, multiply
 from hidiv.comparison.pairwise.operands import Operand, joint_operands
@@ -118,9 +119,7 @@ def _best_product(p: Operand, q: Operand) -> tuple[Factors | None, str, bool]:
 
 def close_share(factors: Factors) -> float:
     """Share of the pairs of a sample, each model with itself left out, for which the product is not good enough."""
-    first, second = (
-        np.unique(np.linspace(0, n - 1, SAMPLE).astype(int)) for n in (len(factors.left), len(factors.right))
-    )
+    first, second = (evenly_spread(len(table), SAMPLE) for table in (factors.left, factors.right))
     if len(factors.left) > len(first):
         first = np.minimum(first + 1, len(factors.left) - 1)  # others than those of the columns
     value = factors.left[first] @ factors.right[second].T

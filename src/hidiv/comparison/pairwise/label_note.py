@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape, by_shape, checked_tree
+from hidiv.comparison.collection.collection import evenly_spread
 from hidiv.comparison.pairwise.direct import assigned_joint, direct_or_beyond
 from hidiv.comparison.pairwise.operands import joint_operands
 from hidiv.errors import HidivError
-from hidiv.types import Flags, IntArray
+from hidiv.types import Flags
 
 ROWS, COLUMNS = 6, 16  # models whose nearest one is looked for, and among how many
 MUCH = 0.3  # of its value a divergence must lose by another order to count
@@ -30,7 +31,7 @@ def note_on_labels(left: ModelsByShape, right: ModelsByShape, tree: Any) -> Call
     p, q = left.groups[0].models, right.groups[0].models
     if p.n_states < 2:
         return list
-    rows, columns = _spread(len(p), ROWS), _spread(len(q), COLUMNS)
+    rows, columns = evenly_spread(len(p), ROWS), evenly_spread(len(q), COLUMNS)
     a, b = by_shape(p.take(rows)), by_shape(q.take(columns))
     itself = rows[:, None] == columns if right is left else np.zeros((len(rows), len(columns)), dtype=np.bool_)
     return lambda: _note(a, b, tree, itself)
@@ -60,8 +61,3 @@ def _note(a: ModelsByShape, b: ModelsByShape, tree: Any, itself: Flags) -> list[
         f"{count} of {len(itself)} models looked at come at least {MUCH:.0%} nearer to their nearest one with its "
         'states in another order, as separate fits do: quantity="aligned" or "observed" does not depend on labels'
     ]
-
-
-def _spread(size: int, most: int) -> IntArray:
-    """At most `most` indices below `size`, evenly spread."""
-    return np.unique(np.linspace(0, size - 1, most).astype(np.int64))

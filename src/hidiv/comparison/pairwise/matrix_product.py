@@ -59,7 +59,7 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
         sizes = counts if all(s.size is None for s in stats_p) else _counts(p, groups, stats_p, sized=True)[0][:, :-1]
         squares_p, squares_q = sizes * sizes, logs_q * logs_q
         sizes_p, sizes_q = squares_p.sum(axis=0), squares_q.sum(axis=0)
-        if not (np.isfinite(sizes_q).all() and np.isfinite(logs_p).all()):
+        if not (np.isfinite(sizes_q).all() and (p is q or np.isfinite(logs_p).all())):
             supports, missing = _supports(p, groups, stats_p), np.isneginf(logs_q)
             lacking = np.flatnonzero(missing.any(axis=0))
             logs_p = np.where(supports, logs_p, 0.0)
@@ -67,9 +67,10 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
             squares_q = logs_q * logs_q
             sizes_q = squares_q.sum(axis=0)
         left[:, -1] = np.einsum("ij,ij->i", counts, logs_p)
-        own_size = np.einsum(
-            "ij,ij->i", np.abs(sizes), np.abs(logs_p)
-        )  # its terms may cancel, their rounding errors do not
+        if sizes is counts and all(s.are_probabilities for s in stats_p):
+            own_size = np.abs(left[:, -1])  # no count is negative and no logarithm positive
+        else:  # its terms may cancel, their rounding errors do not
+            own_size = np.einsum("ij,ij->i", np.abs(sizes), np.abs(logs_p))
         np.negative(logs_q, out=logs_q)
         if not all(np.isfinite(table).all() for table in (left[:, -1], sizes_p, sizes_q)) and not (
             np.isfinite(left).all() and np.isfinite(right).all()

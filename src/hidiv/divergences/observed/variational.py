@@ -6,13 +6,15 @@ children mix is approximated as for mixtures, by comparing every pair of states.
 
 from __future__ import annotations
 
-from math import inf
+from collections.abc import Callable
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.result import Divergence
+from hidiv.errors import OutOfRange, refuse
 from hidiv.models.tree import Tree
 from hidiv.recursions.levels import by_level
 from hidiv.types import Array
@@ -20,6 +22,7 @@ from hidiv.types import Array
 if TYPE_CHECKING:
     from hidiv.divergences.observed.budget import Budget
     from hidiv.divergences.pair import Pair
+    from hidiv.emissions.family import Family
     from hidiv.models.model import Model
 
 
@@ -37,6 +40,10 @@ def run(pair: Pair, budget: Budget) -> Divergence:
     """The approximation with a note that it is no bound, and that it fails where it is negative."""
     assert isinstance(pair.tree, Tree)
     value = variational(pair.p, pair.q, pair.tree)
+    if not isfinite(value):
+        if isfinite(_at_root(pair.p, pair.q, pair.tree, unexplained(pair.p, pair.q), unexplained(pair.p, pair.p))):
+            refuse(OutOfRange, "q", "is so far from p that no double holds the approximation")
+        value = inf  # also where two infinities were subtracted on the way
     notes = ["variational recursion: deterministic, no bound"]
     if value < 0:
         notes.append("below 0, where no divergence can be: the approximation fails for this pair")
@@ -52,21 +59,32 @@ def run(pair: Pair, budget: Budget) -> Divergence:
 
 def variational(p: Model, q: Model, tree: Tree) -> float:
     """The approximation at the root."""
-    pairs, selves = emission_pairs(p, q), emission_pairs(p, p)
-    if tree.kind == "listed" or (tree.kind == "chain" and tree.group is not None):
-        at_root, at_root_self = _listed(p, q, tree, pairs, selves)
-    else:
-        at_root, at_root_self = _by_level(p, q, tree, pairs, selves)
+    return _at_root(p, q, tree, emission_pairs(p, q), emission_pairs(p, p))
+
+
+def _at_root(p: Model, q: Model, tree: Tree, pairs: Array, selves: Array) -> float:
+    is_listed = tree.kind == "listed" or (tree.kind == "chain" and tree.group is not None)
+    with np.errstate(over="ignore"):
+        at_root, at_root_self = (_listed if is_listed else _by_level)(p, q, tree, pairs, selves)
     return float(mixed(p.initial, p.initial, at_root_self)) * -1.0 + float(mixed(p.initial, q.initial, at_root))
 
 
 def emission_pairs(p: Model, q: Model) -> Array:
     """(G or 1, K_p, K_q): KL of every emission of p from every emission of q."""
+    return _tables(p, q, lambda a, b: a.kl(b))
+
+
+def unexplained(p: Model, q: Model) -> Array:
+    """(G or 1, K_p, K_q): +inf where an emission of p shows what one of q cannot, 0 elsewhere, however far they are."""
+    return _tables(p, q, lambda a, b: np.array([0.0 if gap is None else inf for gap in a.gaps(b)]))
+
+
+def _tables(p: Model, q: Model, compare: Callable[[Family, Family], Array]) -> Array:
     left, right = (grid.ravel() for grid in np.indices((p.n_states, q.n_states)))
     tables = []
     for g in range(max(len(p.emissions), len(q.emissions))):
         a, b = (model.emissions[min(g, len(model.emissions) - 1)] for model in (p, q))
-        tables.append(a.take(left).kl(b.take(right)).reshape(p.n_states, q.n_states))
+        tables.append(compare(a.take(left), b.take(right)).reshape(p.n_states, q.n_states))
     return np.stack(tables)
 
 

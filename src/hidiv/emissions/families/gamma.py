@@ -26,6 +26,8 @@ from hidiv.recursions.curve_rows import RISING, CurveLaws, CurvePair
 from hidiv.recursions.terms import h
 from hidiv.types import Array, IntArray
 
+SMALL_SHAPE = 1e-4  # of a law whose observations are mostly far above its mean, or as good as 0
+
 
 @dataclass(frozen=True, eq=False)
 class Gamma(Family):
@@ -80,6 +82,7 @@ class Gamma(Family):
         a, b, at = wide(self.shape), wide(self.rate), x[:, None, :]
         with np.errstate(divide="ignore", invalid="ignore"):
             value = -deviance(a, b * at) - remainder(a) - np.log(at)
+            value = np.where(b * at > 0, value, _log_factor(self) + (a - 1.0) * np.log(at))  # a product that underflows
         return np.where(at == 0, np.where(a > 1, -np.inf, np.where(a == 1, np.log(b), np.inf)), value)
 
     @cached_property
@@ -198,6 +201,7 @@ def tables(p: Gamma, q: Gamma) -> CurvePair:
     step, across = c - a, cross(first, second, second - first)
     with np.errstate(all="ignore"):
         constant = -change(a, c, step) - deviance(c, a * (d / b), across / b)
+        constant[a < SMALL_SHAPE] = np.nan  # left to `_log_ratio`
         return CurvePair(
             p.curve_laws, q.curve_laws, (np.stack([-step, -across / b], axis=2), np.asarray(constant.sum(axis=1)))
         )
@@ -208,16 +212,22 @@ def log_ratio(p: Gamma, q: Gamma, x: Array) -> Array:
 
 
 def _log_ratio(p: Gamma, q: Gamma, x: Array) -> Array:
-    """`log_ratio` of entries that may be missing or out of range."""
+    """`log_ratio` of entries that may be missing, out of range, or so far above p's mean that its terms cancel.
+
+    There the textbook form has smaller terms.
+    """
     first, second = natural(p), natural(q)
     (a, b), (c, d) = first, second
     step, across = c - a, cross(first, second, second - first)
     at = x[:, None, :] * b / a  # over p's mean
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         off = deviance(np.ones_like(at), at, at - 1.0)
-        shift = across / (c * b)
-        terms = -change(a, c, step) - times(step, off) - (c * (at - 1.0) * shift + deviance(c, a * (d / b), across / b))
-    return add_columns(terms, x)
+        by_shape, by_mean = times(step, off), c * (at - 1.0) * (across / (c * b))
+        terms = -change(a, c, step) - by_shape - (by_mean + deviance(c, a * (d / b), across / b))
+        plain = _log_factor(q) - _log_factor(p) + step * np.log(x)[:, None, :] - (d - b) * x[:, None, :]
+        size = np.abs(_log_factor(p)) + np.abs(step * np.log(x)[:, None, :]) + np.abs((d - b) * x[:, None, :])
+        cancels = np.isfinite(plain) & ~(np.abs(by_shape) + np.abs(by_mean) <= size)
+    return add_columns(np.where(cancels, plain, terms), x)
 
 
 def of_exponential(family: Exponential) -> Gamma:

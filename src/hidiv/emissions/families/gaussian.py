@@ -122,6 +122,9 @@ class Gaussian(Family):
         across = np.linalg.eigvalsh(self.cov / np.outer(least, least))[:, 0]
         return np.asarray(across <= 1.001**2)
 
+    def moved(self, by: float) -> Self:
+        return type(self)(**self.parameters() | {"mean": self.mean - by})
+
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)
 

@@ -82,6 +82,9 @@ class Laplace(Family):
     def kinks(self) -> Array:
         return wide(self.loc)[:, :1]
 
+    def moved(self, by: float) -> Self:
+        return type(self)(self.loc - by, self.scale)
+
     def check(self, x: Array) -> None:
         check_between(x, self.name, -np.inf)
 

@@ -104,7 +104,9 @@ class NegativeBinomial(Shifted):
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:
         one, zero = (part[states] for part in trial(self))
-        return draw_poisson(rng.standard_gamma(wide(self.size)[states]) * (zero / one), rng)
+        odds, drawn = zero / one, rng.standard_gamma(wide(self.size)[states])
+        # Odds that no double holds, of a number so small that it is drawn as 0.
+        return draw_poisson(np.where(odds < np.inf, drawn * odds, drawn * zero / one), rng)
 
     def ranges(self) -> dict[str, str]:
         return {"size": "positive", "prob": "unit"}

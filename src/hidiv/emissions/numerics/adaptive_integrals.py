@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hidiv.recursions.terms import phi
-from hidiv.types import Array
+from hidiv.types import Array, IntArray
 
-Function = Callable[[Array], Array]  # any shape in, the same shape out
+Function = Callable[[Any], Array]  # points of any shape in, or `Anchored` ones, the same shape out
 Over = Callable[[Function], float]  # an integral or a sum over a whole sample space
 
 NODES = 16  # a panel
@@ -61,7 +61,7 @@ def integral(f: Function, edges: Sequence[float] | Array) -> float:
     """
     nodes, weights = unit_rule(NODES)
 
-    def panels(start: Array, size: Array) -> Array:
+    def panels(start: Array, size: Array, anchor: IntArray) -> Array:
         values = f(start[:, None] + size[:, None] * nodes)
         return np.asarray(size * (values @ weights))
 
@@ -70,13 +70,31 @@ def integral(f: Function, edges: Sequence[float] | Array) -> float:
     return _halved(panels, edges[:-1][size > 0], size[size > 0], 0.0)
 
 
+class Anchored(NamedTuple):
+    """Points (n, m) as the number of an anchor (n,) and distances from it, where their sum would be rounded."""
+
+    anchor: IntArray
+    off: Array
+
+
+def panel_integral(f: Function, start: Array, size: Array, anchor: IntArray) -> float:
+    """`integral` over panels whose starts (n,) are distances from anchors; f takes `Anchored` points."""
+    nodes, weights = unit_rule(NODES)
+
+    def panels(start: Array, size: Array, anchor: IntArray) -> Array:
+        values = f(Anchored(anchor, start[:, None] + size[:, None] * nodes))
+        return np.asarray(size * (values @ weights))
+
+    return _halved(panels, start[size > 0], size[size > 0], 0.0, anchor[size > 0])
+
+
 def total(f: Function, centres: Sequence[int], last: float = math.inf) -> float:
     """Sum of f(k) over k = 0..last, f smooth between whole numbers; `centres`: where it peaks or bends.
 
     Blocks of 2^j neighbours are summed by a Gauss rule for counts: the cost does not grow with the spread.
     """
 
-    def panels(start: Array, size: Array) -> Array:
+    def panels(start: Array, size: Array, anchor: IntArray) -> Array:
         sums = np.zeros_like(start)
         blocks = [(size == each, *count_rule(int(each))) for each in np.unique(size)]
         points = [(start[rows, None] + nodes).ravel() for rows, nodes, _ in blocks]
@@ -138,10 +156,17 @@ def around(top: Peak, edges: Array) -> Array:
     return np.union1d(edges, near[(near > edges[0]) & (near < edges[-1])])
 
 
-def _halved(panels: Callable[[Array, Array], Array], start: Array, size: Array, smallest: float) -> float:
-    """Sum over panels, each split in two until its halves add up to it."""
+def _halved(
+    panels: Callable[[Array, Array, IntArray], Array],
+    start: Array,
+    size: Array,
+    smallest: float,
+    anchor: IntArray | None = None,
+) -> float:
+    """Sum over panels, each split in two until its halves add up to it; a half has the anchor of the whole."""
     done: list[float] = []
-    whole = panels(start, size)
+    anchor = np.zeros(len(start), dtype=np.int64) if anchor is None else anchor
+    whole = panels(start, size, anchor)
     for _ in range(LEVELS):
         half = 0.5 * size
         middle = start + half
@@ -149,9 +174,10 @@ def _halved(panels: Callable[[Array, Array], Array], start: Array, size: Array, 
             exact = size <= NODES
             done.extend(whole[exact])
             start, middle, half, whole = (a[~exact] for a in (start, middle, half, whole))
+            anchor = anchor[~exact]
         if not start.size:
             break
-        left, right = panels(start, half), panels(middle, half)
+        left, right = panels(start, half, anchor), panels(middle, half, anchor)
         both = left + right
         tolerance = AGREE * (abs(math.fsum(done)) + float(np.abs(both).sum()))
         with np.errstate(invalid="ignore"):
@@ -160,6 +186,7 @@ def _halved(panels: Callable[[Array, Array], Array], start: Array, size: Array, 
         again = ~agreed
         start = np.concatenate([start[again], middle[again]])
         size = np.concatenate([half[again], half[again]])
+        anchor = np.concatenate([anchor[again], anchor[again]])
         whole = np.concatenate([left[again], right[again]])
         if not 0 < start.size <= MOST:
             break

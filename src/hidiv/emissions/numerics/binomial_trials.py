@@ -98,7 +98,8 @@ def ratio_trials(x: Array, n: Array, p: Bits, m: Array, q: Bits) -> Array:
     one, zero = bits.log_ratio(mid.trial, q, mid.step)
     at = np.minimum(x, n)
     value = trials_ratio(at, n, m, p) + (at - mid.mean) * (one - zero) - m * bits.kl(mid.trial, q, mid.step)
-    return np.where(x > n, plain, value)
+    # Beyond p's trials, and where a probability is so small that a step on the way overflows.
+    return np.where((x > n) | ~np.isfinite(value), plain, value)
 
 
 def trials_ratio(x: Array, n: Array, m: Array, p: Bits) -> Array:

@@ -23,12 +23,12 @@ public:
         : pair_(pair), places_(places), rows_(rows), tables_(tables), b_(size_t(tables.padded), 1.0),
           ratio_(size_t(tables.padded), 0.0), inward_(ratio_), step_(pair, places, nullptr), inbox_(pair.states) {}
 
-    // False when a zero was met.
+    // False when a zero was met, or a row for which q's own weights are needed and not at hand.
     bool block(int64_t first, int64_t count) {
         int32_t row[steps_at_once], which[steps_at_once];
         Gathered taken;
         const int weights = rows_.block(first, count, row, taken);
-        if (weights == weights_zero) return false;
+        if (weights == weights_zero || lacks_q(weights)) return false;
         if (weights <= weights_out_of_range && narrow()) {
             if (places_.transition_of)
                 for (int64_t i = 0; i < count; ++i) which[i] = int32_t(places_.transition_of[first - i]);
@@ -66,6 +66,7 @@ public:
         }
         return true;
     }
+    bool lacks_q(int weights) const { return weights == weights_far_out && !pair_.q.log_weight; }
     void root(Divergence &result) {
         widen();
         step_.root(inbox_, gathered, result, nullptr, nullptr, nullptr);
@@ -132,7 +133,8 @@ Status scaled_chain(const LawPair &pair, const Places &places, const PaddedTable
     }
     int32_t row;
     Gathered unused;
-    if (rows.block(0, 1, &row, unused) == weights_zero) return Status::done;
+    const int weights = rows.block(0, 1, &row, unused);
+    if (weights == weights_zero || sweep.lacks_q(weights)) return Status::done;
     result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};
     sweep.root(result);
     declined = false;

@@ -9,7 +9,7 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
-constexpr double least_factor = 0x1p-300;  // of the numbers in a record that are multiplied
+constexpr double least_factor = 0x1p-300, most_factor = 0x1p300;  // of the numbers in a record that are multiplied
 
 // As many nodes u, u-1, ... as do not wait for each other and share a transition, W at most; lanes left over repeat u.
 template <int W>
@@ -29,82 +29,88 @@ HIDIV_INLINE int64_t together(const TreeNodes &nodes, int64_t u, int64_t last) {
     return m;
 }
 
-// Keeps K factors near one: the power of two of the largest is taken out where one is far from it. false where they are
-// too far from each other: a factor that underflows would be taken for a record that is still empty.
+// The masses of a vector of messages given the parent's state 0, multiplied up.
+template <int W>
+struct MassTaken {
+    V<W> mass = all<W>(1.0), power{};
+
+    __attribute__((always_inline)) void take(V<W> n) {
+        mass *= n;
+        const I<W> e = exponents<W>(mass);
+        mass *= powers<W>(-e);
+        power += as_double<W>(e);
+    }
+};
+
+// Adds a message to a parent's record, of which the first FACTORS numbers are multiplied and the others added; the
+// first message a record hears is copied, since nobody cleared it. What becomes too large or too small is noted in
+// `bad`.
+template <int C, int SIZE, int FACTORS>
+HIDIV_INLINE void hand_over(double *above, const double *message, bool first, I<C> &bad) {
+    const I<C> copied = I<C>{} - (long long)first;
+    for (int at = 0; at < SIZE; at += C) {
+        const V<C> old = load<C>(above + at), own = load<C>(message + at), product = old * own, sum = old + own;
+        I<C> multiplied{};
+        for (int i = 0; i < C; ++i) multiplied[i] = at + i < FACTORS ? -1 : 0;
+        const V<C> both = multiplied ? product : sum, now = copied ? own : both;
+        bad |= multiplied & ~((now > least_factor) & (now < most_factor));
+        store<C>(above + at, now);
+    }
+}
+
+constexpr int64_t ahead = 32;  // nodes between asking for what is in memory and needing it
+
+template <int COUNT>
+HIDIV_INLINE void ask_for_doubles(const double *from) {
+    for (int at = 0; at < COUNT; at += 8) __builtin_prefetch(from + at);
+}
+
+// What nodes u, u+1, ... will read, and, which takes longest, the records of their parents. Rows and records of
+// neighbours are neighbours, but between records all over the memory the processor does not see that.
 template <int W, int K>
-HIDIV_INLINE bool keep_size(double *factor, double &power) {
-    double top = factor[0], bottom = factor[0];
-    for (int s = 1; s < K; ++s) {
-        top = factor[s] > top ? factor[s] : top;
-        bottom = factor[s] < bottom ? factor[s] : bottom;
+HIDIV_INLINE void ask_for(const LaneRows &rows, const TreeNodes &nodes, int64_t u) {
+    constexpr int size = lane_record(K);
+    __builtin_prefetch(nodes.parent + u - ahead);
+    for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u + l] * size, 1);
+    if (u < nodes.records) ask_for_doubles<W * size>(nodes.record + u * size);
+    if (rows.log_weight && !rows.weight && !rows.row_of_32 && !rows.row_of_64) {
+        ask_for_doubles<W * K>(rows.log_weight + u * K);
+        ask_for_doubles<W * K>(rows.log_ratio + u * K);
     }
-    if (bottom >= 0x1p-100 && top <= 0x1p100) return true;
-    if (!(bottom > 0x1p-900 && top < 0x1p900)) return false;
-    const I<W> lead = exponents<W>(all<W>(top));
-    const double scale = powers<W>(-lead)[0];
-    for (int s = 0; s < K; ++s) factor[s] *= scale;
-    power += double(lead[0]);
-    return bottom * scale > least_factor;
 }
 
-// Adds a message to a parent's record: K numbers are multiplied, K multiplied or added, K added.
-template <int W, int K, bool SECOND_MULTIPLIES>
-HIDIV_INLINE bool hand_over(double *above, const double *message, TreeSums &sums) {
-    constexpr int factors = SECOND_MULTIPLIES ? 2 * K : K;
-    if (above[0] == 0.0) {
-        for (int s = 0; s < 3 * K; ++s) above[s] = message[s];
-    } else {
-        for (int s = 0; s < factors; ++s) above[s] *= message[s];
-        for (int s = factors; s < 3 * K; ++s) above[s] += message[s];
-    }
-    if (!keep_size<W, K>(above, sums.power)) return false;
-    if constexpr (SECOND_MULTIPLIES) return keep_size<W, K>(above + K, sums.power_q);
-    return true;
-}
-
-// step(rows, group, below or null, lanes in use, message by state and lane) for nodes first, first-1, ..., last.
+// step(rows, group, below or null, lanes in use, message) for nodes first, first-1, ..., last; below and the message by
+// the numbers of a record.
 template <int W, int K, class Step>
-HIDIV_INLINE bool nodes_in_lanes(const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last, Step &step,
-                                 TreeSums &sums) {
-    constexpr int64_t stride = lane_record(K);
-    constexpr bool second_multiplies = Step::second_multiplies;
-    constexpr int factors = second_multiplies ? 2 * K : K;
-    alignas(64) double spill[3 * K][W];
+HIDIV_INLINE bool nodes_in_lanes(const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last,
+                                 Step &step) {
+    constexpr int size = lane_record(K), C = W < 4 ? W : 4;
+    alignas(64) double message[W][size];
+    I<C> bad{};
     for (int64_t u = first; u >= last;) {
         const int64_t group = nodes.transition_of ? nodes.transition_of[u] : 0, m = together<W>(nodes, u, last);
         const int64_t lowest = u - m + 1;  // lane l holds node lowest + l
-        if (u - 4 * W > last)
-            for (int l = 0; l < W; ++l) __builtin_prefetch(nodes.record + nodes.parent[u - 4 * W + l] * stride, 1);
-        int64_t at[W];
-        for (int l = 0; l < W; ++l) at[l] = row_of(rows, l < m ? lowest + l : u);
-        V<W> below[3 * K];
-        const bool inner = lowest < nodes.records;
-        for (int l = 0; inner && l < W; ++l) {
-            const int64_t v = l < m ? lowest + l : u;
-            const double *record = nodes.record + (v < nodes.records ? v : 0) * stride;
-            const bool has = v < nodes.records && record[0] != 0.0;
-            for (int s = 0; s < 3 * K; ++s) below[s][l] = has ? record[s] : s < factors ? 1.0 : 0.0;
+        if (u > 2 * ahead) ask_for<W, K>(rows, nodes, u - ahead);
+        int64_t node[W], at[W];
+        bool inner = false;
+        for (int l = 0; l < W; ++l) {
+            node[l] = l < m ? lowest + l : u;
+            at[l] = row_of(rows, node[l]);
+            inner |= nodes.heard[node[l]];
+            node[l] = nodes.heard[node[l]] ? node[l] : nodes.records;
         }
-        if (!step(at, group, inner ? below : nullptr, m, spill)) return false;
-        // Siblings stand together more often than not: their messages meet before they go to the parent.
-        double met[3 * K] = {};
-        int64_t owner = -1;
+        V<W> below[size], sent[size] = {};
+        for (int i = 0; inner && i < size; i += 4) four_columns<W>(nodes.record + i, node, size, below + i);
+        if (!step(at, group, inner ? below : nullptr, m, sent)) return false;
+        for (int i = 0; i < size; i += 4) four_into_rows<W>(sent + i, size, message[0] + i);
         for (int64_t l = m - 1; l >= 0; --l) {
             const int64_t parent = nodes.parent[lowest + l];
-            if (parent == owner) {
-                for (int s = 0; s < factors; ++s) met[s] *= spill[s][l];
-                for (int s = factors; s < 3 * K; ++s) met[s] += spill[s][l];
-            } else {
-                if (owner >= 0 && !hand_over<W, K, second_multiplies>(nodes.record + owner * stride, met, sums))
-                    return false;
-                owner = parent;
-                for (int s = 0; s < 3 * K; ++s) met[s] = spill[s][l];
-            }
+            hand_over<C, size, Step::factors>(nodes.record + parent * size, message[l], !nodes.heard[parent], bad);
+            nodes.heard[parent] = true;
         }
-        if (!hand_over<W, K, second_multiplies>(nodes.record + owner * stride, met, sums)) return false;
         u -= m;
     }
-    return true;
+    return !any<C>(bad);
 }
 
 }  // namespace

@@ -34,43 +34,79 @@ HIDIV_INLINE V<8> two(V<8> a, V<8> b) {
 }
 #endif
 
+// Vectors 0 to 3 of quarters of rows, or of columns of four rows, turned into the other: each half of eight by itself.
+template <int W>
+HIDIV_INLINE void turn_four(V<W> *q) {
+    static_assert(W >= 4);
+#if defined(__AVX512F__)
+    if constexpr (W == 8) {
+        const V<8> a = two<0, 8, 2, 10, 4, 12, 6, 14>(q[0], q[1]);
+        const V<8> b = two<1, 9, 3, 11, 5, 13, 7, 15>(q[0], q[1]);
+        const V<8> c = two<0, 8, 2, 10, 4, 12, 6, 14>(q[2], q[3]);
+        const V<8> d = two<1, 9, 3, 11, 5, 13, 7, 15>(q[2], q[3]);
+        q[0] = two<0, 1, 8, 9, 4, 5, 12, 13>(a, c);
+        q[1] = two<0, 1, 8, 9, 4, 5, 12, 13>(b, d);
+        q[2] = two<2, 3, 10, 11, 6, 7, 14, 15>(a, c);
+        q[3] = two<2, 3, 10, 11, 6, 7, 14, 15>(b, d);
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (W == 4) {
+        const __m256d a = _mm256_unpacklo_pd((__m256d)q[0], (__m256d)q[1]),
+                      b = _mm256_unpackhi_pd((__m256d)q[0], (__m256d)q[1]);
+        const __m256d c = _mm256_unpacklo_pd((__m256d)q[2], (__m256d)q[3]),
+                      d = _mm256_unpackhi_pd((__m256d)q[2], (__m256d)q[3]);
+        q[0] = (V<4>)_mm256_permute2f128_pd(a, c, 0x20);
+        q[1] = (V<4>)_mm256_permute2f128_pd(b, d, 0x20);
+        q[2] = (V<4>)_mm256_permute2f128_pd(a, c, 0x31);
+        q[3] = (V<4>)_mm256_permute2f128_pd(b, d, 0x31);
+    }
+#endif
+}
+
 // Four columns.
 template <int W>
 HIDIV_INLINE void four_columns(const double *from, const int64_t *at, int64_t stride, V<W> *out) {
 #if defined(__AVX512F__)
     if constexpr (W == 8) {
-        V<8> q[4];
         for (int j = 0; j < 4; ++j)
-            q[j] = (V<8>)_mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(from + at[j] * stride)),
-                                            _mm256_loadu_pd(from + at[j + 4] * stride), 1);
-        const V<8> a = two<0, 8, 2, 10, 4, 12, 6, 14>(q[0], q[1]);
-        const V<8> b = two<1, 9, 3, 11, 5, 13, 7, 15>(q[0], q[1]);
-        const V<8> c = two<0, 8, 2, 10, 4, 12, 6, 14>(q[2], q[3]);
-        const V<8> d = two<1, 9, 3, 11, 5, 13, 7, 15>(q[2], q[3]);
-        out[0] = two<0, 1, 8, 9, 4, 5, 12, 13>(a, c);
-        out[1] = two<0, 1, 8, 9, 4, 5, 12, 13>(b, d);
-        out[2] = two<2, 3, 10, 11, 6, 7, 14, 15>(a, c);
-        out[3] = two<2, 3, 10, 11, 6, 7, 14, 15>(b, d);
+            out[j] = (V<8>)_mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(from + at[j] * stride)),
+                                              _mm256_loadu_pd(from + at[j + 4] * stride), 1);
+        return turn_four<8>(out);
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (W == 4) {
+        for (int j = 0; j < 4; ++j) out[j] = load<4>(from + at[j] * stride);
+        return turn_four<4>(out);
+    }
+#endif
+    for (int s = 0; s < 4; ++s)
+        for (int l = 0; l < W; ++l) out[s][l] = from[at[l] * stride + s];
+}
+
+// The inverse: four columns as parts of rows `stride` apart.
+template <int W>
+HIDIV_INLINE void four_into_rows(V<W> *columns, int64_t stride, double *to) {
+#if defined(__AVX512F__)
+    if constexpr (W == 8) {
+        turn_four<8>(columns);
+        for (int j = 0; j < 4; ++j) {
+            _mm256_storeu_pd(to + j * stride, _mm512_castpd512_pd256((__m512d)columns[j]));
+            _mm256_storeu_pd(to + (j + 4) * stride, _mm512_extractf64x4_pd((__m512d)columns[j], 1));
+        }
         return;
     }
 #endif
 #if defined(__AVX2__)
     if constexpr (W == 4) {
-        V<4> q[4];
-        for (int j = 0; j < 4; ++j) q[j] = load<4>(from + at[j] * stride);
-        const __m256d a = _mm256_unpacklo_pd((__m256d)q[0], (__m256d)q[1]),
-                      b = _mm256_unpackhi_pd((__m256d)q[0], (__m256d)q[1]);
-        const __m256d c = _mm256_unpacklo_pd((__m256d)q[2], (__m256d)q[3]),
-                      d = _mm256_unpackhi_pd((__m256d)q[2], (__m256d)q[3]);
-        out[0] = (V<4>)_mm256_permute2f128_pd(a, c, 0x20);
-        out[1] = (V<4>)_mm256_permute2f128_pd(b, d, 0x20);
-        out[2] = (V<4>)_mm256_permute2f128_pd(a, c, 0x31);
-        out[3] = (V<4>)_mm256_permute2f128_pd(b, d, 0x31);
+        turn_four<4>(columns);
+        for (int j = 0; j < 4; ++j) store<4>(to + j * stride, columns[j]);
         return;
     }
 #endif
     for (int s = 0; s < 4; ++s)
-        for (int l = 0; l < W; ++l) out[s][l] = from[at[l] * stride + s];
+        for (int l = 0; l < W; ++l) to[l * stride + s] = columns[s][l];
 }
 
 // Two columns of rows of two: a row is read at once.

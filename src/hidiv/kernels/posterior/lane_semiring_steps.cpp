@@ -123,11 +123,12 @@ template <int K>
 struct SemiringTreeStep {
     const StepTables &tables;
     const LaneRows &rows;
-    Vec logs{}, ratio_out{}, value_out{}, taken{}, taken_q{}, seen{}, reach{};
+    Vec logs{}, ratio_out{}, value_out{}, seen{}, reach{};
+    MassTaken<W> taken{}, taken_q{};
 
-    static constexpr bool second_multiplies = true;
+    static constexpr int factors = 2 * (K - 1);
 
-    bool operator()(const int64_t *at, int64_t group, const Vec *below, int64_t used, double (*spill)[W]) {
+    bool operator()(const int64_t *at, int64_t group, const Vec *below, int64_t used, Vec *sent) {
         Vec z[K], z_q[K], ze[K], log_row{}, ratio_row{};
         if (!both_weights<W, K>(rows, at, K, z, z_q, ze, log_row, ratio_row, reach)) return false;
         Vec residual[K];
@@ -135,17 +136,12 @@ struct SemiringTreeStep {
             columns<W, K, false>(rows.residual, at, rows.weight ? rows.stride : K, K, residual);
             for (int s = 0; s < K; ++s) ze[s] -= residual[s];
         }
-        for (int s = 0; s < K; ++s) {
-            Vec value = -ze[s];
-            if (below) {
-                const Vec least = smaller<W>(below[s], below[K + s]), most = larger<W>(below[s], below[K + s]);
-                if (any<W>(~(least > smallest)) || any<W>(~(most < largest))) return false;
-                z[s] *= below[s];
-                z_q[s] *= below[K + s];
-                value += below[2 * K + s];
-            }
-            ze[s] = z[s] * value;
+        for (int s = 0; s < K; ++s) ze[s] = below ? below[factors + s] - ze[s] : -ze[s];
+        for (int s = 1; below && s < K; ++s) {
+            z[s] *= below[s - 1];
+            z_q[s] *= below[K - 1 + s - 1];
         }
+        for (int s = 0; s < K; ++s) ze[s] *= z[s];
         const int64_t from = group * K * K;
         Vec n[K], n_q[K], e[K];
         products<K>(tables.transition + from, tables.transition_q + from, tables.weighted + from, K, z, z_q, ze, n, n_q,
@@ -160,17 +156,19 @@ struct SemiringTreeStep {
         }
         const Vec high = larger<W>(most, most_q);
         if (any<W>(~(low > smallest)) || any<W>(~(high < largest)) || any<W>(~(size_of < largest))) return false;
-        const Int power = exponents<W>(most), power_q = exponents<W>(most_q);
-        const Vec scale = powers<W>(-power), scale_q = powers<W>(-power_q), shift = e[0];
+        const Vec over = 1.0 / n[0], over_q = 1.0 / n_q[0], shift = e[0];
         for (int s = 0; s < K; ++s) {
-            store<W>(spill[s], n[s] * scale);
-            store<W>(spill[K + s], n_q[s] * scale_q);
-            store<W>(spill[2 * K + s], e[s] - shift);
+            if (s) sent[s - 1] = n[s] * over;
+            if (s) sent[K - 1 + s - 1] = n_q[s] * over_q;
+            sent[factors + s] = e[s] - shift;
         }
-        Vec p = as_double<W>(power), q = as_double<W>(power_q), value = shift;
-        for (int64_t l = used; l < W; ++l) p[l] = q[l] = value[l] = log_row[l] = ratio_row[l] = 0.0;
-        taken += p;
-        taken_q += q;
+        Vec value = shift;
+        for (int64_t l = used; l < W; ++l) {
+            n[0][l] = n_q[0][l] = 1.0;
+            value[l] = log_row[l] = ratio_row[l] = 0.0;
+        }
+        taken.take(n[0]);
+        taken_q.take(n_q[0]);
         value_out += value;
         logs += log_row;
         ratio_out += ratio_row;
@@ -183,10 +181,13 @@ template <int K>
 bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last,
           TreeSums &sums) {
     SemiringTreeStep<K> step{tables, rows};
-    if (!nodes_in_lanes<W, K>(rows, nodes, first, last, step, sums)) return false;
+    if (!nodes_in_lanes<W, K>(rows, nodes, first, last, step)) return false;
+    sums.mass = sums.mass_q = 1.0;
     for (int l = 0; l < W; ++l) {
-        sums.power += step.taken[l];
-        sums.power_q += step.taken_q[l];
+        sums.mass *= step.taken.mass[l];
+        sums.power += step.taken.power[l];
+        sums.mass_q *= step.taken_q.mass[l];
+        sums.power_q += step.taken_q.power[l];
         sums.ratio += step.ratio_out[l];
         sums.value += step.value_out[l];
         sums.log += step.logs[l];

@@ -19,7 +19,7 @@ using Int = I<W>;
 
 template <int K>
 struct Message {
-    Vec n[K], ratio[K], inward[K];
+    Vec n[K], ratio[K], inward[K], over;  // over: 1 / n[0]
 };
 
 template <int TIER>
@@ -82,6 +82,7 @@ HIDIV_INLINE void rows_of(const StepTables &tables, int64_t g0, const Vec *z, co
         }
         const Vec local = log1p_by_tier<TIER>(spread);
         out.n[r] = n;
+        if (r == 0) out.over = inverse;
         out.ratio[r] = mean + local;
         out.inward[r] = below * inverse + local;
     }
@@ -188,41 +189,44 @@ template <int K>
 struct TreeStep {
     const StepTables &tables;
     const LaneRows &rows;
-    Vec ratio_out{}, value_out{}, taken{};
+    Vec ratio_out{}, value_out{}, power_out{};
+    MassTaken<W> taken{};
 
-    static constexpr bool second_multiplies = false;
+    static constexpr int factors = K - 1;
 
-    bool operator()(const int64_t *at, int64_t group, const Vec *below, int64_t used, double (*spill)[W]) {
+    bool operator()(const int64_t *at, int64_t group, const Vec *below, int64_t used, Vec *sent) {
         Vec z[K] = {}, g[K] = {}, inward[K] = {}, residual[K] = {}, power{}, ratio_row{};
         if (!weights<W, K>(rows, at, K, z, g, residual, power, ratio_row)) return false;
         for (int s = 0; s < K; ++s) inward[s] = rows.residual ? residual[s] : Vec{};
         for (int s = 0; below && s < K; ++s) {
-            if (any<W>(~(below[s] > smallest)) || any<W>(~(below[s] < largest))) return false;
-            z[s] *= below[s];
-            g[s] += below[K + s];
-            inward[s] += below[2 * K + s];
+            if (s) z[s] *= below[s - 1];
+            if (s) g[s] += below[K - 1 + s - 1];
+            inward[s] += below[2 * (K - 1) + s];
         }
         Message<K> up;
         if (!message<K>(tables, group * K * K, z, g, inward, up, K)) return false;
-        Vec least = up.inward[0], most = up.n[0];
+        Vec least = up.inward[0], low = up.n[0], most = up.n[0];
         for (int s = 1; s < K; ++s) {
             least = smaller<W>(least, up.inward[s]);
+            low = smaller<W>(low, up.n[s]);
             most = larger<W>(most, up.n[s]);
         }
-        const Int e = exponents<W>(most);
-        const Vec scale = powers<W>(-e), shift = up.ratio[0];
-        Vec power_all = power + as_double<W>(e), ratio_all = ratio_row + shift, value_all = least, sound = all<W>(1.0);
+        const Vec shift = up.ratio[0];
         for (int s = 0; s < K; ++s) {
-            const Vec n = up.n[s] * scale;
-            sound = smaller<W>(sound, n);
-            store<W>(spill[s], n);
-            store<W>(spill[K + s], up.ratio[s] - shift);
-            store<W>(spill[2 * K + s], up.inward[s] - least);
+            if (s) sent[s - 1] = up.n[s] * up.over;
+            if (s) sent[K - 1 + s - 1] = up.ratio[s] - shift;
+            sent[2 * (K - 1) + s] = up.inward[s] - least;
         }
-        if (any<W>(~(sound > smallest)) || any<W>(~(ratio_all - ratio_all == 0.0)) || any<W>(~(least - least == 0.0)))
+        Vec mass = up.n[0], ratio_all = ratio_row + shift, value_all = least;
+        if (any<W>(~(low > smallest)) || any<W>(~(most < largest)) || any<W>(~(ratio_all - ratio_all == 0.0)) ||
+            any<W>(~(least - least == 0.0)))
             return false;
-        for (int64_t l = used; l < W; ++l) power_all[l] = ratio_all[l] = value_all[l] = 0.0;
-        taken += power_all;
+        for (int64_t l = used; l < W; ++l) {
+            mass[l] = 1.0;
+            power[l] = ratio_all[l] = value_all[l] = 0.0;
+        }
+        taken.take(mass);
+        power_out += power;
         ratio_out += ratio_all;
         value_out += value_all;
         return true;
@@ -233,9 +237,11 @@ template <int K>
 bool tree(const StepTables &tables, const LaneRows &rows, const TreeNodes &nodes, int64_t first, int64_t last,
           TreeSums &sums) {
     TreeStep<K> step{tables, rows};
-    if (!nodes_in_lanes<W, K>(rows, nodes, first, last, step, sums)) return false;
+    if (!nodes_in_lanes<W, K>(rows, nodes, first, last, step)) return false;
+    sums.mass = 1.0;
     for (int l = 0; l < W; ++l) {
-        sums.power += step.taken[l];
+        sums.mass *= step.taken.mass[l];
+        sums.power += step.taken.power[l] + step.power_out[l];
         sums.ratio += step.ratio_out[l];
         sums.value += step.value_out[l];
     }

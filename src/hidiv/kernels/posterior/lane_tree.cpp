@@ -27,12 +27,15 @@ constexpr double unit = 0x1p-53;
 struct Parts {
     Gathered gathered;
     int64_t exponent_q = 0;
-    Sum log;             // taken out of the logarithms of p's weights
-    double bound = 0.0;  // of the roundings of the semiring
+    Wide mass = Wide(1.0), mass_q = Wide(1.0);  // of messages given state 0, which those leave out
+    Sum log;                                    // taken out of the logarithms of p's weights
+    double bound = 0.0;                         // of the roundings of the semiring
 
     void add(const Parts &other) {
         add_exponent(gathered.exponent, other.gathered.exponent);
         add_exponent(exponent_q, other.exponent_q);
+        mass = mass * other.mass;
+        mass_q = mass_q * other.mass_q;
         gathered.ratio.add(other.gathered.ratio.value());
         gathered.value.add(other.gathered.value.value());
         log.add(other.log.value());
@@ -46,6 +49,14 @@ struct TreeSweep {
     const TreeNodes nodes;
     const bool semiring;
 
+    // No node has heard of a child, and those that never do share a record.
+    void begin(int64_t n) const {
+        double *record = nodes.record + nodes.records * lane_record(tables.states);
+        const int64_t factors = (semiring ? 2 : 1) * (tables.states - 1);
+        std::fill(record, record + factors, 1.0);
+        std::fill(record + factors, record + lane_record(tables.states), 0.0);
+        std::fill(nodes.heard, nodes.heard + n, false);
+    }
     // Nodes first..last; false when doubles do not suffice or a zero was met.
     bool range(int64_t first, int64_t last, Parts &parts) const {
         // Each sum of a lane is rounded as often as it has terms: few, where the bound counts on it.
@@ -58,11 +69,13 @@ struct TreeSweep {
             if (!(fabs(sums.power) < 0x1p59) || !(fabs(sums.power_q) < 0x1p59)) return false;
             add_exponent(parts.gathered.exponent, int64_t(sums.power));
             add_exponent(parts.exponent_q, int64_t(sums.power_q));
+            parts.mass = parts.mass * sums.mass;
+            if (semiring) parts.mass_q = parts.mass_q * sums.mass_q;
             parts.gathered.ratio.add(sums.ratio);
             parts.gathered.value.add(sums.value);
             parts.log.add(sums.log);
             parts.bound +=
-                (double(u - end + 1) * double(tables.states + 12) * (2.0 + sums.largest) + 4.0 * sums.reach) * unit;
+                (double(u - end + 1) * double(tables.states + 16) * (2.0 + sums.largest) + 4.0 * sums.reach) * unit;
         }
         return true;
     }
@@ -97,34 +110,20 @@ int64_t last_parent(const Places &places) {
 }
 
 // Whether the last nodes' divergence given state 0 of their parents is large enough for the semiring: if not, neither
-// will the whole be. Leaves no trace in the records.
+// will the whole be.
 bool looks_far(const TreeSweep &sweep, const Places &places) {
-    const int64_t stride = lane_record(sweep.tables.states), first = std::max<int64_t>(1, places.n - trial);
-    std::vector<int64_t> parents(places.parent + first, places.parent + places.n);
-    std::sort(parents.begin(), parents.end());
-    parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
-    const auto clear = [&](int64_t u) {
-        std::fill(sweep.nodes.record + u * stride, sweep.nodes.record + (u + 1) * stride, 0.0);
-    };
-    for (int64_t u = first; u < std::min(places.n, sweep.nodes.records); ++u) clear(u);
-    for (int64_t u : parents) clear(u);
     Parts parts;
-    bool far = sweep.range(places.n - 1, first, parts);
-    double value = parts.gathered.value.value() + double(parts.exponent_q - parts.gathered.exponent) * log2_high;
-    for (int64_t u : parents) {
-        if (u >= first) break;  // its own message has gone on
-        const double *record = sweep.nodes.record + u * stride;
-        value += record[2 * sweep.tables.states] + log(record[sweep.tables.states] / record[0]);
-    }
-    far = far && parts.bound <= semiring_allowed * value;
-    for (int64_t u : parents) clear(u);
-    return far;
+    sweep.begin(places.n);
+    if (!sweep.range(places.n - 1, std::max<int64_t>(1, places.n - trial), parts)) return false;
+    const double ratio = Wide(parts.mass_q.m, parts.mass_q.e + parts.exponent_q).log() -
+                         Wide(parts.mass.m, parts.mass.e + parts.gathered.exponent).log();
+    return parts.bound <= semiring_allowed * (parts.gathered.value.value() + ratio);
 }
 
 // All nodes but the root; their parts added up. good is false where the sweep gave up.
 Status sweep_tree(const TreeSweep &sweep, const Places &places, const std::vector<int64_t> &starts, int64_t threads,
                   Parts &all, bool &good) {
-    const int64_t stride = lane_record(sweep.tables.states), records = sweep.nodes.records;
+    sweep.begin(places.n);
     if (starts.empty()) {
         for (int64_t first = places.n - 1; first > 0 && good; first -= piece_size) {
             good = sweep.range(first, std::max<int64_t>(1, first - piece_size + 1), all);
@@ -144,10 +143,6 @@ Status sweep_tree(const TreeSweep &sweep, const Places &places, const std::vecto
         std::vector<char> fine(cuts.size(), 1);
         const Status status = parallel(int64_t(cuts.size()) - 1, usable_threads(threads), [&](int64_t piece) {
             const size_t i = size_t(piece);
-            // Parents without a child belong to the piece before them.
-            const int64_t begin = i == 0 ? (level > 1 ? starts[level - 2] : 0) : places.parent[cuts[i]];
-            const int64_t end = i + 2 < cuts.size() ? places.parent[cuts[i + 1]] : std::min(starts[level - 1], records);
-            std::fill(sweep.nodes.record + begin * stride, sweep.nodes.record + end * stride, 0.0);
             fine[i] = sweep.range(cuts[i + 1] - 1, cuts[i], parts[i]);
             return Status::done;
         });
@@ -169,15 +164,15 @@ Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t th
         const LaneTables tables(pair);
         if (!tables.positive) return Status::done;
         const std::vector<int64_t> starts = level_starts(places);
-        const int64_t states = pair.states,
+        const int64_t states = pair.states, size = lane_record(states),
                       records = 1 + (starts.empty() ? last_parent(places) : places.parent[places.n - 1]);
-        const int64_t stride = lane_record(states), bytes = (records * stride + 8) * int64_t(sizeof(double));
-        const std::unique_ptr<void, GiveBack> memory(starts.empty() ? zeroed(bytes) : unset(bytes));
-        if (!memory) return Status::no_memory;
+        const std::unique_ptr<void, GiveBack> memory(unset((records + 1) * size * int64_t(sizeof(double)) + 64));
+        const std::unique_ptr<void, GiveBack> heard(unset(places.n));
+        if (!memory || !heard) return Status::no_memory;
         double *record = reinterpret_cast<double *>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t(63));
         const LaneWeights weights(pair, places);
         if (weights.zero()) return Status::done;
-        const TreeNodes nodes{places.parent, places.transition_of, record, records};
+        const TreeNodes nodes{places.parent, places.transition_of, record, static_cast<bool *>(heard.get()), records};
         // The root's own weights may carry any zero's worth of range, but none here.
         const double *lw = pair.p.log_weight + places.row(0) * states, *lr = pair.weight_ratio + places.row(0) * states;
         for (int64_t s = 0; s < states; ++s)
@@ -190,14 +185,22 @@ Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t th
             bool good = true;
             const Status status = sweep_tree(far, places, starts, threads, parts, good);
             if (status != Status::done) return status;
-            const SemiringEnd end{record,           record + states, record + 2 * states, parts.gathered.exponent,
-                                  parts.exponent_q, parts.bound};
+            std::vector<double> b(size_t(states), parts.mass.m), b_q(size_t(states), parts.mass_q.m);
+            for (int64_t s = 1; s < states; ++s) {
+                b[size_t(s)] *= record[s - 1];
+                b_q[size_t(s)] *= record[states - 1 + s - 1];
+            }
+            const SemiringEnd end{b.data(),
+                                  b_q.data(),
+                                  record + 2 * (states - 1),
+                                  parts.gathered.exponent + parts.mass.e,
+                                  parts.exponent_q + parts.mass_q.e,
+                                  parts.bound};
             Gathered taken;
             taken.ratio = parts.gathered.ratio;
             declined =
                 !good || !semiring_root(pair, places, 0, end, parts.gathered.value, taken, result, parts.log.value());
             if (!declined) return Status::done;
-            if (starts.empty()) std::fill(record, record + records * stride, 0.0);
         }
         Parts parts;
         bool good = true;
@@ -208,10 +211,9 @@ Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t th
         Inbox inbox(states);
         for (int64_t i = 0; i < states; ++i) {
             const size_t s = size_t(i);
-            if (record[0] == 0.0) continue;
-            inbox.b[s] = Wide(record[i]);
-            inbox.ratio[s] = record[states + i];
-            inbox.inward[s] = record[2 * states + i];
+            inbox.b[s] = i ? parts.mass * record[i - 1] : parts.mass;
+            inbox.ratio[s] = i ? record[states - 1 + i - 1] : 0.0;
+            inbox.inward[s] = record[2 * (states - 1) + i];
         }
         WideStep step(pair, places, nullptr);
         result = {NAN, NAN, NAN, {-1, -1, -1}, -1, -1};

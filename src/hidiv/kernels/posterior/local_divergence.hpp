@@ -41,9 +41,10 @@ public:
             if (mass_[s].m != 0.0) {
                 const double t = m_[s] - mean_;
                 // p e^t is q's mass: p may underflow where e^t overflows, and the two together would round a small sum
-                // of large exponents.
-                if (t > 1.0) large = large + mass_q_[s] / total_ * wide_exp(-mean_);
-                spread += t > 1.0 ? -share_[s] * (1.0 + t) : share_[s] * phi(t);
+                // of large exponents. For t > 1 it is at least e/2 p (1 + t), which no rounding may deny.
+                const double least = t > 1.0 ? share_[s] * (1.0 + t) : 0.0;
+                if (t > 1.0) large = large + larger(mass_q_[s] / total_ * wide_exp(-mean_), Wide(1.359 * least));
+                spread += t > 1.0 ? -least : share_[s] * phi(t);
             } else if (mass_q_[s].m != 0.0) {
                 large = large + mass_q_[s] / total_ * wide_exp(-mean_);
             }

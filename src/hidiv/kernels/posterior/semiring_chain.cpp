@@ -81,12 +81,13 @@ bool semiring_root(const LawPair &pair, const Places &places, int64_t root, cons
                    const Gathered &gathered, Divergence &result, double log_out) {
     const int64_t states = pair.states, at = places.row(root) * states;
     Wide p, q;
-    double mean = 0.0;
+    double mean = 0.0, reach = 0.0;
     std::vector<Wide> mass(static_cast<size_t>(states));
     for (int64_t s = 0; s < states; ++s) {
         const double log_weight = pair.p.log_weight[at + s], ratio = pair.weight_ratio[at + s];
         if (!isfinite(log_weight) || !isfinite(ratio) || (pair.residual && !isfinite(pair.residual[at + s])))
             return false;
+        reach = fmax(reach, fabs(ratio));
         mass[size_t(s)] = wide_exp(log_weight) * end.b[s] * pair.p.initial[s];
         p = p + mass[size_t(s)];
         q = q + wide_exp(log_weight + ratio) * end.b_q[s] * pair.q.initial[s];
@@ -99,8 +100,8 @@ bool semiring_root(const LawPair &pair, const Places &places, int64_t root, cons
     value.add(mean);
     const double log_p = Wide(p.m, p.e + end.exponent).log(), log_q = Wide(q.m, q.e + end.exponent_q).log(),
                  log_ratio = log_q - log_p;
-    // One logarithm of everything is rounded once more, at its own size.
-    const double bound = end.bound + unit * (fabs(log_q) + fabs(log_p)) * 2.0;
+    // One logarithm of everything is rounded once more, at its own size, and so is the root's own ratio.
+    const double bound = end.bound + unit * (fabs(log_q) + fabs(log_p) + 2.0 * reach) * 2.0;
     const double total = value.value() + log_ratio;
     if (!(bound <= semiring_allowed * total)) return false;
     result = {total, Wide(p.m, p.e + end.exponent + gathered.exponent).log() + log_out, 0.0, {-1, -1, -1}, -1, -1};

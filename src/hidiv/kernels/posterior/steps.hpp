@@ -118,17 +118,18 @@ using posterior_lanes_kernel = bool(const StepTables &, const LaneRows &, const 
 using semiring_lanes_kernel = bool(const StepTables &, const LaneRows &, const int64_t *node, int64_t count,
                                    SemiringLanes &);
 
-// b, ratio and inward of the children's messages met so far, all zero before the first; two states fill a cache
-// line.
-constexpr int64_t lane_record(int64_t states) { return states == 2 ? 8 : 3 * states; }
+// What the children's messages met so far make together: b and ratio of states 1, 2, ..., those of state 0 taken out,
+// and inward of all states. Two states take half a cache line.
+constexpr int64_t lane_record(int64_t states) { return (3 * states + 1) / 4 * 4; }
 struct TreeNodes {
     const int64_t *parent, *transition_of;
     double *record;
-    int64_t records;  // nodes at and above have no children
+    bool *heard;      // by node: whether it has a record yet
+    int64_t records;  // the place of the record of all nodes that have none: ones and zeros
 };
-// Taken out of messages and weights; the last four are the semiring's.
+// Taken out of messages and weights; the last five are the semiring's.
 struct TreeSums {
-    double power, ratio, value, power_q, log, largest, reach;
+    double mass, power, ratio, value, mass_q, power_q, log, largest, reach;
 };
 // Nodes first, first-1, ..., last of a listed tree.
 using posterior_nodes_kernel = bool(const StepTables &, const LaneRows &, const TreeNodes &, int64_t first,

@@ -23,7 +23,13 @@ void WideStep::weigh(int64_t u, const Inbox &in, Gathered &gathered, Wide *z) {
         ratio_[s] = here ? pair_.weight_ratio[row + i] + in.ratio[s] : 0.0;
         residual_[s] = here && pair_.residual ? pair_.residual[row + i] : 0.0;
         inward_[s] = residual_[s] + in.inward[s];
-        z_q_[s] = here ? z_[s] * wide_exp(ratio_[s]) : wide_exp(pair_.q.log_weight[row + i]) * in.b_q[s];
+        // Not p's weight times a large ratio, where q's own is at hand: two large exponents would round a small one.
+        if (!here)
+            z_q_[s] = wide_exp(pair_.q.log_weight[row + i]) * in.b_q[s];
+        else if (pair_.q.log_weight)
+            z_q_[s] = wide_exp(pair_.q.log_weight[row + i]) * in.b[s] * wide_exp(in.ratio[s]);
+        else
+            z_q_[s] = z_[s] * wide_exp(ratio_[s]);
         if (here) top = std::max(top, z_[s].e);
     }
     if (top == INT64_MIN) top = 0;

@@ -67,6 +67,11 @@ inline Wide operator+(Wide a, Wide b) {
     return gap > 200 ? a : Wide(a.m + b.m * power_of_two(-gap), a.e);
 }
 
+inline Wide larger(Wide a, Wide b) {
+    if (a.m == 0.0 || b.m == 0.0) return a.m == 0.0 ? b : a;
+    return a.e > b.e || (a.e == b.e && a.m > b.m) ? a : b;
+}
+
 // ln 2 in two parts, the first short enough that its products with exponents are exact.
 constexpr double log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
 

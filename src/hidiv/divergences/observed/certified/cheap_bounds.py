@@ -69,10 +69,9 @@ def variational_above(p: Model, q: Model, tree: Tree) -> float:
     shifts constants, so that a long chain goes on with its largest last change.
     """
     pairs = emission_pairs(p, q)
-    if tree.kind == "listed" or (tree.kind == "chain" and tree.group is not None):
-        value = _listed_above(p, q, tree, pairs)
-    else:
-        value = _level_above(p, q, tree, pairs)
+    is_listed = tree.kind == "listed" or (tree.kind == "chain" and tree.group is not None)
+    with np.errstate(over="ignore"):  # a bound that no double holds is none
+        value = (_listed_above if is_listed else _level_above)(p, q, tree, pairs)
     return room_above(value, min(tree.depth, _LEVELS))
 
 

@@ -117,10 +117,11 @@ def revealed(p: FiniteChain, q: FiniteChain, length: int | None, cells: int = CE
     if p.n_symbols * p.n_states * q.n_states * max(p.n_states, q.n_states) > (MOST if cells > 1 else QUICK):
         return inf
     law, apart = _occupied(p), np.zeros((p.n_states, q.n_states))
-    value, weight = _best(_words(p, q, law, 1, 1), apart, length, SHARP if cells > 1 else SHARP[1:2])
-    if cells <= 1:
-        return value
-    return min(value, _along(_words(p, q, law, cells, min(LONGEST, length or LONGEST)), weight, apart, length))
+    with np.errstate(over="ignore", invalid="ignore"):  # a bound that no double holds is none
+        value, weight = _best(_words(p, q, law, 1, 1), apart, length, SHARP if cells > 1 else SHARP[1:2])
+        if cells <= 1:
+            return value
+        return min(value, _along(_words(p, q, law, cells, min(LONGEST, length or LONGEST)), weight, apart, length))
 
 
 def coupled(p: Model, q: Model, length: int | None) -> float:
@@ -131,7 +132,8 @@ def coupled(p: Model, q: Model, length: int | None) -> float:
     if p.n_states * q.n_states * max(p.n_states, q.n_states) > MOST:
         return inf
     tables = [np.concatenate([np.asarray(m.transitions[0]), m.initial[None]])[None] for m in (p, q)]
-    return _best([BlockWords(1, *tables)], emission_pairs(p, q)[0], length)[0]
+    with np.errstate(over="ignore", invalid="ignore"):  # a bound that no double holds is none
+        return _best([BlockWords(1, *tables)], emission_pairs(p, q)[0], length)[0]
 
 
 def _along(words: list[BlockWords], weight: Array, apart: Array, length: int | None) -> float:
@@ -147,7 +149,7 @@ def _along(words: list[BlockWords], weight: Array, apart: Array, length: int | N
     # The largest increment of the last steps: later ones are means of these.
     increment = max(float((new - old).max()) for old, new in pairwise(history))
     value = increment if length is None else float(start.then(history)[0, 0]) + max(length - 1 - steps, 0) * increment
-    return value * (1.0 + ROOM) + ROOM
+    return value * (1.0 + ROOM) + ROOM if value < inf else inf  # nor where infinities were subtracted
 
 
 def _occupied(p: FiniteChain) -> Array:
@@ -222,7 +224,7 @@ def _block(words: list[BlockWords], weight: Array, apart: Array, rows: slice) ->
         further = np.where(moves[length] > 0, apart, 0.0) * moves[length]
         cost += further.sum(axis=(2, 3)) * (1.0 + ROOM)
     assert cost is not None
-    return RevealedBlock(cost, moves)
+    return RevealedBlock(np.where(np.isnan(cost), inf, cost), moves)  # shares that no double holds
 
 
 def _best(
@@ -239,7 +241,8 @@ def _weight(words: list[BlockWords], apart: Array, sharp: float) -> Array:
     """E = e^(-sharp V), V the cost to come by value iteration on blocks of one symbol; any E serves."""
     value = np.zeros_like(apart)
     for _ in range(ROUNDS):
-        ahead = _block(words, _sharpened(apart + value, sharp), apart, slice(0, -1)).then([value])
+        block = _block(words, _sharpened(apart + value, sharp), apart, slice(0, -1))
+        ahead = np.where(block.cost < inf, block.then([value]), inf)
         if not np.isfinite(ahead).any():
             break
         value = np.minimum(ahead - ahead.min(), FARTHEST)

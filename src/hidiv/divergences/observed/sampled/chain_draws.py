@@ -13,13 +13,14 @@ from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.observed.quadrature.panels import QUICK
 from hidiv.divergences.observed.sampled.controls import ROUNDING, ChainCounts, counts_of, laws_of
-from hidiv.divergences.observed.sampled.draws import Drawn, Fitted, weigh, weigh_ratio
+from hidiv.divergences.observed.sampled.draws import UNHELD, Drawn, Fitted, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.estimate_words import PREDICTIONS
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
 from hidiv.divergences.observed.sampled.standard_errors import emissions_apart
 from hidiv.divergences.observed.support.any_family import log_weights
 from hidiv.emissions.family import Family
+from hidiv.errors import OutOfRange, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.chain_sums import chain_sums, node_sums
@@ -272,11 +273,11 @@ class ChainPair:
         """The sums node by node, for any laws; close models carry the difference of their filters."""
         past, one, two, weights_p, weights_q = self.past(x)
         if not self.averaged:
-            ratio = (one.log_prob - two.log_prob).sum(axis=0)
+            ratio = _held_sum(one.log_prob - two.log_prob)
             return Drawn(ratio, ratio, np.zeros((len(x), 0)), events)
         wanted = Wanted(not lean, None if lean else self.following)
         base, sums = node_sums(self.spaces, self.space_of, past, wanted, LAST)
-        plain = (one.log_prob - two.log_prob).sum(axis=0)
+        plain = _held_sum(one.log_prob - two.log_prob)
         counted = self.counts.along(one, x, weights_p, weights_q)
         return Drawn(plain, base, np.concatenate([*sums[:2], counted, *sums[2:]]).T, events)
 
@@ -298,7 +299,7 @@ class ChainPair:
         else:
             row_of = np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2])
             rows = [_weight_rows(model.emissions[0], x) for model in models]
-            scales = [each.scale.reshape(row_of.shape).sum(axis=1) for each in rows]
+            scales = [_held_sum(each.scale.reshape(row_of.shape).T) for each in rows]
             shift = scales[0] - scales[1]
             tables = [each.value for each in rows]
             logs = (rows[0].logs, rows[1].logs) if counted else None
@@ -425,3 +426,12 @@ def _flattened(p: Model) -> Model:
 def moves_of(model: Model, tree: Tree) -> Array:
     """(1, K, K), or (N, K, K) for a model whose transitions have groups."""
     return model.transitions if len(model.transitions) == 1 else model.transitions[tree.group]
+
+
+def _held_sum(logs: Array) -> Array:
+    """(n,): sums of logs (N, n) over the nodes; refused where no double holds one whose terms are all finite."""
+    with np.errstate(over="ignore"):
+        total = np.asarray(logs.sum(axis=0))
+    if (np.isinf(total) & np.isfinite(logs).all(axis=0)).any():
+        refuse(OutOfRange, "q", UNHELD)
+    return total

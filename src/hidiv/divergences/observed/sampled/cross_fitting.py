@@ -71,7 +71,8 @@ class ControlledDraws:
         self.cut = 0 < leading < controls.shape[1] and n < MANY_EACH * controls.shape[1]
         self.wants_all = self.cut and n >= SPARE * controls.shape[1]  # where these do not do, all of them may
         controls = controls[:, :leading] if self.cut else controls
-        if n < FEWEST or not self.draws.std() > 0:
+        self.bare = n >= FEWEST and not controls.shape[1]
+        if self.bare or n < FEWEST or not self.draws.std() > 0:
             return
         with np.errstate(invalid="ignore", over="ignore"):
             marks = np.einsum("ij,j->i", controls, np.cos(np.arange(controls.shape[1])))  # equal for equal draws alone
@@ -103,7 +104,7 @@ class ControlledDraws:
         """Of draws in their unit."""
         draws = self.draws
         if self.spanned is None:
-            return plain_mean(draws, full=len(draws) >= FEWEST)
+            return plain_mean(draws, full=len(draws) >= FEWEST, settle=settle or not self.bare)
         regression = self._regression(self.spanned, settle)
         count = regression.basis.shape[1]
         sparing = count * SPARE <= self.different and self.independent < self.most

@@ -31,6 +31,7 @@ CELLS = 1 << 21  # numbers of one kind held at once by a portion of draws
 Portion = TypeVar("Portion")
 Result = TypeVar("Result")
 
+UNHELD = "gives what p emits a probability that no double can hold"
 AHEAD = 1  # portions to a worker beyond the one it works on
 
 

@@ -80,7 +80,11 @@ class LastSteps:
         controls = np.zeros((len(x), 0))
         if whole.controls.shape == first.controls.shape:  # as a rule: else one of them had to go another way
             controls = whole.controls - first.controls
-        plain, base = ((one - two) / self.n_last for one, two in zip(whole[:2], first[:2], strict=True))
+        with np.errstate(invalid="ignore"):  # chains that q cannot show are infinite from the first steps on
+            plain, base = (
+                np.where(np.isinf(one), one, (one - two) / self.n_last)
+                for one, two in zip(whole[:2], first[:2], strict=True)
+            )
         return Drawn(plain, base, controls, whole.events - first.events)
 
     def fitted(self, rng: np.random.Generator) -> Fitted | None:

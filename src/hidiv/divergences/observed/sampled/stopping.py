@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hidiv.divergences.observed.sampled.cross_fitting import COLLINEAR, ControlledDraws
-from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Streams, available, in_order, joined
+from hidiv.divergences.observed.sampled.draws import UNHELD, Drawn, Draws, Streams, available, in_order, joined
 from hidiv.divergences.observed.sampled.estimate_words import averaged, gained, uncontrolled
 from hidiv.divergences.observed.sampled.rare import allowed
 from hidiv.divergences.observed.sampled.rare_moves import Likely
@@ -48,6 +48,7 @@ FITTING = 1 << 30  # the number of the stream that a control is fitted to: no po
 DECIDES = 0.5  # share of the wanted error from which on rare moves are made likely
 SLIGHT = 0.2  # share of the error of the draws below which rare moves do not decide how many are needed
 PILOT = 1024  # draws of such a trial at most
+MISTAKEN = 0.1  # share of the wanted error at least, for what looks like a rare state: few draws show it
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
 
@@ -153,6 +154,9 @@ class _Drawing:
             self.best = best
             widened, self.chance, self.lacking, self.hidden = allowed(self.draws, batch, self.best, self.before)
             self.error = widened.std_error
+            if self.before is not None and self.likely is not None:
+                wanted = max(self.limits.atol, self.limits.rtol * abs(self.best.value))
+                self.error = max(self.error, MISTAKEN * wanted)
         return batch, self.best
 
     def wanted(self) -> float:
@@ -335,7 +339,7 @@ class _Drawing:
                 infinite=[f"draw {at} from p is impossible under q"], subject=about,
             )  # fmt: skip
         if not np.isfinite(batch.base).all():
-            refuse(OutOfRange, "q", "gives what p emits a probability that no double can hold")
+            refuse(OutOfRange, "q", UNHELD)
         batch, best = self.together()
         best = best._replace(std_error=self.error)
         half = best.half_width()

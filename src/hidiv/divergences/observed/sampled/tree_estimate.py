@@ -5,9 +5,10 @@ Messages are (n, L, K): sequences, nodes of a level, states. Close chains of vec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from hidiv.divergences.observed.sampled.controls import TreeCounts, counts_on, s
 from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Plainer, impossible, portion, weigh, weigh_ratio
 from hidiv.divergences.observed.sampled.events import Events, events_of
 from hidiv.divergences.observed.sampled.rare_moves import Likely, drawn_of, weighted
-from hidiv.divergences.observed.sampled.stopping import stopped_estimate
+from hidiv.divergences.observed.sampled.stopping import FEWEST, stopped_estimate
 from hidiv.divergences.observed.sampled.tree_controls import (
     EdgeControls,
     StateControls,
@@ -47,8 +48,11 @@ FITTED = 100.0  # nodes whose likelihood takes as long as the fit of the control
 DISTINCT = 0.1  # what must be left of a tree's control when those before it are taken out: less is mostly rare events
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
 FAR = -0.5  # q/p - 1 of a draw below which q is not near p there: a rare symbol
+SMALL_TREE = 12.0  # nodes whose draws take as long as a fit of their controls: so much more these must gain
 SOON = 20_000  # nodes of all draws whose likelihoods take no longer than controls are set up
 ROOM = 1.3  # by which their variance must be below the one asked for
+WITHOUT = 1 << 15  # draws up to which trees do without controls that gain little
+LARGEST, TOGETHER = 4096, 1 << 17  # draws of a portion of small trees, and its numbers
 LONG = 32  # nodes from which on what is averaged is nearly normal, but for rare events
 SMALL = 1e-3  # of the divergence of two emissions
 
@@ -60,20 +64,21 @@ def applies(pair: Pair) -> str | None:
 
 def run(pair: Pair, budget: Budget) -> Divergence:
     """An estimate, no larger than the smallest joint divergence over relabellings."""
-    draws = draws_on_tree(pair, (budget.rtol, budget.atol))
+    draws = draws_on_tree(pair, Asked(budget.rtol, budget.atol, budget.max_samples or inf))
     found = stopped_estimate(draws, budget)
     is_below = draws.below_joint is not None and found.upper is not None and found.upper <= draws.below_joint()
     return found if is_below else capped_by_joint(found, pair)
 
 
-def draws_on_tree(pair: Pair, asked: tuple[float, float] = (0.0, 0.0)) -> Draws:
+def draws_on_tree(pair: Pair, asked: Asked | None = None) -> Draws:
     """Sums of one-step divergences on a chain, log-ratios on other trees and for vectors of numbers.
 
-    asked: the relative and absolute error, where trees may do without controls if few draws reach it.
+    asked: the error, where trees may do without controls if few draws reach it.
     """
     p, q, tree = pair.p, pair.q, pair.tree
     assert isinstance(tree, Tree)
-    at_once = portion(tree.n_nodes * (p.n_states + q.n_states))
+    size = tree.n_nodes * (p.n_states + q.n_states)
+    at_once = portion(size)
     reason = forbidden(p, q, tree)
     if reason is not None:
         return impossible(pair, reason, at_once)
@@ -93,6 +98,7 @@ def draws_on_tree(pair: Pair, asked: tuple[float, float] = (0.0, 0.0)) -> Draws:
         on_nodes = TreePair(p, q, tree, asked)
         if tree.is_chain and p.n_groups == q.n_groups == 1 and not on_nodes.close:
             return by_ratio(ChainPair.by_ratio(p, q, tree))
+        at_once = max(at_once, min(LARGEST, TOGETHER // size))
         return Draws(
             on_nodes.draw, pair.subject, on_nodes.base, at_once, None, sparse, long, reach,
             lambda: on_nodes.events.expected, on_nodes.dear, likely=lambda: on_nodes.events.likely(),
@@ -125,6 +131,20 @@ def impossible_parts(p: Model, q: Model, n_nodes: int) -> tuple[bool, float]:
     return True, n_nodes * float(np.where(np.isfinite(worst), worst, 0.0).max())
 
 
+class Asked(NamedTuple):
+    """The relative and absolute error that is asked for, and the most draws."""
+
+    rtol: float
+    atol: float
+    most: float
+
+    def draws(self, plain: Array) -> float:
+        """How many log-ratios like these have that error."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            wanted = max(self.atol, self.rtol * abs(float(plain.mean())))
+            return ROOM * float(plain.var()) / wanted**2 if wanted > 0 and np.isfinite(plain).all() else inf
+
+
 @dataclass(frozen=True, eq=False)
 class TreePair:
     """p and q on a tree; `asked` as `draws_on_tree` takes it."""
@@ -132,7 +152,8 @@ class TreePair:
     p: Model
     q: Model
     tree: Tree
-    asked: tuple[float, float] = (0.0, 0.0)
+    asked: Asked | None = None
+    alone: list[bool] = field(default_factory=list)  # whether draws do without controls, once that is decided
 
     @cached_property
     def moves(self) -> tuple[Array, Array]:
@@ -219,21 +240,25 @@ class TreePair:
         events = self.events.counts(states, x)
         weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
         cheap = np.zeros((len(x), 0))
-        if lean and not self.close and any(self.asked) and x.shape[0] * x.shape[1] <= SOON:
-            plain = self._ratio(x, [each._replace(shares=each.shares.copy()) for each in weights])
-            if self._do_alone(plain):
-                return Drawn(plain, plain, cheap, events)
+        plain = self._ratio(x, [each._replace(shares=each.shares.copy()) for each in weights])
+        first = lean and not self.alone and self._decides(plain)
+        if first and self._soon(plain):
+            self.alone.append(True)
+        if lean and self.alone == [True]:
+            return Drawn(plain, plain, cheap, events)
         if not self.close and self.edges is not None:
             cheap = self.edges.along(x, *weights)
         elif not self.close:
             cheap = self.shown.along(states, events, weights[0].logs, weights[1].logs)
-        plain = self._ratio(x, weights)
         if self.close:
             excess = self._excess(x)
             near = excess > FAR  # elsewhere the difference of the logarithms is as good, and 1 + excess may be rounding
             small = np.where(near, excess, 0.0)
             plain = np.where(near, -np.log1p(small), plain)
             return Drawn(plain, np.where(near, h(small), excess + plain), cheap if lean else self._counts(x), events)
+        if first:
+            self.alone.append(_gain(plain, cheap) < 2.0 + SMALL_TREE / self.tree.n_nodes)
+            cheap = cheap[:, :0] if self.alone[0] else cheap
         return Drawn(plain, plain, cheap if lean else np.concatenate([cheap, self._counts(x)], axis=1), events)
 
     def _ratio(self, x: Array, weights: list[NodeWeights]) -> Array:
@@ -241,13 +266,16 @@ class TreePair:
         log_p, log_q = (from_weights(m, self.tree, w, x) for m, w in zip((self.p, self.q), weights, strict=True))
         return np.asarray(log_p - log_q)
 
-    def _do_alone(self, plain: Array) -> bool:
-        """Whether these log-ratios alone have the error that is asked for: controls take longer to set up than they
-        took."""
-        rtol, atol = self.asked
-        wanted = max(atol, rtol * abs(float(plain.mean())))
-        with np.errstate(invalid="ignore", over="ignore"):
-            return bool(ROOM * plain.var() <= len(plain) * wanted**2)
+    def _decides(self, plain: Array) -> bool:
+        """Whether these log-ratios are the whole of the first portion, and draws without controls might do."""
+        if self.close or self.asked is None or len(plain) != FEWEST:
+            return False
+        return self.asked.draws(plain) <= min(self.asked.most, WITHOUT)
+
+    def _soon(self, plain: Array) -> bool:
+        """Whether the error is reached sooner than controls are set up."""
+        assert self.asked is not None
+        return self.asked.draws(plain) * self.tree.n_nodes <= SOON
 
     def _counts(self, x: Array) -> Array:
         """(n, F): posterior counts of p, by messages from the leaves to the root, rescaled to a largest of one."""
@@ -281,6 +309,17 @@ class TreePair:
                 at_p[:, at] *= below[:, mine]
         start = self.q.initial - self.p.initial
         return np.asarray((apart[:, 0] @ self.q.initial + at_p[:, 0] @ start) / (at_p[:, 0] @ self.p.initial))
+
+
+def _gain(plain: Array, controls: Array) -> float:
+    """By how much controls divide the variance of the draws, as a regression on all of them tells."""
+    if not np.isfinite(plain).all() or not controls.size:
+        return np.inf
+    centred, about = controls - controls.mean(axis=0), plain - plain.mean()
+    fit, _, rank, _ = np.linalg.lstsq(centred, about, rcond=1e-9)
+    left = about - centred @ fit
+    free = max(len(plain) - 1 - int(rank), 1)
+    return float((about @ about) * free / max(float(left @ left) * (len(plain) - 1), 1e-300))
 
 
 def _turns(parent: IntArray) -> IntArray:

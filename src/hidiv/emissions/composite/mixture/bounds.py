@@ -74,7 +74,7 @@ def _above(first: Array, second: Array, across: Array) -> Array:
             sent = psi * near
             rows = sent.sum(axis=2, keepdims=True)
             phi = np.where(rows > 0, sent / np.where(rows > 0, rows, 1.0), 0.0) * first[:, :, None]
-        value = np.where(phi > 0, phi * (np.log(phi / psi) + across), 0.0).sum(axis=(1, 2))
+        value = np.where(phi > 0, phi * (np.log(phi) - np.log(psi) + across), 0.0).sum(axis=(1, 2))
     # A component of p that no component of q takes: nothing finite is known above.
     lost = (first > 0) & (phi.sum(axis=2) == 0)
     return np.where(lost.any(axis=1), np.inf, value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hidiv.emissions.composite.mixture.anchored import Anchors, anchors
 from hidiv.emissions.composite.mixture.crowded import crowded_divergence, crowded_renyi, is_crowded
 from hidiv.emissions.composite.mixture.ratios import density_ratio
 from hidiv.emissions.families.beta import Beta
@@ -59,7 +60,9 @@ def divergences(p: MixtureLaw, q: MixtureLaw) -> Array:
         if is_crowded(p.space.kind, edges):
             value[s] = crowded_divergence(_pieces(a, b, edges))
         else:
-            value[s] = divergence(_laws(a, b), _over(a, b, edges))
+            found = _anchors(p, q, places, s)
+            laws = _laws(a, b) if found is None else found.laws_at()
+            value[s] = divergence(laws, _over(a, b, edges, found))
         if not np.isfinite(value[s]):
             refuse_range(p, "divergence")
     return value
@@ -90,18 +93,18 @@ def renyi_divergences(p: MixtureLaw, q: MixtureLaw, alpha: float) -> Array:
         if alpha < 1 or not _diverges(a, b, alpha):
             _check_resolved(p, places[0], s)
             _check_resolved(q, places[1], s)
-            value[s] = _renyi(a, b, alpha, edges)
+            value[s] = _renyi(a, b, alpha, edges, _anchors(p, q, places, s))
     return value
 
 
-def _renyi(p: MixtureLaw, q: MixtureLaw, alpha: float, edges: Array) -> float:
+def _renyi(p: MixtureLaw, q: MixtureLaw, alpha: float, edges: Array, found: Anchors | None) -> float:
     """The divergence of order alpha; one state. p^alpha q^(1-alpha) may peak where neither law lies."""
     if is_crowded(p.space.kind, edges):
         value = crowded_renyi(_pieces(p, q, edges), alpha)
         if not -ROUNDING <= value < np.inf:
             refuse_range(p, "divergence")
         return max(value, 0.0)
-    laws = _laws(p, q)
+    laws = _laws(p, q) if found is None else found.laws_at()
 
     def log_f(x: Array) -> Array:
         return log_power(laws, alpha, x)
@@ -113,7 +116,7 @@ def _renyi(p: MixtureLaw, q: MixtureLaw, alpha: float, edges: Array) -> float:
     if open_ended:
         top = peak(log_f, edges)
         edges, height = around(top, edges), max(height, top.height)
-    value = renyi(laws, alpha, _over(p, q, edges), height if np.isfinite(height) else 0.0)
+    value = renyi(laws, alpha, _over(p, q, edges, found), height if np.isfinite(height) else 0.0)
     if not -ROUNDING <= value < np.inf or (p.space.is_counts and open_ended and edges[-1] > FARTHEST):
         refuse_range(p, "divergence")
     return max(value, 0.0)
@@ -148,6 +151,8 @@ def _check_resolved(p: MixtureLaw, places: list[Array], state: int) -> None:
 
 def uncovered(p: MixtureLaw, q: MixtureLaw) -> list[str | None]:
     """(K,): a value p shows and q never does, in words; supports are half-lines, segments or symbols."""
+    if p.space.kind is Kind.LINE:  # every law on the line has mass everywhere
+        return [None] * p.n_states
     if p.n_features > 1:
         return _by_components(p, q)
     return _uncovered(p, q, places_of(p, FLANKS))
@@ -304,8 +309,21 @@ def _laws(p: MixtureLaw, q: MixtureLaw) -> Laws:
     return Laws(at(p.log_density), at(q.log_density), at(lambda x: density_ratio(p, q, x)))
 
 
-def _over(p: MixtureLaw, q: MixtureLaw, edges: Array) -> Over:
+def _anchors(p: MixtureLaw, q: MixtureLaw, places: tuple[list[Array], list[Array]], state: int) -> Anchors | None:
+    """Anchors of the laws of a state, where they are narrow beside their distance from 0."""
+    used = [
+        table[state]
+        for f, tables in ((p, places[0]), (q, places[1]))
+        for table, weight in zip(tables, f.weights[state], strict=True)
+        if weight > 0
+    ]
+    return anchors(p.take([state]), q.take([state]), used, _laws)
+
+
+def _over(p: MixtureLaw, q: MixtureLaw, edges: Array, found: Anchors | None) -> Over:
     """Sum or integral over all that either has mass on; one state."""
+    if found is not None:
+        return found.over(edges)
     if all(member.space.is_finite for member in p.components + q.components):
         return lambda f: float(f(edges).sum())
     if p.space.is_counts:

@@ -114,6 +114,11 @@ class MixtureLaw(Family):
     def select(self, columns: ArrayLike) -> Self:
         return type(self)(self.weights, [member.select(columns) for member in self.components])
 
+    def moved(self, by: float) -> Self | None:
+        members = [member.moved(by) for member in self.components]
+        moved = [member for member in members if member is not None]
+        return type(self)(self.weights, moved) if len(moved) == len(members) else None
+
     def check(self, x: Array) -> None:
         if self.space.is_counts:  # a count that some component takes is no error
             check_whole(x, self.name, self.space.most)

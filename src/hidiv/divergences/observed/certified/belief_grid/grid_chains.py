@@ -6,7 +6,7 @@ same the rest is known from the last change, because L keeps order and shifts co
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, log
 
 import numpy as np
 
@@ -112,16 +112,23 @@ class _First:
     def of(cls, p: FiniteChain, q: FiniteChain) -> _First:
         """All symbols that p can emit first."""
         weights = (p.initial[:, None] * p.probabilities).T
-        filters = (q.initial[:, None] * q.probabilities).T
         there = weights.any(axis=1)
-        weights, filters = weights[there], filters[there]
-        totals = filters.sum(axis=1)
-        cost = float(-(weights.sum(axis=1) * np.log(totals)).sum())
+        filters, powers = _scaled_products(q.initial[:, None], q.probabilities[:, there])
+        weights, totals = weights[there], filters.sum(axis=1)
+        cost = float(-(weights.sum(axis=1) * (np.log(totals) + powers * log(2.0))).sum())
         return cls(filters / totals[:, None], weights, cost)
 
     def rounding(self, size: float) -> float:
         """Of the first symbol and the mean over it."""
         return 64.0 * UNIT * (self.weights.size + 1) * (1.0 + (abs(size) if np.isfinite(size) else 0.0))
+
+
+def _scaled_products(left: Array, right: Array) -> tuple[Array, Array]:
+    """(M, K) and (M,): products for each symbol, and the powers of two taken out of them, so that none is lost."""
+    (a, low), (b, high) = np.frexp(left), np.frexp(right)
+    powers = np.where(a * b > 0, low + high, np.iinfo(np.int32).min // 2).T
+    top = powers.max(axis=1, keepdims=True)
+    return np.ldexp((a * b).T, powers - top), top[:, 0].astype(np.float64)
 
 
 def _spread_to(
