@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import hidiv as hd
 from hidiv.emissions.families.gaussian import Gaussian, tables
 from hidiv.recursions.terms import log_ratio
 from tests.oracle.arithmetic import mp
@@ -105,3 +106,19 @@ def test_numbers_that_need_tables_are_told(kernels, odd, where):
     p, q, ratio, normal = normal_problem(np.random.default_rng(3), 30, 3, 1, 1e-3)
     normal[0][where] = odd
     assert kernels.posterior_normal_sequences(np.array([0, 10, 30]), p, q, ratio, normal, 4096.0) is None
+
+
+@pytest.mark.parametrize("states", [2, 3, 8])
+def test_a_tree_of_one_node_reads_no_records(states):
+    """Memory that earlier calls gave back holds their numbers."""
+    rng = np.random.default_rng(states)
+    p, q = (
+        hd.Model(
+            *(rng.dirichlet(np.ones(states), size) for size in (None, states)), hd.Poisson(rng.uniform(1, 9, states))
+        )
+        for _ in range(2)
+    )
+    wanted = hd.posterior_kl(p, q, [4.0], hd.Tree.chain(1)).value
+    for nodes in (3, 50, 1000):
+        hd.posterior_kl(p, q, rng.integers(0, 9, nodes).astype(float), hd.Tree(trees.anyhow(nodes, rng)))
+        assert hd.posterior_kl(p, q, [4.0], hd.Tree([-1])).value == pytest.approx(wanted, rel=1e-12, abs=0)

@@ -6,7 +6,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from hidiv.recursions.terms import h, log_ratio, phi, row_defect, row_divergence, row_renyi
+from hidiv.recursions.terms import h, local_divergence, log_ratio, phi, row_defect, row_divergence, row_renyi
 
 SIZES = np.concatenate([10.0 ** np.arange(-300, 3, 0.7), [0.24999, 0.25, 0.2500001, 0.4999999, 0.5]])
 
@@ -83,3 +83,11 @@ def test_tiny_probabilities_do_not_overflow() -> None:
     assert float(row_divergence(p, q)) == pytest.approx(np.log(2), rel=1e-15)
     assert np.isfinite(row_renyi(p, q, 0.5))
     assert np.isfinite(row_renyi(q, p, 0.5))
+
+
+def test_a_local_divergence_is_never_negative() -> None:
+    """q's mass and the log-ratio come by different ways: where both are rounded, their terms must not cancel."""
+    log_p, m = np.log([[1.0 - 1e-12, 1e-12]]), np.array([[0.0, 20.0]])
+    mean, local = local_divergence(log_p, m, log_p + m - 30.0)
+    assert mean[0] > 0
+    assert local[0] > 0

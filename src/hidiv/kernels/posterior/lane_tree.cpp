@@ -160,6 +160,7 @@ Status sweep_tree(const TreeSweep &sweep, const Places &places, const std::vecto
 Status posterior_lane_tree(const LawPair &pair, const Places &places, int64_t threads, Divergence &result,
                            bool &declined) {
     declined = true;
+    if (places.n == 1) return Status::done;  // a root that hears of no child has no record
     try {
         const LaneTables tables(pair);
         if (!tables.positive) return Status::done;
