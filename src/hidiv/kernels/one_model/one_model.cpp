@@ -251,11 +251,13 @@ Status sample_states(const OneModel &m, const double *uniform, int64_t size, int
 Status viterbi(const OneModel &m, int64_t *path, double &log_probability, int64_t &impossible) {
     const int64_t states = m.states, n = m.places.n;
     try {
-        impossible = failing_node(m);
-        if (impossible >= 0) return Status::done;
+        impossible = -1;
         bool declined = true;
         const Status status = viterbi_chain(m, path, log_probability, declined);
-        if (status != Status::done || !declined) return status;
+        // A path of finite log-probability is one: no zero has to be looked for.
+        if (status != Status::done || (!declined && isfinite(log_probability))) return status;
+        impossible = failing_node(m);
+        if (impossible >= 0 || !declined) return Status::done;
         std::vector<double> log_transition(static_cast<size_t>(m.transitions * states * states));
         for (size_t i = 0; i < log_transition.size(); ++i) log_transition[i] = log(m.law.transition[i]);
         std::vector<double> best(static_cast<size_t>(n * states), 0.0), own(static_cast<size_t>(states));
