@@ -18,8 +18,9 @@ constexpr double lowest = -700.0;  // of what exp_of takes
 constexpr double far_out = 0x1p16;
 
 // x - k ln 2 for the power of two nearest to e^top.
-HIDIV_INLINE double power(double top) { return __builtin_nearbyint(top * 0x1.71547652b82fep0); }
-HIDIV_INLINE double reduced(double x, double k) { return (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33; }
+constexpr double log2_of_e = 0x1.71547652b82fep0, log2_high = 0x1.62e42fee00000p-1, log2_low = 0x1.a39ef35793c76p-33;
+HIDIV_INLINE double power(double top) { return __builtin_nearbyint(top * log2_of_e); }
+HIDIV_INLINE double reduced(double x, double k) { return (x - k * log2_high) - k * log2_low; }
 HIDIV_INLINE double at_least(double x) { return x > lowest ? x : lowest; }
 
 // A row of one model: negligible weights stand in as 2^-400; false for zeros and what no exponent holds.
@@ -40,6 +41,36 @@ HIDIV_INLINE bool one_row(const double *x, int64_t row, const WeightRows &out) {
     for (int64_t s = 0; s < out.padded; ++s) ratio[s] = 0.0;
     out.exponent[row] = int64_t(k);
     out.ratio_out[row] = 0.0;
+    return true;
+}
+
+// The same of as many rows of K states as a vector has lanes, a row in each.
+template <int K>
+HIDIV_INLINE bool narrow_rows(const double *log_weight, const int64_t *index, int64_t row, const WeightRows &out) {
+    using Vec = V<native>;
+    Vec x[K];
+    for (int l = 0; l < native; ++l)
+        for (int s = 0; s < K; ++s) x[s][l] = log_weight[index[row + l] * K + s];
+    Vec top = x[0], bottom = x[0];
+    for (int s = 1; s < K; ++s) {
+        top = larger<native>(x[s], top);
+        bottom = smaller<native>(x[s], bottom);
+    }
+    if (any<native>(~((bottom > -huge) & (top > -most_log) & (top < most_log)))) return false;
+    const double whole = 0x1.8p52;  // adding it rounds
+    const Vec k = (top * log2_of_e + whole) - whole;
+    for (int s = 0; s < K; ++s) {
+        const Vec own = (x[s] - k * log2_high) - k * log2_low;
+        x[s] = own > low ? own : all<native>(low);
+    }
+    double *weight = out.weight + row * out.padded, *ratio = out.ratio + row * out.padded;
+    for (int l = 0; l < native; ++l) {
+        for (int s = 0; s < K; ++s) weight[l * out.padded + s] = x[s][l];
+        for (int64_t s = K; s < out.padded; ++s) weight[l * out.padded + s] = 0.0;
+        out.exponent[row + l] = int64_t(k[l]);
+        out.ratio_out[row + l] = 0.0;
+    }
+    for (int64_t i = 0; i < native * out.padded; ++i) ratio[i] = 0.0;
     return true;
 }
 
@@ -69,7 +100,10 @@ int weigh_rows(const double *log_weight, const double *ratio, const int64_t *ind
     const int64_t states = out.states, padded = out.padded;
     int outcome = weights_done;
     if (states > 512) return weights_out_of_range;
-    for (int64_t i = 0; i < count; ++i) {
+    int64_t narrow = 0;
+    for (; !ratio && states == 2 && narrow + native <= count; narrow += native)
+        if (!narrow_rows<2>(log_weight, index, narrow, out)) return weights_zero;
+    for (int64_t i = narrow; i < count; ++i) {
         const int64_t from = index[i] * states, to = i * padded;
         const double *x = log_weight + from;
         if (!ratio) {
