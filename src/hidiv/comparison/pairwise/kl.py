@@ -159,9 +159,7 @@ def pairwise_kl(
             if whole is not None:
                 values, direct = whole
                 values = values + values.T if symmetric else values
-                known = (*notes, *_note_on_direct(direct, Plan.direct_words))
-                late = _late_labels if right is left else _with_labels
-                told = late(known, left, right, tree)
+                told = _with_labels((*notes, *_note_on_direct(direct, Plan.direct_words)), left, right, tree)
                 return PairwiseMatrix(values, quantity, status, symmetric, told, None, left.names, right.names)
         reverse = None
         if symmetric and right is left:
@@ -184,11 +182,6 @@ def _with_labels(notes: Notes, left: ModelsByShape, right: ModelsByShape, tree: 
     """The notes and, when they are read, one on labels that do not seem to be common."""
     labels = note_on_labels(left, right, tree)
     return lambda: (*notes, *labels())
-
-
-def _late_labels(notes: Notes, left: ModelsByShape, right: ModelsByShape, tree: Any) -> Callable[[], Notes]:
-    """The same for a square matrix, which is larger than the models that it keeps alive until its notes are read."""
-    return lambda: _with_labels(notes, left, right, tree)()
 
 
 def _note_on_direct(direct: int, words: str) -> list[str]:

@@ -49,6 +49,7 @@ DECIDES = 0.5  # share of the wanted error from which on rare moves are made lik
 SLIGHT = 0.2  # share of the error of the draws below which rare moves do not decide how many are needed
 PILOT = 1024  # draws of such a trial at most
 MISTAKEN = 0.1  # share of the wanted error at least, for what looks like a rare state: few draws show it
+FEW = 8  # portions of small trees that threads would do no sooner
 KEPT = 4 * 10**7  # numbers that controls may hold in all
 
 
@@ -123,7 +124,7 @@ class _Drawing:
         portions = in_order(
             lambda portion: self.draw(portion[1], self.streams(portion[0]), self.likely),
             numbered,
-            self.limits.workers,
+            1 if self.draws.whole and len(numbered) <= FEW else self.limits.workers,
         )
         with closing(portions):
             for batch in portions:

@@ -49,7 +49,7 @@ DISTINCT = 0.1  # what must be left of a tree's control when those before it are
 CLOSE = 1e-2  # parameters this near: the difference of the likelihoods is carried, not taken
 FAR = -0.5  # q/p - 1 of a draw below which q is not near p there: a rare symbol
 SMALL_TREE = 12.0  # nodes whose draws take as long as a fit of their controls: so much more these must gain
-SOON = 20_000  # nodes of all draws whose likelihoods take no longer than controls are set up
+SOON = 20_000  # nodes of further draws whose likelihoods take no longer than controls are set up
 ROOM = 1.3  # by which their variance must be below the one asked for
 WITHOUT = 1 << 15  # draws up to which trees do without controls that gain little
 LARGEST, TOGETHER = 4096, 1 << 17  # draws of a portion of small trees, and its numbers
@@ -240,11 +240,13 @@ class TreePair:
         events = self.events.counts(states, x)
         weights = [node_weights(model, x, self.tree) for model in (self.p, self.q)]
         cheap = np.zeros((len(x), 0))
+        if lean and self.alone == [True]:
+            plain = self._ratio(x, weights)
+            return Drawn(plain, plain, cheap, events)
         plain = self._ratio(x, [each._replace(shares=each.shares.copy()) for each in weights])
         first = lean and not self.alone and self._decides(plain)
         if first and self._soon(plain):
             self.alone.append(True)
-        if lean and self.alone == [True]:
             return Drawn(plain, plain, cheap, events)
         if not self.close and self.edges is not None:
             cheap = self.edges.along(x, *weights)
@@ -275,7 +277,7 @@ class TreePair:
     def _soon(self, plain: Array) -> bool:
         """Whether the error is reached sooner than controls are set up."""
         assert self.asked is not None
-        return self.asked.draws(plain) * self.tree.n_nodes <= SOON
+        return (self.asked.draws(plain) - len(plain)) * self.tree.n_nodes <= SOON
 
     def _counts(self, x: Array) -> Array:
         """(n, F): posterior counts of p, by messages from the leaves to the root, rescaled to a largest of one."""
