@@ -97,3 +97,16 @@ def test_log_ratios_far_from_the_mean(p, q):
     exact = [log_q(mpf(float(at))) - log_p(mpf(float(at))) for at in x[:, 0]]
     found = pair(one, two).log_ratio(one, two, x)[:, 0]
     np.testing.assert_allclose(found, [float(each) for each in exact], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [(1.0, 1.0), (2.0, 1.0), (3.0, 2.0 ** (1 / 3)), (1.0, 2.0), (0.5, 1.0)])
+@pytest.mark.parametrize("step", [(1e-9, 2e-9), (1e-9, -1e-9), (0.0, 1e-9), (1e-9, 0.0)])
+def test_log_ratios_of_near_laws_beside_a_missing_column(p, step):
+    """A factor of the density whose logarithm is 0 says nothing of its rounding."""
+    x = np.array([1e-8, 1e-3, 0.1, 0.9, 1.1, 5.0, 30.0])
+    (shape, rate), q = p, (p[0] + step[0], p[1] + step[1])
+    one, two = (Gamma([[a, 1.0]], [[b, 1.0]]) for a, b in (p, q))
+    log_p, log_q = (log_density("gamma", each) for each in ((shape, rate), q))
+    exact = [log_q(mpf(float(at))) - log_p(mpf(float(at))) for at in x]
+    found = pair(one, two).log_ratio(one, two, np.stack([x, np.full_like(x, np.nan)], axis=1))[:, 0]
+    np.testing.assert_allclose(found, [float(each) for each in exact], rtol=0, atol=1e-12 * 1e-9)

@@ -167,6 +167,12 @@ def _log_factor(family: Gamma) -> Array:
     return np.asarray(wide(family.shape) * np.log(wide(family.rate)) - gammaln(wide(family.shape)))
 
 
+def _factor_size(family: Gamma) -> Array:
+    """(K, F): the size of what `_log_factor` subtracts, to which its rounding is in proportion; at least one."""
+    shape = wide(family.shape)
+    return np.asarray(1.0 + np.abs(shape * np.log(wide(family.rate))) + np.abs(gammaln(shape)))
+
+
 def natural(family: Gamma) -> Array:
     """(2, K, F): shape and rate."""
     return np.stack([wide(family.shape), wide(family.rate)])
@@ -225,7 +231,8 @@ def _log_ratio(p: Gamma, q: Gamma, x: Array) -> Array:
         by_shape, by_mean = times(step, off), c * (at - 1.0) * (across / (c * b))
         terms = -change(a, c, step) - by_shape - (by_mean + deviance(c, a * (d / b), across / b))
         plain = _log_factor(q) - _log_factor(p) + step * np.log(x)[:, None, :] - (d - b) * x[:, None, :]
-        size = np.abs(_log_factor(p)) + np.abs(step * np.log(x)[:, None, :]) + np.abs((d - b) * x[:, None, :])
+        size = _factor_size(p) + _factor_size(q)
+        size = size + np.abs(step * np.log(x)[:, None, :]) + np.abs((d - b) * x[:, None, :])
         cancels = np.isfinite(plain) & ~(np.abs(by_shape) + np.abs(by_mean) <= size)
     return add_columns(np.where(cancels, plain, terms), x)
 
