@@ -57,15 +57,13 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
     lacking, supports, missing = np.zeros(0, dtype=np.int64), None, None
     with np.errstate(invalid="ignore", over="ignore"):
         sizes = counts if all(s.size is None for s in stats_p) else _counts(p, groups, stats_p, sized=True)[0][:, :-1]
-        squares_p, squares_q = sizes * sizes, logs_q * logs_q
-        sizes_p, sizes_q = squares_p.sum(axis=0), squares_q.sum(axis=0)
+        sizes_p, sizes_q = _squared_sums(sizes), _squared_sums(logs_q)
         if not (np.isfinite(sizes_q).all() and (p is q or np.isfinite(logs_p).all())):
             supports, missing = _supports(p, groups, stats_p), np.isneginf(logs_q)
             lacking = np.flatnonzero(missing.any(axis=0))
             logs_p = np.where(supports, logs_p, 0.0)
             logs_q[missing] = 0.0
-            squares_q = logs_q * logs_q
-            sizes_q = squares_q.sum(axis=0)
+            sizes_q = _squared_sums(logs_q)
         left[:, -1] = np.einsum("ij,ij->i", counts, logs_p)
         if sizes is counts and all(s.are_probabilities for s in stats_p):
             own_size = np.abs(left[:, -1])  # no count is negative and no logarithm positive
@@ -78,7 +76,7 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
             return None  # numbers near the largest doubles: each pair directly
         weights = _balance(sizes_p, sizes_q) ** 2
         error = (4.0 + sqrt(counts.shape[1])) * EPS
-        lengths = np.sqrt(squares_p @ weights), np.sqrt(squares_q @ (1.0 / weights))
+        lengths = _lengths(sizes, weights), _lengths(logs_q, 1.0 / weights)
         if not lengths[0].max() * lengths[1].max() + own_size.max() < LARGEST:
             return None
     return Factors(
@@ -89,6 +87,15 @@ def factors_of(p: Operand, q: Operand) -> Factors | None:
         supports[:, lacking].astype(np.float32) if supports is not None and lacking.size else None,
         missing[:, lacking].astype(np.float32) if missing is not None and lacking.size else None,
     )
+
+
+def _squared_sums(table: Array) -> Array:
+    return np.asarray(np.einsum("ij,ij->j", table, table))
+
+
+def _lengths(table: Array, weights: Array) -> Array:
+    """(m,): lengths of rows, squares weighted; not by BLAS, whose threads would spin on beside those of the product."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij,j->i", table, table, weights)))
 
 
 def multiply(factors: Factors, out: Array, alike: bool = False, threads: int = 1) -> tuple[IntArray, IntArray]:

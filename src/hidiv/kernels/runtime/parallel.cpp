@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <new>
-#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "runtime/helper_thread.hpp"
 #include "simd/wide.hpp"
 
 namespace hidiv {
@@ -33,13 +34,14 @@ Status parallel(int64_t count, int64_t threads, const std::function<Status(int64
             if (status != Status::done) outcome = int(status);
         }
     };
-    std::vector<std::thread> helpers;
+    std::vector<HelperThread> helpers;
     try {
-        for (int64_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(take, false);
-    } catch (const std::system_error &) {  // fewer helpers, then
+        helpers.reserve(size_t(std::max<int64_t>(0, std::min(threads, count) - 1)));
+        for (int64_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back([&] { take(false); });
+    } catch (const std::exception &) {  // no memory, too many threads: fewer helpers, then
     }
     take(true);
-    for (std::thread &each : helpers) each.join();
+    for (HelperThread &each : helpers) each.join();
     return Status(outcome.load());
 }
 
