@@ -62,3 +62,15 @@ def contrasts(page: Page, selector: str) -> list[dict[str, Any]]:
         selector,
     )
     return found
+
+
+def cut_off(page: Page) -> list[str]:
+    """Words of pictures that reach beyond the picture, where they are not seen."""
+    words: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll("svg text")].filter((text) => {
+          const box = text.getBoundingClientRect(), all = text.ownerSVGElement.getBoundingClientRect();
+          return box.width > 0 && (box.left < all.left - 1 || box.right > all.right + 1 ||
+                                   box.top < all.top - 2 || box.bottom > all.bottom + 2);
+        }).map((text) => text.textContent)"""
+    )
+    return words

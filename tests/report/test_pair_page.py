@@ -166,7 +166,7 @@ def test_pictures_are_read_by_pointer_and_keys(browser: Browser, page_file: Path
         svg = page.locator('svg[data-chart="profile"]')
         box = svg.bounding_box()
         assert box is not None
-        svg.hover(position={"x": box["width"] * (58 + 720 * 0.285) / 786, "y": box["height"] / 2})
+        svg.hover(position={"x": box["width"] * (84 + 720 * 0.285) / 812, "y": box["height"] / 2})
         assert page.locator("#tip").inner_text() == f"node 28: {float(f'{profile[28]:.4g}'):g} nats"
         svg.focus()
         page.keyboard.press("ArrowRight")

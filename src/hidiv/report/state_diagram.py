@@ -17,6 +17,7 @@ from hidiv.types import Array
 MOST = 12  # states of a diagram; of more, those that add most
 SCALE = 104.0  # pixels of the circle's radius
 MIDDLE = 200.0, 0.0
+BESIDE = 24.0  # pixels left and right for the probabilities beside loops
 WIDEST = 9.0  # pixels of an arrow of probability 1
 NUMBERED = 4  # states up to which every arrow has its probability beside it
 CHANGED = 0.05  # difference of two probabilities from which the larger arrow is coloured
@@ -83,7 +84,7 @@ def _box(n: int) -> str:
     points = [point for arrow in arrows(np.eye(n)) for point in (*arrow.points, arrow.label)]
     points += [(x, y + sign * radius(n)) for x, y in circle(n) for sign in (-1, 1)]
     high, low = (_pixel((0.0, edge(y for _, y in points)))[1] for edge in (max, min))
-    return f"0 {high - 8:.0f} {2 * MIDDLE[0]:.0f} {low - high + 22:.0f}"
+    return f"{-BESIDE:.0f} {high - 8:.0f} {2 * (MIDDLE[0] + BESIDE):.0f} {low - high + 22:.0f}"
 
 
 def _class(arrow: Arrow, other: Array | None, side: str) -> str:
