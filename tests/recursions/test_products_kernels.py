@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hidiv.recursions.kernels import instruction_set, twins
-from hidiv.recursions.products import quickest_products
+from hidiv.recursions.products import quickest_products, unset_table
 from tests.recursions.conftest import compiled
 
 
@@ -44,6 +44,20 @@ def test_the_way_it_is_cut_does_not_show(kernels):
     if kernels.is_compiled:  # BLAS makes no such promise
         assert (whole == parts).all()
     np.testing.assert_allclose(parts, whole, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("columns", [400, 403, 416])
+def test_a_table_written_past_the_cache_is_the_same(kernels, columns):
+    rng = np.random.default_rng(3)
+    left, right, bound = rng.normal(size=(401, 9)), rng.normal(size=(columns, 9)), np.full(401, -1.0)
+    table, shifted = unset_table((401, columns)), np.empty(401 * columns + 2)
+    assert table.ctypes.data % 64 == 0
+    table[:] = np.nan
+    beside = shifted[1 : 1 + table.size].reshape(table.shape)  # at no multiple of a vector
+    small = kernels.products(left, right, bound, True, table)
+    assert (kernels.products(left, right, bound, True, beside) == small).all()
+    assert (table == beside).all()
+    np.testing.assert_allclose(table, left @ right.T * ~np.eye(401, columns, dtype=bool), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("alike", [False, True])

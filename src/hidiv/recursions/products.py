@@ -9,6 +9,7 @@ from hidiv.recursions.kernels import instruction_set, kernel, twins
 from hidiv.types import Array
 
 STRIP = 1 << 18  # entries handled while they are in the cache
+LINE = 64  # bytes of a line of the cache
 
 
 @kernel
@@ -29,6 +30,14 @@ def products(left: Array, right: Array, bound: Array, alike: bool, out: Array, t
         small[top : top + height] = strip.min(axis=1) <= bound[top : top + height]
         strip[rows, top + rows] = 0.0
     return small
+
+
+def unset_table(shape: tuple[int, int]) -> Array:
+    """A table not yet written that begins at a line of the cache: the kernel writes large ones past it."""
+    numbers = shape[0] * shape[1]
+    raw = np.empty(numbers + LINE // 8)
+    start = -raw.ctypes.data % LINE // 8
+    return raw[start : start + numbers].reshape(shape)
 
 
 def cut_shows() -> bool:

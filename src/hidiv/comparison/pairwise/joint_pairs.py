@@ -15,7 +15,7 @@ from hidiv.comparison.pairwise.plan import DirectedPairs, PairsByShape
 from hidiv.comparison.pairwise.second_order import second_order
 from hidiv.models.tree import Tree
 from hidiv.models.until_end import UntilEnd
-from hidiv.recursions.products import cut_shows
+from hidiv.recursions.products import cut_shows, unset_table
 from hidiv.types import Array, Flags, IntArray
 
 SAMPLE = 48  # models of each list that show how close the models lie
@@ -83,7 +83,7 @@ def whole_matrix(pairs: PairsByShape, alike: bool, edge: int) -> tuple[Array, in
     assert isinstance(only, JointPairs)
     if len(pairs) > 1 or only.factors is None or only.many_close or (max(only.shape) > edge and cut_shows()):
         return None
-    values = np.empty(only.shape)
+    values = unset_table(only.shape)
     return values, only.fill(values, alike, threads=0)
 
 

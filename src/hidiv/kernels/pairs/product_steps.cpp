@@ -11,12 +11,13 @@
 namespace hidiv::HIDIV_TARGET {
 namespace {
 
-constexpr int across = 3 * native;              // columns of a tile
-constexpr int down = native == 8 ? 8 : 4;       // rows of a tile: its sums fit into the registers
-constexpr int64_t depth = 256;                  // features of a part
-constexpr int64_t line = 64;                    // bytes of a line of the cache
-constexpr int64_t high = 4 * down;              // rows that meet a panel while it is near
-constexpr int64_t in_cache = int64_t(1) << 14;  // numbers of the right side kept near: threads may share a cache
+constexpr int across = 3 * native;                  // columns of a tile
+constexpr int down = native == 8 ? 8 : 4;           // rows of a tile: its sums fit into the registers
+constexpr int64_t depth = 256;                      // features of a part
+constexpr int64_t line = 64;                        // bytes of a line of the cache
+constexpr int64_t high = 4 * down;                  // rows that meet a panel while it is near
+constexpr int64_t in_cache = int64_t(1) << 14;      // numbers of the right side kept near: threads may share a cache
+constexpr int64_t beyond_cache = int64_t(1) << 16;  // numbers of the result that are not kept near
 using Lanes = V<native>;
 
 struct Tile {
@@ -31,6 +32,7 @@ struct Tile {
     bool more;        // add to what lies there
     int64_t own;      // column of row 0 that is not asked for, moving on with the rows
     bool *small;
+    bool past;  // written past the cache
 };
 
 template <int R>
@@ -56,7 +58,10 @@ HIDIV_INLINE void fill_tile(const Tile &t) {
 #pragma GCC unroll 3
             for (int c = 0; c < 3; ++c) {
                 if (t.more) sum[r][c] += load<native>(to + c * native);
-                store<native>(to + c * native, sum[r][c]);
+                if (t.past)
+                    store_past<native>(to + c * native, sum[r][c]);
+                else
+                    store<native>(to + c * native, sum[r][c]);
             }
             if (t.bound) {
                 const Lanes limit = all<native>(t.bound[r]);
@@ -118,6 +123,9 @@ Status products(const Products &task) {
     void *const memory = unset(panels * across * deepest * int64_t(sizeof(double)) + line);
     if (!memory) return Status::no_memory;
     double *const right = reinterpret_cast<double *>((reinterpret_cast<uintptr_t>(memory) + line - 1) / line * line);
+    // What is written first drives the models out of the cache, and fetches the old contents of every line.
+    const bool past = task.width <= depth && task.m * task.n >= beyond_cache && task.stride % native == 0 &&
+                      reinterpret_cast<uintptr_t>(task.out) % (native * sizeof(double)) == 0;
     Status status = Status::done;
     for (int64_t start = 0; start < task.n && status == Status::done; start += columns) {
         const int64_t end = start + columns < task.n ? start + columns : task.n;
@@ -132,7 +140,7 @@ Status products(const Products &task) {
                         fill_rows({task.left + i * task.width + first, task.width, right + (j - start) * count, count,
                                    last ? task.bound + i : nullptr, task.out + i * task.stride + j, task.stride,
                                    end - j < across ? end - j : across, first > 0,
-                                   task.alike ? task.first + i - j : across, task.small + i},
+                                   task.alike ? task.first + i - j : across, task.small + i, past},
                                   bottom - i);
                 if (interrupted()) {
                     status = Status::interrupted;
@@ -141,6 +149,7 @@ Status products(const Products &task) {
             }
         }
     }
+    if (past) written_past();
     free(memory);
     return status;
 }

@@ -45,6 +45,25 @@ template <int W>
 HIDIV_INLINE void store(double *to, V<W> v) {
     memcpy(to, &v, sizeof v);
 }
+// Past the cache, for what is not read soon, `to` a multiple of the vector's size; written_past() follows the last one.
+template <int W>
+HIDIV_INLINE void store_past(double *to, V<W> v) {
+#if defined(__AVX512F__)
+    if constexpr (W == 8) return _mm512_stream_pd(to, (__m512d)v);
+#endif
+#if defined(__AVX2__)
+    if constexpr (W == 4) return _mm256_stream_pd(to, (__m256d)v);
+#endif
+#if defined(__SSE2__)
+    if constexpr (W == 2) return _mm_stream_pd(to, (__m128d)v);
+#endif
+    memcpy(to, &v, sizeof v);
+}
+HIDIV_INLINE void written_past() {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
 // x - 0 is x for every x, so that this is a broadcast and nothing else.
 template <int W>
 HIDIV_INLINE V<W> all(double x) {
