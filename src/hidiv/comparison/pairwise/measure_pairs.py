@@ -19,8 +19,7 @@ from hidiv.emissions.product_integrals import log_products
 from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import Tree
 from hidiv.recursions.product_pairs import product_pairs
-from hidiv.recursions.subtrees import Subtrees
-from hidiv.recursions.variational_pairs import structure
+from hidiv.recursions.subtrees import Subtrees, structure
 from hidiv.types import Array
 
 TABLE_BYTES = 1 << 26  # of the emission table of one strip

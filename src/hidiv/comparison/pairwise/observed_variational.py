@@ -14,8 +14,8 @@ from hidiv.comparison.pairwise.plan import Pairs
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.models.tree import Tree
-from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees
-from hidiv.recursions.variational_pairs import Own, own_terms, structure, variational_pairs
+from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees, structure
+from hidiv.recursions.variational_pairs import Own, own_terms, variational_pairs
 from hidiv.types import Array
 
 TABLE_BYTES = 1 << 26  # of the emission table of one strip
