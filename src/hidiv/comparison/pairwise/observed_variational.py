@@ -11,10 +11,11 @@ from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.collection.collection import Collection
 from hidiv.comparison.pairwise.matrix_product import EPS, Factors, balance, multiply, norms, shared_statistics
 from hidiv.comparison.pairwise.plan import Pairs
+from hidiv.divergences.measures.product_kernel import subtrees_of
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.models.tree import Tree
-from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees, structure
+from hidiv.recursions.subtrees import Subtrees, structure
 from hidiv.recursions.variational_pairs import Own, own_terms, variational_pairs
 from hidiv.types import Array
 
@@ -94,20 +95,12 @@ def _emission(p: VariationalOperand, q: VariationalOperand) -> Array:
     return table
 
 
-def kinds_of(tree: Tree, grouped: bool, level_weights: Array | None) -> Subtrees:
-    """The kinds of subtrees of a tree, with groups distinguished only where some model has them."""
-    if tree.kind == "regular" or (tree.kind == "chain" and (tree.group is None or not grouped)):
-        return regular_subtrees(tree.children or 1, tree.depth, grouped and tree.kind == "regular", level_weights)
-    group = tree.group if grouped and tree.group is not None else np.zeros(tree.n_nodes, dtype=np.int64)
-    return listed_subtrees(tree.parent, group, tree.level, level_weights)
-
-
 def variational_pairs_by_shape(
     left: ModelsByShape, right: ModelsByShape, tree: Tree, level_weights: Array | None = None
 ) -> dict[tuple[int, int], Pairs]:
     """The pairs of every shape group of p with every one of q; any numbers of states."""
     grouped = any(group.models.n_groups > 1 for group in (*left.groups, *right.groups))
-    kinds = kinds_of(tree, grouped, level_weights)
+    kinds = subtrees_of(tree, grouped, level_weights)
     root_weight = 1.0 if level_weights is None else float(level_weights[0])
     ps = [_operand(group.models, kinds, tree.n_groups, True) for group in left.groups]
     qs = ps if right is left else [_operand(group.models, kinds, tree.n_groups, False) for group in right.groups]

@@ -148,6 +148,8 @@ def with_like_states(pair: Pair) -> Pair:
     cost = np.maximum(pair.once(half_products), -1e6).sum(axis=0)
     # Among equal emissions the labels stay as they are.
     order = linear_sum_assignment(cost + 1e-9 * np.eye(pair.p.n_states), maximize=True)[1]
+    if (order == np.arange(len(order))).all():
+        return pair
     return Pair(pair.p, pair.q.relabel(order), pair.tree)
 
 
@@ -167,12 +169,12 @@ def log_sum(p: Model, q: Model, tree: Tree, power: float, log_phi: Array, kinds:
     return float(product_pairs(structure(kinds), left, right, table, 1)[0, 0])
 
 
-def subtrees_of(tree: Tree, grouped: bool) -> Subtrees:
+def subtrees_of(tree: Tree, grouped: bool, level_weights: Array | None = None) -> Subtrees:
     """The kinds of subtrees of a tree, with groups told apart only where some model has them."""
     if tree.kind == "regular" or (tree.kind == "chain" and (tree.group is None or not grouped)):
-        return regular_subtrees(tree.children or 1, tree.depth, grouped and tree.kind == "regular", None)
+        return regular_subtrees(tree.children or 1, tree.depth, grouped and tree.kind == "regular", level_weights)
     group = tree.group if grouped and tree.group is not None else np.zeros(tree.n_nodes, dtype=np.int64)
-    return listed_subtrees(tree.parent, group, tree.level, None)
+    return listed_subtrees(tree.parent, group, tree.level, level_weights)
 
 
 def _exp(log: float) -> float:
