@@ -28,7 +28,7 @@ from hidiv.errors import HidivError
 from hidiv.models.tree import Tree
 from hidiv.types import Array
 
-ROUNDING = 1e-12  # room that bounds are given, of themselves
+ROUNDING = 1e-12  # relative room for rounding that bounds are given
 WORDS = 1 << 12  # of a block
 CELLS = 1 << 20  # words times pairs of states of one model
 GAPS = 40  # observations left out between blocks at most

@@ -78,7 +78,7 @@ class SecondMoments(NamedTuple):
 def complement(pair: Pair, kinds: Subtrees, beta: float, drift: float) -> float | None:
     """1 - K of two models whose states are alike in order, or None where differences of their emissions are not known.
 
-    drift: log of <P, P>/<P, Q> a node, roughly; what it is does not show in the value, only in its digits.
+    drift: log of <P, P>/<P, Q> a node, roughly; any drift gives the same value, a good one more of its digits.
     """
     p, q = pair.p, pair.q
     try:
@@ -207,9 +207,9 @@ def _squared(message: SecondMoments, local: SecondMoments, rows: Array, apart: A
 
 
 def _linear(message: SecondMoments, local: SecondMoments, rows: Array, apart: Array) -> SecondMoments:
-    """One turn without any rescaling: `times` and `before`, both linear in the message; C and B need not be one's own.
+    """One turn without any rescaling: `times` and `before`, both linear in the message; C and B may be any matrices.
 
-    A general C has a transpose of its own role: the map keeps the moments <u, d> and reads <d, u> as its transpose.
+    The map keeps the moments <u, d> and reads <d, u> as their transpose.
     """
     a, c, b, _ = message
     across = local.c + local.b

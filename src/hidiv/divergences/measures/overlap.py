@@ -38,12 +38,12 @@ LISTED = 100_000  # words that are listed unasked
 RTOL = 0.01  # standard error of an estimate, as a share of it
 MOST_SAMPLES = 20_000  # draws of both models together
 MOST_NODES = 4_000_000  # of all draws together, where the number of draws is not given
-LEAST = 1e-6  # percents below are told as such
+LEAST = 1e-6  # percent: smaller numbers are shown as less than this
 MANY = 10**18  # observations, whose number is not printed
 Z95 = 1.959963984540054
 WIDE = 0.1  # bounds on an error of 0 to 1/2 that say little
 DRAWN_RTOL = 0.05  # of the estimates that stand in for such bounds
-RARE = 0.25  # relative errors above: the draws did not see what matters
+RARE = 0.25  # relative error above which the draws missed what matters
 
 
 class OverlapMeasure(NamedTuple):
