@@ -103,13 +103,6 @@ def register(p: type, q: type, how: FamilyPair) -> None:
     )
 
 
-def registered() -> list[tuple[type, type]]:
-    """The pairs of families that compare, every family imported."""
-    for name in FAMILIES:
-        family_class(name)
-    return list(_PAIRS)
-
-
 def comparable(p: Comparable, q: Comparable) -> bool:
     """Whether the two families can be compared."""
     return _how(p, q) is not None
