@@ -27,7 +27,6 @@ from hidiv.divergences.observed.quadrature import two_state_chains, two_state_tr
 from hidiv.divergences.observed.sampled import rate_estimate, tree_estimate, until_end_estimate
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
-from hidiv.emissions.registry import family_class
 from hidiv.errors import OutOfRange
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -173,14 +172,14 @@ def _few_words(pair: Pair) -> bool:
 
 def in_logarithms(pair: Pair) -> Pair:
     """A pair of models of log x where all emissions have a law of it, as log-normal ones do; else the pair itself."""
-    if not all(family.logarithms for model in (pair.p, pair.q) for family in model.emissions):
+    if not all(family.logarithms is not None for model in (pair.p, pair.q) for family in model.emissions):
         return pair
     return Pair(_logarithms(pair.p), _logarithms(pair.q), pair.tree, pair.initial)
 
 
 def _logarithms(model: Model) -> Model:
     """The model of log x."""
-    emissions = [family_class(family.logarithms)(**family.parameters()) for family in model.emissions]
+    emissions = [f.logarithms(**f.parameters()) for f in model.emissions if f.logarithms is not None]
     return Model(
         model.initial, model.transition, emissions, name=model.name, state_names=model.state_names, end=model.end
     )
