@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from hidiv.emissions import registry
 from hidiv.emissions.dicts import emission_from_dict, emission_to_dict
 from hidiv.errors import InvalidEvidence, InvalidModel
 from tests.emissions.plain_laws import error, mp, mpf
@@ -17,6 +18,13 @@ ORDERS = (0.3, 0.5)  # the integrals of these are finite for every pair drawn
 NEAR_ORDERS = (0.3, 0.5, 2.0)
 STEPS = (1e-3, 1e-6, 1e-9)
 EPS = np.finfo(float).eps
+
+
+def registered():
+    """The pairs of families that compare, every family imported."""
+    for name in registry.FAMILIES:
+        registry.family_class(name)
+    return list(registry._PAIRS)
 
 
 def drawn(entry, seed=SEED):

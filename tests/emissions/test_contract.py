@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hidiv.emissions.registry import FAMILIES, family_class, registered
-from tests.emissions.contract import CHECKS, ORDERS, assert_close
+from hidiv.emissions.registry import FAMILIES, family_class
+from tests.emissions.contract import CHECKS, ORDERS, assert_close, registered
 from tests.emissions.entries import CROSSED, ENTRIES, law_of
 from tests.emissions.plain_points import carried, plain_divergences
 

@@ -10,6 +10,7 @@ from hidiv.emissions import registry
 from hidiv.emissions.evidence.interval_points import support
 from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.emissions.family import Family
+from tests.emissions.contract import registered
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def renamed(monkeypatch):
         name = "renamed"
         modes = Family.modes
 
-    registry.registered()
+    registered()
     monkeypatch.setattr(registry, "_PAIRS", dict(registry._PAIRS))
     registry.register(Renamed, Renamed, registry._PAIRS[hd.Poisson, hd.Poisson])
     return Renamed

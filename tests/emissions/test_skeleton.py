@@ -15,7 +15,7 @@ from scipy import integrate, stats
 import hidiv as hd
 from hidiv.emissions import registry
 from tests.emissions import entries, plain_points
-from tests.emissions.contract import CHECKS
+from tests.emissions.contract import CHECKS, registered
 
 GUIDE = Path(__file__).parents[2] / "docs" / "developer" / "adding_a_family.md"
 
@@ -24,7 +24,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "developer" / "adding_a_family.md"
 def entry(monkeypatch):
     """The entry of the guide; its family is one file and one line of the registry, for the time of one test."""
     # Whatever is imported registers its pairs: all of them before those of one test are taken away again.
-    registry.registered()
+    registered()
     import_module("hidiv.emissions.composite.mixture.marked")
     family, described = re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     (line,) = re.findall(r'^    ("rayleigh": "[\w.:]+"),$', GUIDE.read_text(encoding="utf-8"), re.MULTILINE)

@@ -7,7 +7,7 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.measures.product_kernel import subtrees_of
-from hidiv.recursions.variational_pairs import structure
+from hidiv.recursions.subtrees import structure
 from tests.recursions.conftest import compiled
 
 TREES = {

@@ -9,8 +9,8 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.observed.variational import emission_pairs, variational
-from hidiv.recursions.subtrees import listed_subtrees, regular_subtrees
-from hidiv.recursions.variational_pairs import own_terms, structure
+from hidiv.recursions.subtrees import listed_subtrees, regular_subtrees, structure
+from hidiv.recursions.variational_pairs import own_terms
 from tests.comparison.many import model
 from tests.recursions.conftest import compiled
 

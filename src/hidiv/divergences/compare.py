@@ -7,7 +7,6 @@ from collections.abc import Callable
 from math import isfinite, isinf
 from typing import Any
 
-from hidiv.adapters.as_model import as_models
 from hidiv.arguments import Seed, number
 from hidiv.divergences.alignment.align import Alignment, alignment
 from hidiv.divergences.comparison import Comparison, Rates
@@ -27,7 +26,6 @@ from hidiv.divergences.quantities import called, in_names
 from hidiv.divergences.result import Divergence
 from hidiv.errors import HidivError, IncompatibleModels, InvalidTree, OutOfRange, refuse
 from hidiv.inference.rows import evidence_and_tree
-from hidiv.models.model import Model
 from hidiv.models.tree import Tree, as_tree
 from hidiv.models.until_end import UNTIL_END, UntilEnd
 from hidiv.progress import Progress, Wanted, reported
@@ -114,12 +112,11 @@ def compare(
     """
     if max_seconds is not None:
         number("max_seconds", max_seconds, endless=True)
-    p, q = as_models(p, q)
-    place = _tree(p, q, tree, evidence)
+    models = Pair.models(p, q, initial=initial)
+    place = _tree(models, tree, evidence)
     if isinstance(place, Forest):
-        pair = Pair.of(p, q, place[0], initial=initial)
-        return compare_pair(pair, forest=place, seed=seed, max_seconds=max_seconds)
-    return compare_pair(Pair.of(p, q, place, initial=initial), evidence=evidence, seed=seed, max_seconds=max_seconds)
+        return compare_pair(models.checked_on(place[0]), forest=place, seed=seed, max_seconds=max_seconds)
+    return compare_pair(models.checked_on(place), evidence=evidence, seed=seed, max_seconds=max_seconds)
 
 
 def compare_pair(
@@ -159,13 +156,11 @@ def compare_pair(
                 undefined.setdefault(name, INTERRUPTED)
     about = pair.subject if forest is None else f"{pair.subject.partition(' on ')[0]} {forest}"
     notes = _notes(pair if forest is None else pair.on(max(forest, key=lambda tree: tree.depth)), results)
-    names = called(pair.p.name, pair.q.name)
-    told = tuple(in_names(note, names) for note in notes)
-    return Comparison(about, pair.p.name, pair.q.name, undefined=undefined, **results, notes=told)
+    return Comparison(about, pair.p.name, pair.q.name, undefined=undefined, **results, notes=notes)
 
 
 def _notes(pair: Pair, results: dict[str, Any]) -> tuple[str, ...]:
-    """What to know before the numbers."""
+    """What to know before the numbers, in sentences with the names of the models."""
     joint, rates = results.get("joint"), results.get("rates", Rates())
     joint, observed = (rates.joint, rates.observed) if pair.tree is None else (joint, results.get("observed"))
     if joint is None or observed is None or isinf(observed.value):
@@ -174,19 +169,18 @@ def _notes(pair: Pair, results: dict[str, Any]) -> tuple[str, ...]:
     aligned = pair if order is None else pair.relabelled(order.permutation)
     notes = [finite_first(pair, None if order is None else aligned)] if isinf(joint.value) else []
     finite = joint if isfinite(joint.value) else results.get("joint_aligned")
-    if finite is None or isinf(finite.value) or finite.parts is None or not finite.value:
-        return tuple(notes)
-    share, start = finite.parts.initial / finite.value, (pair if finite is joint else aligned).q.initial
-    if share > SHARE and (start[pair.p.initial > 0] < ALMOST_ZERO).any():
-        which = "joint divergence" if finite is joint else "aligned joint divergence"
-        notes.append(
-            f"{100 * share:.0f} % of the {which} is the initial law of q, which has probabilities down to "
-            f'{start[pair.p.initial > 0].min():.1g}; initial="stationary" or initial=False leaves it out'
-        )
-    return tuple(notes)
+    if finite is not None and finite.parts is not None and isfinite(finite.value) and finite.value:
+        share, start = finite.parts.initial / finite.value, (pair if finite is joint else aligned).q.initial
+        if share > SHARE and (start[pair.p.initial > 0] < ALMOST_ZERO).any():
+            which = "joint divergence" if finite is joint else "aligned joint divergence"
+            notes.append(
+                f"{100 * share:.0f} % of the {which} is the initial law of q, which has probabilities down to "
+                f'{start[pair.p.initial > 0].min():.1g}; initial="stationary" or initial=False leaves it out'
+            )
+    return tuple(in_names(note, called(pair.p.name, pair.q.name)) for note in notes)
 
 
-def _tree(p: Model, q: Model, tree: Any, evidence: Any) -> Tree | Forest | UntilEnd | None:
+def _tree(models: Pair, tree: Any, evidence: Any) -> Tree | Forest | UntilEnd | None:
     """The tree or trees asked for, or that of the evidence, or UNTIL_END for models with end probabilities."""
     if isinstance(tree, UntilEnd):
         return tree
@@ -198,9 +192,9 @@ def _tree(p: Model, q: Model, tree: Any, evidence: Any) -> Tree | Forest | Until
         return evidence_and_tree(evidence, tree)[1]
     if tree is not None:
         return as_tree(tree)
-    if p.end is not None and q.end is not None:
+    if models.p.end is not None and models.q.end is not None:
         return UNTIL_END
-    if max(p.n_groups, q.n_groups) > 1:
+    if max(models.p.n_groups, models.q.n_groups) > 1:
         refuse(InvalidTree, "tree", "is needed for models with groups", remedy="give a tree, or evidence on a chain")
     return None
 

@@ -43,8 +43,8 @@ def infinite(
 
 
 def advised(pair: Pair, result: Divergence) -> Divergence:
-    """A result that was computed elsewhere; an infinite one as `infinite` reports it."""
-    if not result.infinite or SMOOTHED in result.notes or not pair.once(smoothing_helps):
+    """An infinite result that was computed elsewhere, as `infinite` reports it."""
+    if SMOOTHED in result.notes or not pair.once(smoothing_helps):
         return result
     return replace(result, notes=(*result.notes, SMOOTHED))
 

@@ -53,16 +53,14 @@ class Pair:
 
         `by_states` names a quantity that pairs states by their labels: the models need equal numbers of them.
         """
-        pair = cls.models(p, q, by_states=by_states, initial=initial)
-        place = tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree)
-        return cls._checked(pair.p, pair.q, place, {}, initial)
+        models = cls.models(p, q, by_states=by_states, initial=initial)
+        return models.checked_on(tree if tree is None or isinstance(tree, UntilEnd) else as_tree(tree))
 
     @classmethod
     def on_tree(cls, p: Any, q: Any, tree: Any, *, by_states: str | None = None, initial: Initial = True) -> Pair:
         """The same for a quantity that is no rate: a tree, a length or UNTIL_END is needed."""
-        pair = cls.models(p, q, by_states=by_states, initial=initial)
-        place = tree if isinstance(tree, UntilEnd) else as_tree(tree)
-        return cls._checked(pair.p, pair.q, place, {}, initial)
+        models = cls.models(p, q, by_states=by_states, initial=initial)
+        return models.checked_on(tree if isinstance(tree, UntilEnd) else as_tree(tree))
 
     @classmethod
     def models(cls, p: Any, q: Any, *, by_states: str | None = None, initial: Initial = True) -> Pair:
@@ -87,7 +85,7 @@ class Pair:
         if tree is self.tree:
             return self
         if tree not in self._kept:
-            self._kept[tree] = self._checked(self.p, self.q, tree, self._kept_by_models, self.initial)
+            self._kept[tree] = self.checked_on(tree)
         moved: Pair = self._kept[tree]
         return moved
 
@@ -103,24 +101,28 @@ class Pair:
         relabelled: Pair = self._kept_by_models[order]
         return relabelled.on(self.tree)
 
-    @classmethod
-    def _checked(
-        cls, p: Model, q: Model, tree: Tree | UntilEnd | None, kept_by_models: dict[Any, Any], initial: Initial = True
-    ) -> Pair:
-        """Models on a tree that they were checked against."""
+    def checked_on(self, tree: Tree | UntilEnd | None) -> Pair:
+        """The same models on a tree that they are checked against."""
+        p, q = self.p, self.q
         check_length(p, q, until_end=isinstance(tree, UntilEnd))
         if isinstance(tree, Tree):
             check_both(p, q, tree)
         elif tree is None and (groups := max(p.n_groups, q.n_groups)) > 1:
             rule = "needs models with one group, the same at every step"
             refuse(IncompatibleModels, "rate", rule, f"{groups} groups", "compare them on a tree")
-        return cls(p, q, tree, initial, {}, kept_by_models)
+        return Pair(p, q, tree, self.initial, {}, self._kept_by_models)
 
     @property
     def subject(self) -> str:
         """How sentences name the pair: 'D(p || q) on a chain of 10 nodes'."""
         models = subject(self.p, self.q) + STARTS[self.initial]
         return models if self.tree is None else f"{models} {tree_in_words(self.tree)}"
+
+    @property
+    def both(self) -> str:
+        """How sentences name what has no direction: 'p and q on a chain of 10 nodes'."""
+        place = "" if self.tree is None else f" {tree_in_words(self.tree)}"
+        return f"{self.p.name or 'p'} and {self.q.name or 'q'}{place}"
 
     def subject_and_unit(self) -> tuple[str, str | None]:
         """How sentences name a quantity of the pair, and "step" where it is the rate of an endless chain."""
@@ -136,9 +138,10 @@ class Pair:
         return families(self.p, self.q)
 
     def known_tree(self, what: str) -> Tree:
-        """The tree; refuses chains of random length for `what`, which needs a known size."""
+        """The tree; refuses chains of random length and endless ones for `what`, which needs a known size."""
         if not isinstance(self.tree, Tree):
-            refuse(IncompatibleModels, "tree", f"{what} a tree of known size", "UNTIL_END")
+            given = "None" if self.tree is None else "UNTIL_END"
+            refuse(IncompatibleModels, "tree", f"{what} a tree of known size", given, "give a tree or a length")
         return self.tree
 
     def once(self, work: Work[Result]) -> Result:

@@ -41,6 +41,7 @@ class Family(Protocol):
     start: ClassVar[dict[str, float]] = {}  # parameters of every state and column that a fit by name begins with
     needs: ClassVar[str] = "parameters to begin with"  # what a fit by name lacks where there is no `start`
     template: ClassVar[str] = ""  # an example of a family to give instead
+    logarithms: ClassVar[type[Any] | None] = None  # the family of log x, which has the same parameters
     nested: ClassVar[str | None] = None  # the parameter that lists the families this one is made of
 
     def parameters(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from hidiv.errors import HidivError, IncompatibleModels, OutOfRange, counted, refuse, sentence
+from hidiv.errors import HidivError, IncompatibleModels, OutOfRange, counted, refuse
 from hidiv.types import Array
 
 if TYPE_CHECKING:
@@ -103,13 +103,6 @@ def register(p: type, q: type, how: FamilyPair) -> None:
     )
 
 
-def registered() -> list[tuple[type, type]]:
-    """The pairs of families that compare, every family imported."""
-    for name in FAMILIES:
-        family_class(name)
-    return list(_PAIRS)
-
-
 def comparable(p: Comparable, q: Comparable) -> bool:
     """Whether the two families can be compared."""
     return _how(p, q) is not None
@@ -150,21 +143,12 @@ def pair(p: Comparable, q: Comparable) -> FamilyPair:
             remedy="use one family for both, or the observed divergence by Monte Carlo",
         )
     if p.n_features != q.n_features:
-        raise IncompatibleModels(
-            sentence(
-                "emission",
-                f"p has {counted(p.n_features, 'column')} and q has {q.n_features}",
-                remedy="compare models of the same observations",
-            )
-        )
+        rule = f"p has {counted(p.n_features, 'column')} and q has {q.n_features}"
+        refuse(IncompatibleModels, "emission", rule, remedy="compare models of the same observations")
     if p.n_states != q.n_states:
-        raise IncompatibleModels(
-            sentence(
-                "emission",
-                f"p has {counted(p.n_states, 'state')} and q has {q.n_states}",
-                remedy="take() the states to compare, or use the observed divergence",
-            )
-        )
+        rule = f"p has {counted(p.n_states, 'state')} and q has {q.n_states}"
+        remedy = "take() the states to compare, or use the observed divergence"
+        refuse(IncompatibleModels, "emission", rule, remedy=remedy)
     return how
 
 

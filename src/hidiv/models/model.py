@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -231,19 +231,24 @@ class Model(Value):
         named = order.dtype.kind in "iu" and order.shape == (self.n_states,)
         if not named or sorted(order.tolist()) != list(range(self.n_states)):
             refuse(InvalidModel, "perm", f"must be a permutation of 0..{self.n_states - 1}", order.tolist())
-        return Model(
-            self.initial[order],
-            [
-                t[np.ix_(order, order)] if present else None
-                for t, present in zip(self.transitions, self.has_transition, strict=True)
-            ],
-            [family.take(order) for family in self.emissions],
-            name=self.name,
-            state_names=None if self.state_names is None else [self.state_names[i] for i in order],
+        return self._with(
+            initial=self.initial[order],
+            transitions=self.transitions[:, order[:, None], order],
+            emissions=tuple(family.take(order) for family in self.emissions),
+            state_names=None if self.state_names is None else tuple(self.state_names[i] for i in order),
             end=None if self.end is None else self.end[order],
-            symbol_names=self.symbol_names,
-            column_names=self.column_names,
         )
+
+    def _with(self, **changed: Any) -> Model:
+        """The model with other values of some fields, which need no further check; new arrays are made read-only."""
+        other = object.__new__(Model)
+        for key in (field.name for field in fields(self)):
+            value = changed.get(key, getattr(self, key))
+            if key in changed and isinstance(value, np.ndarray):
+                value = np.ascontiguousarray(value)
+                value.flags.writeable = False
+            object.__setattr__(other, key, value)
+        return other
 
     def select(self, columns: int | str | Sequence[int | str]) -> Model:
         """Keep some columns of the observations.
@@ -306,11 +311,8 @@ class Model(Value):
              initial  to 0
           0        1     1
         """
-        return Model(
-            self.initial, self.transition, self.emission,
-            name=name, state_names=self.state_names, end=self.end, symbol_names=self.symbol_names,
-            column_names=self.column_names if column_names is None else column_names,
-        )  # fmt: skip
+        columns = self.column_names if column_names is None else read_columns(column_names, self.emissions)
+        return self._with(name=None if name is None else read_names("name", [name], 1)[0], column_names=columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Describe the model as its JSON file does.

@@ -42,18 +42,11 @@ class Filters(NamedTuple):
     log_prob: Array
 
 
-def run_filters(initial: Array, moves: Array, weights: Weights) -> Filters:
-    """Filters from initial (K,), moves (1, K, K) or (N, K, K).
-
-    A sequence the model cannot produce has log_prob -inf at the node where it fails.
-    """
-    return run_both((initial,), (moves,), (weights,))[0]
-
-
 def run_both(initial: Sequence[Array], moves: Sequence[Array], weights: Sequence[Weights]) -> list[Filters]:
     """Filters of several models along the same sequences, in one loop: for each initial, moves and weights.
 
-    initial (K,), or (K, n) where every sequence has its own.
+    initial (K,), or (K, n) where every sequence has its own; moves (1, K, K) or (N, K, K). A sequence that a model
+    cannot produce has log_prob -inf at the node where it fails.
     """
     sizes = [w.value.shape[1] for w in weights]
     length, _, count = weights[0].value.shape

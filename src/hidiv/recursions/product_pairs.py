@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from hidiv.recursions.kernels import kernel
-from hidiv.recursions.variational_pairs import Structure
+from hidiv.recursions.subtrees import Structure
 from hidiv.types import Array
 
 SETTLED = 16.0 * float(np.finfo(np.float64).eps)  # of a message relative to its largest: no longer changing
@@ -22,7 +22,7 @@ def product_pairs(
 ) -> Array:
     """(m, n): log of the product kernel of every p with every q; -inf where they have no word in common.
 
-    kinds: `variational_pairs.structure`; p: powers of initial (m, K) and transition (m, G, K, K); q: the same, models
+    kinds: `subtrees.structure`; p: powers of initial (m, K) and transition (m, G, K, K); q: the same, models
     last, (K', n) and (G', K', K', n); log_phi (G'', m, K, K', n). G is one or covers every group of `kinds`. A message
     of a long chain is kept relative to its largest, and once it no longer changes every turn adds the same: with
     e^lo V <= LV <= e^hi V that holds for all later turns (Collatz and Wielandt).

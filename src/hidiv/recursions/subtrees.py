@@ -9,6 +9,8 @@ import numpy as np
 
 from hidiv.types import Array, IntArray
 
+Structure = tuple[IntArray, IntArray, IntArray, Array, IntArray]  # the arrays of Subtrees, as kernels take them
+
 
 @dataclass(frozen=True, eq=False)
 class Subtrees:
@@ -23,6 +25,11 @@ class Subtrees:
     child: IntArray  # kinds of the children
     count: Array  # how many there are of each, or their total weight
     repeat: IntArray  # (C,): turns
+
+
+def structure(kinds: Subtrees) -> Structure:
+    """The arrays, as kernels take them."""
+    return kinds.group, kinds.start, kinds.child, kinds.count, kinds.repeat
 
 
 def listed_subtrees(parent: IntArray, group: IntArray, level: IntArray, weight: Array | None) -> Subtrees:

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
-from hidiv.recursions.subtrees import Subtrees
+from hidiv.recursions.subtrees import Structure, Subtrees, structure
 from hidiv.types import Array, IntArray
-
-Structure = tuple[IntArray, IntArray, IntArray, Array, IntArray]
 
 SETTLED = 1e-14  # change of a turn's gain below which every further turn of a long chain adds the same
 EPS = float(np.finfo(np.float64).eps)
@@ -27,11 +25,6 @@ class Own(NamedTuple):
     start: IntArray  # (C + 1,): where the turns of each kind of subtree begin
     terms: Array  # (m, turns, K); turns after the listed ones equal the last
     root: Array  # (m,)
-
-
-def structure(kinds: Subtrees) -> Structure:
-    """The arrays a kernel takes."""
-    return kinds.group, kinds.start, kinds.child, kinds.count, kinds.repeat
 
 
 def own_terms(kinds: Subtrees, initial: Array, transition: Array, emission: Array) -> Own:

@@ -235,7 +235,7 @@ def test_nothing_above_is_refused_not_returned():
 def test_binary_symmetric_chain_by_contexts_and_by_a_grid():
     """Flip .1, noise .1: entropy rate 0.53136405928129, known to 14 digits."""
     p = FiniteChain(np.array([0.5, 0.5]), *(np.array([[0.9, 0.1], [0.1, 0.9]]) for _ in range(2)))
-    for refiner in refiners_entropy(p, p, p, np.arange(2)):
+    for refiner in refiners_entropy(p):
         found = [refiner.step(Effort.lasting(5)) for _ in range(4)][-1]
         assert found.lower <= 0.53136405928129 + 1e-14
         assert found.upper >= 0.53136405928129 - 1e-14

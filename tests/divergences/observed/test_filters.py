@@ -7,8 +7,12 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.observed.sampled.draws import weigh
-from hidiv.recursions.filters import Weights, run_backward, run_both, run_filters
+from hidiv.recursions.filters import Weights, run_backward, run_both
 from tests.divergences.observed.models import models
+
+
+def run_filters(initial, moves, weights):
+    return run_both((initial,), (moves,), (weights,))[0]
 
 
 def test_against_smoothing_and_likelihood():

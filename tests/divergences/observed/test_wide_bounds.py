@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hidiv as hd
-from hidiv.divergences.measures.bhattacharyya_bounds import half_products
-from hidiv.divergences.measures.product_kernel import log_radius, log_radius_above
+from hidiv.divergences.measures.product_kernel import half_products, log_radius, log_radius_above
 from hidiv.divergences.observed.alphabets import finite_chain
 from hidiv.divergences.observed.certified.many_states import coupled, revealed, tilted
 from hidiv.divergences.observed.enumerated.chain_words import enumerate_chain

@@ -31,7 +31,7 @@ from hidiv.models.symbol_names import SymbolNames
 from hidiv.types import Array, IntArray
 from hidiv.values import Value
 
-NAMED = 5  # bad models named after the first
+NAMED = 5  # how many further bad models are named
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)

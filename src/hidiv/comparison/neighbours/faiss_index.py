@@ -15,7 +15,7 @@ from hidiv.errors import HidivError, IncompatibleModels, MissingExtra, refuse
 from hidiv.types import Array, IntArray
 from hidiv.values import restore
 
-TRAINED = 64  # models a list that its centre is learnt from
+TRAINED = 64  # models from which the centre of each list is learnt
 OFFERED = 8  # candidates for each neighbour wanted
 FAR = -70.0  # in place of log 0: below the logarithm of any probability met in practice
 

@@ -18,13 +18,13 @@ from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.products import cut_shows, unset_table
 from hidiv.types import Array, Flags, IntArray
 
-SAMPLE = 48  # models of each list that show how close the models lie
+SAMPLE = 48  # models of each list by which it is judged how close they lie
 OFTEN = 0.02  # share of close pairs from which the second-order product is tried
 
 
 @dataclass(frozen=True, eq=False)
 class JointPairs:
-    """Models of p and q from some place on, and the factors of their product, or None: every pair directly."""
+    """Models p and q from some place on, and the factors of their product; None: every pair is computed directly."""
 
     p: Operand
     q: Operand
@@ -121,7 +121,7 @@ def close_share(factors: Factors) -> float:
     """Share of the pairs of a sample, each model with itself left out, for which the product is not good enough."""
     first, second = (evenly_spread(len(table), SAMPLE) for table in (factors.left, factors.right))
     if len(factors.left) > len(first):
-        first = np.minimum(first + 1, len(factors.left) - 1)  # others than those of the columns
+        first = np.minimum(first + 1, len(factors.left) - 1)  # other models than those of the columns
     value = factors.left[first] @ factors.right[second].T
     bound = factors.error_left[first] @ factors.error_right[second].T / RELATIVE_ERROR
     apart = (

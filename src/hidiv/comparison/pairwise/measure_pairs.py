@@ -11,6 +11,7 @@ import numpy as np
 
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.collection.collection import Collection
+from hidiv.comparison.pairwise.operands import by_states, models_at_once
 from hidiv.comparison.pairwise.plan import Pairs, PairsByShape
 from hidiv.divergences.measures.names import MEASURES, function_of
 from hidiv.divergences.measures.product_kernel import subtrees_of
@@ -19,11 +20,9 @@ from hidiv.emissions.product_integrals import log_products
 from hidiv.errors import HidivError, refuse
 from hidiv.models.tree import Tree
 from hidiv.recursions.product_pairs import product_pairs
-from hidiv.recursions.subtrees import Subtrees
-from hidiv.recursions.variational_pairs import structure
+from hidiv.recursions.subtrees import Subtrees, structure
 from hidiv.types import Array
 
-TABLE_BYTES = 1 << 26  # of the emission table of one strip
 OWN = 8  # models compared with each other at once to have each with itself
 
 
@@ -61,8 +60,7 @@ class KernelPairs:
         return self
 
     def fill(self, out: Array, alike: bool) -> int:
-        cells = max(len(self.p.families), len(self.q.families)) * self.p.initial.shape[1] * self.q.initial.size
-        height = max(1, TABLE_BYTES // (8 * cells))
+        height = models_at_once(self.p, self.q)
         for top in range(0, len(out), height):
             p = self.p if height >= len(out) else self.p.take(slice(top, top + height))
             logs = log_kernels(self.kinds, p, self.q, self.beta)
@@ -75,13 +73,11 @@ class KernelPairs:
 
 def log_kernels(kinds: Subtrees, p: KernelOperand, q: KernelOperand, beta: float) -> Array:
     """(m, n): log of the product kernel of every p with every q."""
-    (m, k), (n, width) = p.initial.shape, q.initial.shape
-    groups = max(len(p.families), len(q.families))
-    table = np.empty((groups, m, k, width, n))
-    by_state = np.arange(n * width).reshape(n, width).T.ravel()  # the kernel wants q's models side by side
-    for g in range(groups):
-        a, b = (models.families[min(g, len(models.families) - 1)] for models in (p, q))
-        table[g] = log_products(a, b.take(by_state), beta).reshape(m, k, width, n)
+
+    def fill(a: Family, b: Family, out: Array) -> None:
+        out[...] = log_products(a, b, beta)
+
+    table = by_states(p, q, fill)
     laws = np.ascontiguousarray(p.initial), np.ascontiguousarray(p.transitions)
     others = np.ascontiguousarray(q.initial.T), np.ascontiguousarray(np.moveaxis(q.transitions, 0, -1))
     # One thread: blocks are the parallelism.

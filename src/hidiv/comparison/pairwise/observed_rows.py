@@ -18,8 +18,8 @@ from hidiv.models.tree import Tree
 from hidiv.types import Array, Flags
 
 FIRST, MOST = 256, 2048  # draws of a portion, after the first of which a pair is looked at, and of all
-ROOM = 1.1  # draws that are taken over those the error of the first ones asks for
-LEAST, GROWTH = 0.25, 3.0  # by what share, and up to how many times, draws grow between two looks
+ROOM = 1.1  # times as many draws are taken as the error of the first ones asks for
+LEAST, GROWTH = 0.25, 3.0  # draws grow by at least this share, and at most so many times, between two looks
 NEGLIGIBLE = 1e-12  # nats: a value smaller than this is accurate enough
 
 
@@ -88,8 +88,10 @@ def shared_row(
 
 
 def _growth(spread: float, error: float, wanted: float) -> float:
-    """How many times as many draws have the wanted error: that of their spread falls with the root of their number,
-    what is allowed for rare events with their number itself."""
+    """How many times as many draws give the wanted error.
+
+    The error from their spread falls with the root of their number, what is allowed for rare events with the number.
+    """
     rest, slow = max(error**2 - spread**2, 0.0), spread**2
     share = 2.0 * wanted**2 / (slow + sqrt(slow**2 + 4.0 * rest * wanted**2)) if error > 0 else 1.0
     return 1.0 / max(share, 1e-9)

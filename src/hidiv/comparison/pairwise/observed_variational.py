@@ -10,15 +10,16 @@ import numpy as np
 from hidiv.comparison.collection.by_shape import ModelsByShape
 from hidiv.comparison.collection.collection import Collection
 from hidiv.comparison.pairwise.matrix_product import EPS, Factors, balance, multiply, norms, shared_statistics
+from hidiv.comparison.pairwise.operands import by_states, models_at_once
 from hidiv.comparison.pairwise.plan import Pairs
+from hidiv.divergences.measures.product_kernel import subtrees_of
 from hidiv.emissions.family import Family
 from hidiv.emissions.statistics import Statistics, sizes_of
 from hidiv.models.tree import Tree
-from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees
-from hidiv.recursions.variational_pairs import Own, own_terms, structure, variational_pairs
+from hidiv.recursions.subtrees import Subtrees, structure
+from hidiv.recursions.variational_pairs import Own, own_terms, variational_pairs
 from hidiv.types import Array
 
-TABLE_BYTES = 1 << 26  # of the emission table of one strip
 PORTION = 1 << 19  # pairs of states compared directly at once
 
 
@@ -64,9 +65,7 @@ class VariationalPairs:
         return self
 
     def fill(self, out: Array, alike: bool) -> int:
-        m, n = out.shape
-        cells = max(len(self.p.families), len(self.q.families)) * self.p.n_states * self.q.n_states * n
-        height = max(1, TABLE_BYTES // (8 * cells))
+        m, height = len(out), models_at_once(self.p, self.q)
         q = (
             np.ascontiguousarray(self.q.initial.T),
             np.ascontiguousarray(np.moveaxis(self.q.transitions, 0, -1)),
@@ -77,29 +76,10 @@ class VariationalPairs:
             terms = p.own.start, np.ascontiguousarray(p.own.terms), np.ascontiguousarray(p.own.root)
             chains = np.ascontiguousarray(p.initial), np.ascontiguousarray(p.transitions)
             # One thread: blocks are the parallelism.
-            values = variational_pairs(structure(self.kinds), terms, chains, q, _emission(p, self.q), 1)
+            emission = by_states(p, self.q, fill_state_table)
+            values = variational_pairs(structure(self.kinds), terms, chains, q, emission, 1)
             out[top : top + height] = self.root_weight * values
         return 0
-
-
-def _emission(p: VariationalOperand, q: VariationalOperand) -> Array:
-    """(G, m, K, K', n): KL of every state of p from every state of q, group by group."""
-    (m, k), (n, width) = p.initial.shape, q.initial.shape
-    groups = max(len(p.families), len(q.families))
-    table = np.empty((groups, m, k, width, n))
-    by_state = np.arange(n * width).reshape(n, width).T.ravel()  # the kernel wants q's models side by side
-    for g in range(groups):
-        a, b = (models.families[min(g, len(models.families) - 1)] for models in (p, q))
-        fill_state_table(a, b.take(by_state), table[g].reshape(m * k, width * n))
-    return table
-
-
-def kinds_of(tree: Tree, grouped: bool, level_weights: Array | None) -> Subtrees:
-    """The kinds of subtrees of a tree, with groups distinguished only where some model has them."""
-    if tree.kind == "regular" or (tree.kind == "chain" and (tree.group is None or not grouped)):
-        return regular_subtrees(tree.children or 1, tree.depth, grouped and tree.kind == "regular", level_weights)
-    group = tree.group if grouped and tree.group is not None else np.zeros(tree.n_nodes, dtype=np.int64)
-    return listed_subtrees(tree.parent, group, tree.level, level_weights)
 
 
 def variational_pairs_by_shape(
@@ -107,7 +87,7 @@ def variational_pairs_by_shape(
 ) -> dict[tuple[int, int], Pairs]:
     """The pairs of every shape group of p with every one of q; any numbers of states."""
     grouped = any(group.models.n_groups > 1 for group in (*left.groups, *right.groups))
-    kinds = kinds_of(tree, grouped, level_weights)
+    kinds = subtrees_of(tree, grouped, level_weights)
     root_weight = 1.0 if level_weights is None else float(level_weights[0])
     ps = [_operand(group.models, kinds, tree.n_groups, True) for group in left.groups]
     qs = ps if right is left else [_operand(group.models, kinds, tree.n_groups, False) for group in right.groups]

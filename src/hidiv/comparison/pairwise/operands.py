@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from hidiv.recursions.levels import level_laws
 from hidiv.recursions.powers import mean_law
 from hidiv.recursions.state_laws import downward
 from hidiv.types import Array, Flags, IntArray
+
+TABLE_BYTES = 1 << 26  # of a table of all states of some p and all states of q
 
 
 class ExpectedVisits(NamedTuple):
@@ -120,6 +123,39 @@ def common_groups(p: Operand, q: Operand) -> tuple[int, int]:
 def family_of_group(models: Operand, g: int) -> Family:
     """The family that group g uses."""
     return models.families[min(g, len(models.families) - 1)]
+
+
+class Emitting(Protocol):
+    """What `by_states` reads of models of one shape."""
+
+    @property
+    def initial(self) -> Array:
+        """(m, K)."""
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """One a group, of m K states."""
+
+
+def models_at_once(p: Emitting, q: Emitting) -> int:
+    """Of how many p a table of `by_states` may be made at once."""
+    groups = max(len(p.families), len(q.families))
+    return int(max(1, TABLE_BYTES // (8 * groups * p.initial.shape[1] * q.initial.size)))
+
+
+def by_states(p: Emitting, q: Emitting, fill: Callable[[Family, Family, Array], None]) -> Array:
+    """(G, m, K, K', n): a number for every state of p and every state of q, the models of q last, as kernels want them.
+
+    fill(a, b, out) writes those of two families, one of each side, into out (m K, K' n).
+    """
+    (m, k), (n, width) = p.initial.shape, q.initial.shape
+    groups = max(len(p.families), len(q.families))
+    table = np.empty((groups, m, k, width, n))
+    models_last = np.arange(n * width).reshape(n, width).T.ravel()
+    for g in range(groups):
+        a, b = (models.families[min(g, len(models.families) - 1)] for models in (p, q))
+        fill(a, b.take(models_last), table[g].reshape(m * k, width * n))
+    return table
 
 
 class _HiddenChain(NamedTuple):

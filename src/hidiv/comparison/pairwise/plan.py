@@ -25,7 +25,7 @@ class Pairs(Protocol):
         ...
 
     def fill(self, out: Array, alike: bool) -> int:
-        """Write D of every p from every q into out (m, m'); return how many pairs the quick way could not do.
+        """Write D of every p from every q into out (m, m'); return how many pairs the quick way could not compute.
 
         alike: p and q are the same models, so that the diagonal is 0 and need not be computed.
         """

@@ -1,4 +1,4 @@
-"""Blocks of states that nothing after them tells apart: partition refinement, within a tolerance."""
+"""Blocks of states that no later observation tells apart: partition refinement, within a tolerance."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _split(labels: IntArray, rows: Array, tolerance: float) -> IntArray:
 
 
 def alike(a: Array, b: Array, tolerance: float) -> Flags:
-    """Where two probabilities differ relatively by at most the tolerance; 0 is like 0 alone."""
+    """Where two probabilities differ relatively by at most the tolerance; only 0 is like 0."""
     return np.asarray(np.abs(a - b) <= tolerance * np.maximum(np.abs(a), np.abs(b)))
 
 

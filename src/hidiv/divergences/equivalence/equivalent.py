@@ -1,4 +1,4 @@
-"""`equivalent`: are two models the same process, whatever their states? If not, a shortest word that tells."""
+"""`equivalent`: are two models the same process, whatever their states? If not, a shortest word that shows it."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ class Found(NamedTuple):
 
 
 def _first_difference(both: Automaton, n_first: int, tolerance: float, length: int | None = None) -> Found:
-    """A shortest word whose probabilities differ, of those looked at the one that differs most.
+    """A shortest word whose probabilities differ; of those looked at, the one where they differ most.
 
     length: look at words of this length alone, and take the one that differs most.
     """

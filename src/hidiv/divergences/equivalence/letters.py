@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hidiv.emissions.composite.mixture.mixture import Mixture
-from hidiv.emissions.composite.product import Product
 from hidiv.emissions.families.categorical import check_alphabets
 from hidiv.emissions.family import MOST_SYMBOLS, Family
 from hidiv.errors import IncompatibleModels, refuse
@@ -36,7 +34,7 @@ def letters_of(families: Sequence[Family], tolerance: float) -> Letters:
     parts: list[Family] = []
     mixed: list[tuple[int, int]] = []
     for family in families:
-        members = family.components if isinstance(family, Mixture) and family.alphabet() is None else (family,)
+        members = family.members() if family.nested == "components" and family.alphabet() is None else (family,)
         mixed.append((len(parts), len(parts) + len(members)))
         parts.extend(members)
     unmixed = _unmixed(parts, tolerance)
@@ -78,7 +76,7 @@ def _unmixed(parts: list[Family], tolerance: float) -> Letters:
         for one, two in pairwise(alphabet for alphabet in alphabets if alphabet is not None):
             check_alphabets(len(one), len(two))
         return Letters(tuple(part.symbol_table() for part in parts), alphabets[0])
-    products = [part.families for part in parts if isinstance(part, Product)]
+    products = [part.members() for part in parts if part.nested == "families"]
     if products and len({tuple(m.n_features for m in members) for members in products}) == 1 == len(parts) // len(
         products
     ):

@@ -62,8 +62,12 @@ def joint_renyi(p: Any, q: Any, tree: Tree | int, alpha: float) -> Divergence:
     """
     if not isinstance(alpha, Real) or not (alpha > 0 and alpha != 1 and np.isfinite(alpha)):
         refuse(HidivError, "alpha", "must lie in (0, 1) or above 1", alpha, "at 1 the limit is hd.joint_kl")
-    pair = Pair.on_tree(p, q, tree, by_states="joint")
-    place, alpha = pair.known_tree("a Renyi divergence needs"), float(alpha)
+    return renyi(Pair.on_tree(p, q, tree, by_states="joint"), float(alpha))
+
+
+def renyi(pair: Pair, alpha: float) -> Divergence:
+    """The Renyi divergence of a pair with equal numbers of states."""
+    place = pair.known_tree("a Renyi divergence needs")
     local = _local_terms(pair, alpha)
     local, reasons = reached(pair, local) if alpha > 1 else Reached(local, [])
     log_z = inf if reasons else _log_z(pair.p, pair.q, place, local, alpha)

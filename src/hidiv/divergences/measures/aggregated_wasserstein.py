@@ -11,7 +11,6 @@ from scipy.sparse import block_diag, csr_matrix, kron, vstack
 
 from hidiv.arguments import number
 from hidiv.divergences.measures.measure import Measure
-from hidiv.divergences.measures.product_kernel import about
 from hidiv.divergences.measures.stationary_states import stationary_pair
 from hidiv.emissions.families.gaussian import Gaussian
 from hidiv.emissions.family import Family
@@ -97,7 +96,7 @@ def aggregated_wasserstein(
         transitions = float(sum(s * (x * costs[i]).sum() for s, x, i in zip(shares, plans, chosen, strict=True)))
     value = (1.0 - weight) * states + weight * transitions
     notes = [f"states {states:.10g}, transitions {transitions:.10g}"] if weight else []
-    return Measure(max(value, 0.0), "aggregated Wasserstein distance", notes=notes, subject=about(pair))
+    return Measure(max(value, 0.0), "aggregated Wasserstein distance", notes=notes, subject=pair.both)
 
 
 def gaussian_distance(p: Gaussian, q: Gaussian) -> Array:

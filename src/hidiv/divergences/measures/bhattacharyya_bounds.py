@@ -13,18 +13,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hidiv.divergences.joint.renyi import joint_renyi
-from hidiv.divergences.measures.close_models import like_states
-from hidiv.divergences.measures.product_kernel import known_tree, log_radius_above, log_sum, subtrees_of
+from hidiv.divergences.joint.renyi import renyi
+from hidiv.divergences.measures.product_kernel import (
+    half_products,
+    log_radius_above,
+    log_sum,
+    subtrees_of,
+    with_like_states,
+)
 from hidiv.divergences.observed.alphabets import FiniteChain, finite_chains
 from hidiv.divergences.observed.interval import NotApplicable
-from hidiv.divergences.pair import Pair, of_models
-from hidiv.emissions.product_integrals import log_products
+from hidiv.divergences.pair import Pair
 from hidiv.errors import HidivError
 from hidiv.models.tree import Tree
 from hidiv.types import Array
 
-ROUNDING = 1e-12  # room that bounds are given, of themselves
+ROUNDING = 1e-12  # relative room for rounding that bounds are given
 WORDS = 1 << 12  # of a block
 CELLS = 1 << 20  # words times pairs of states of one model
 GAPS = 40  # observations left out between blocks at most
@@ -48,12 +52,6 @@ class Bracket(NamedTuple):
         return exp(self.log_upper)
 
 
-@of_models
-def half_products(pair: Pair) -> Array:
-    """(G, K, K'): log of the integrals of sqrt(e_s e'_t), by group."""
-    return np.stack([log_products(a, b, 0.5) for a, b in pair.families()])
-
-
 def log_upper(pair: Pair) -> float:
     """log of a proven upper bound on the Bhattacharyya coefficient, at most 0; so D(p || q) >= -2 log_upper.
 
@@ -74,7 +72,7 @@ def bracket(pair: Pair) -> Bracket:
     root of the sum over both paths of p(s) q(s') prod Phi^2 (Minkowski), for blocks too, and the coefficient of states
     and observations together, states paired by their emissions, which tell more than observations alone.
     """
-    tree = known_tree(pair, "the Bhattacharyya coefficient needs")
+    tree = pair.known_tree("the Bhattacharyya coefficient needs")
     if pair.p == pair.q:
         return Bracket(0.0, 0.0, 0.0, 0.0)
     try:
@@ -87,7 +85,7 @@ def bracket(pair: Pair) -> Bracket:
     gap_upper = -expm1(below)
     if pair.same_states:
         try:
-            joint = joint_renyi(pair.p, pair.q.relabel(like_states(pair)), tree, 0.5).value
+            joint = renyi(with_like_states(pair), 0.5).value
         except HidivError:
             joint = inf
         if -0.5 * joint > below:

@@ -12,16 +12,14 @@ from math import exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.quadrature.observation_points import points
 from hidiv.divergences.pair import Pair
 from hidiv.emissions.family import Family
-from hidiv.emissions.product_integrals import log_products
 from hidiv.errors import HidivError
 from hidiv.recursions.subtrees import Subtrees
-from hidiv.types import Array, IntArray
+from hidiv.types import Array
 
 TURNS = 64  # of a long chain that are taken one by one; more are squared
 WIDEST = 512  # 3 K^2: larger operators are not squared
@@ -78,16 +76,13 @@ class SecondMoments(NamedTuple):
 
 
 def complement(pair: Pair, kinds: Subtrees, beta: float, drift: float) -> float | None:
-    """1 - K of two models with as many states, or None where differences of their emissions are not to be had.
+    """1 - K of two models whose states are alike in order, or None where differences of their emissions are not known.
 
-    drift: log of <P, P>/<P, Q> a node, roughly; what it is does not show in the value, only in its digits.
+    drift: log of <P, P>/<P, Q> a node, roughly; any drift gives the same value, a good one more of its digits.
     """
-    if not pair.same_states:
-        return None
-    order = like_states(pair)
-    p, q = pair.p, pair.q.relabel(order) if (order != np.arange(len(order))).any() else pair.q
+    p, q = pair.p, pair.q
     try:
-        emissions = [_emission(a, b, beta, drift) for a, b in Pair(p, q, pair.tree).families()]
+        emissions = [_emission(a, b, beta, drift) for a, b in pair.families()]
         rows, apart = _powers(p.transitions, q.transitions, beta)
         root = _up(kinds, emissions, rows, apart)
         first, moved = _powers(p.initial, q.initial, beta)
@@ -101,13 +96,6 @@ def complement(pair: Pair, kinds: Subtrees, beta: float, drift: float) -> float 
     norms = sqrt(own), sqrt(other)
     longer = (2.0 * cross + apart_squared) / (norms[0] + norms[1])
     return min(max((apart_squared - longer * longer) / (2.0 * norms[0] * norms[1]), 0.0), 1.0)
-
-
-def like_states(pair: Pair) -> IntArray:
-    """The order of q's states whose emissions are the most like those of p."""
-    cost = sum(-np.maximum(log_products(a, b, 0.5), -1e6) for a, b in pair.families())
-    # Among equal emissions the labels stay as they are.
-    return np.asarray(linear_sum_assignment(np.asarray(cost) - 1e-9 * np.eye(pair.p.n_states))[1])
 
 
 def _powers(p: Array, q: Array, beta: float) -> tuple[Array, Array]:
@@ -219,9 +207,9 @@ def _squared(message: SecondMoments, local: SecondMoments, rows: Array, apart: A
 
 
 def _linear(message: SecondMoments, local: SecondMoments, rows: Array, apart: Array) -> SecondMoments:
-    """One turn without any rescaling: `times` and `before`, both linear in the message; C and B need not be one's own.
+    """One turn without any rescaling: `times` and `before`, both linear in the message; C and B may be any matrices.
 
-    A general C has a transpose of its own role: the map keeps the moments <u, d> and reads <d, u> as its transpose.
+    The map keeps the moments <u, d> and reads <d, u> as their transpose.
     """
     a, c, b, _ = message
     across = local.c + local.b

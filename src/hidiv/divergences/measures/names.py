@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
-
-MeasureName = Literal[
-    "product_kernel", "coemission", "bhattacharyya", "hellinger", "total_variation", "bayes_error", "jensen_shannon",
-    "aggregated_wasserstein", "sahraeian_yoon",
-]  # fmt: skip
+from typing import Any, NamedTuple
 
 
 class NamedMeasure(NamedTuple):

@@ -26,7 +26,6 @@ from hidiv.divergences.measures.mean_ratio import (
     surprise,
 )
 from hidiv.divergences.measures.measure import Measure
-from hidiv.divergences.measures.product_kernel import about, known_tree
 from hidiv.divergences.pair import Pair
 from hidiv.errors import HidivError, IncompatibleModels, counted, refuse
 from hidiv.inference.sampling import check_size
@@ -39,12 +38,12 @@ LISTED = 100_000  # words that are listed unasked
 RTOL = 0.01  # standard error of an estimate, as a share of it
 MOST_SAMPLES = 20_000  # draws of both models together
 MOST_NODES = 4_000_000  # of all draws together, where the number of draws is not given
-LEAST = 1e-6  # percents below are told as such
+LEAST = 1e-6  # percent: smaller numbers are shown as less than this
 MANY = 10**18  # observations, whose number is not printed
 Z95 = 1.959963984540054
 WIDE = 0.1  # bounds on an error of 0 to 1/2 that say little
 DRAWN_RTOL = 0.05  # of the estimates that stand in for such bounds
-RARE = 0.25  # relative errors above: the draws did not see what matters
+RARE = 0.25  # relative error above which the draws missed what matters
 
 
 class OverlapMeasure(NamedTuple):
@@ -143,7 +142,7 @@ def measured(
     progress: Wanted = None,  # for @reported
 ) -> Measure:
     pair = Pair.of(p, q, tree)
-    known_tree(pair, f"the {kind.name} needs")
+    pair.known_tree(f"the {kind.name} needs")
     if method not in get_args(Method):
         refuse(HidivError, "method", 'must be "auto", "exact", "certified" or "montecarlo"', method)
     if not number("rtol", rtol) > 0:
@@ -175,7 +174,7 @@ def _of_pair(kind: OverlapMeasure, pair: Pair, method: Method, rtol: float, seed
             value = min(max(mean.value, low), above)
             return Measure(
                 value, kind.name, "estimate", low, above, (above - value) / Z95, mean.n_samples,
-                complement=1.0 - value, subject=about(pair), notes=(note,),
+                complement=1.0 - value, subject=pair.both, notes=(note,),
             )  # fmt: skip
         return certain.noted("draws hardly see what both models have in common, so only the bounds are given")
     value, error = kind.shown(mean.value), mean.std_error * kind.slope(mean.value)
@@ -185,7 +184,7 @@ def _of_pair(kind: OverlapMeasure, pair: Pair, method: Method, rtol: float, seed
     return Measure(
         inside, kind.name, "estimate", below, above, error, mean.n_samples,
         log=float(np.log(inside)) if inside > 0 else -inf,
-        complement=None if kind.unit else 1.0 - inside, unit=kind.unit, subject=about(pair),
+        complement=None if kind.unit else 1.0 - inside, unit=kind.unit, subject=pair.both,
         notes=(*notes, f"proven to lie between {low:.6g} and {high:.6g}{kind.unit and ' ' + kind.unit}"),
     )  # fmt: skip
 
@@ -208,7 +207,7 @@ def most_samples(pair: Pair, wanted: int | None) -> int:
     """How many draws of both models together are taken at most."""
     if wanted is not None:
         return max(2, check_size(wanted))
-    tree = known_tree(pair, "draws need")
+    tree = pair.known_tree("draws need")
     return int(min(MOST_SAMPLES, max(2 * FIRST, MOST_NODES // tree.n_nodes)))
 
 
@@ -224,7 +223,7 @@ def measured_bracket(kind: OverlapMeasure, pair: Pair) -> Measure:
         log = 0.5 * (of.log_lower + of.log_upper) if of.log_lower > -inf else float(np.log(value))
         rest = min(max(-expm1(log), of.gap_lower), of.gap_upper)
     return Measure(
-        value, kind.name, "certified", low, high, log=log, complement=rest, unit=kind.unit, subject=about(pair)
+        value, kind.name, "certified", low, high, log=log, complement=rest, unit=kind.unit, subject=pair.both
     )
 
 
@@ -236,7 +235,7 @@ def _exact(kind: OverlapMeasure, pair: Pair) -> Measure:
     words = symbol_count(pair)
     return Measure(
         kind.shown(mean), kind.name, log=float(np.log(mean)) if mean > 0 and kind is BHATTACHARYYA else None,
-        complement=rest[0] if rest else None, unit=kind.unit, subject=about(pair),
+        complement=rest[0] if rest else None, unit=kind.unit, subject=pair.both,
         notes=[f"every one of {words} words was listed"],
     )  # fmt: skip
 

@@ -7,20 +7,19 @@ from math import exp, expm1, inf, isinf
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from hidiv.arguments import number
 from hidiv.divergences.measures.close_models import complement
 from hidiv.divergences.measures.measure import Measure
 from hidiv.divergences.observed.interval import UNIT
-from hidiv.divergences.pair import Pair, families, tree_in_words
+from hidiv.divergences.pair import Pair, families, of_models
 from hidiv.emissions.product_integrals import log_products
-from hidiv.errors import HidivError, IncompatibleModels, refuse
+from hidiv.errors import HidivError, refuse
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
-from hidiv.models.until_end import UntilEnd
 from hidiv.recursions.product_pairs import product_pairs
-from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees
-from hidiv.recursions.variational_pairs import structure
+from hidiv.recursions.subtrees import Subtrees, listed_subtrees, regular_subtrees, structure
 from hidiv.types import Array, Flags
 
 LOST, ENOUGH = 2e-15, 1e-13  # rounding of a logarithm relative to its size, and the relative error wanted
@@ -78,13 +77,13 @@ def product_kernel(p: Any, q: Any, tree: Any, beta: float = 1.0, normalized: boo
     name = f"{'' if normalized else 'unnormalised '}product kernel" + ("" if beta == 1.0 else f" of power {beta:g}")
     if pair.tree is None:
         return _rate(pair, beta, normalized, name)
-    place = _known(pair)
+    place = pair.known_tree("the product kernel needs")
     if not normalized:
         log = log_kernel(pair.p, pair.q, place, beta)
-        return Measure(_exp(log), name, log=log, subject=about(pair))
+        return Measure(_exp(log), name, log=log, subject=pair.both)
     log, rest = log_normalized(pair, place, beta)
     value = 1.0 - rest if rest < 0.5 else _exp(log)
-    return Measure(value, name, log=log, complement=rest, subject=about(pair))
+    return Measure(value, name, log=log, complement=rest, subject=pair.both)
 
 
 def coemission(p: Any, q: Any, tree: Any) -> Measure:
@@ -132,10 +131,26 @@ def log_normalized(pair: Pair, tree: Tree, beta: float) -> tuple[float, float]:
     # Differences of logarithms lose what differences of the models keep.
     if log > -NEAR and LOST * (1.0 + abs(own[0]) + abs(own[1])) > ENOUGH * -expm1(log):
         drift = (own[0] - cross) / float(tree.n_nodes)
-        rest = complement(pair, kinds, beta, drift)
+        rest = complement(with_like_states(pair), kinds, beta, drift) if pair.same_states else None
         if rest is not None and rest < 0.6:
             return float(np.log1p(-rest)), rest
     return log, -expm1(log)
+
+
+@of_models
+def half_products(pair: Pair) -> Array:
+    """(G, K, K'): log of the integrals of sqrt(e_s e'_t), by group."""
+    return np.stack([log_products(a, b, 0.5) for a, b in pair.families()])
+
+
+def with_like_states(pair: Pair) -> Pair:
+    """The same two processes, q's states in the order whose emissions are the most like those of p."""
+    cost = np.maximum(pair.once(half_products), -1e6).sum(axis=0)
+    # Among equal emissions the labels stay as they are.
+    order = linear_sum_assignment(cost + 1e-9 * np.eye(pair.p.n_states), maximize=True)[1]
+    if (order == np.arange(len(order))).all():
+        return pair
+    return Pair(pair.p, pair.q.relabel(order), pair.tree)
 
 
 def log_kernel(p: Model, q: Model, tree: Tree, beta: float, kinds: Subtrees | None = None) -> float:
@@ -154,30 +169,12 @@ def log_sum(p: Model, q: Model, tree: Tree, power: float, log_phi: Array, kinds:
     return float(product_pairs(structure(kinds), left, right, table, 1)[0, 0])
 
 
-def subtrees_of(tree: Tree, grouped: bool) -> Subtrees:
+def subtrees_of(tree: Tree, grouped: bool, level_weights: Array | None = None) -> Subtrees:
     """The kinds of subtrees of a tree, with groups told apart only where some model has them."""
     if tree.kind == "regular" or (tree.kind == "chain" and (tree.group is None or not grouped)):
-        return regular_subtrees(tree.children or 1, tree.depth, grouped and tree.kind == "regular", None)
+        return regular_subtrees(tree.children or 1, tree.depth, grouped and tree.kind == "regular", level_weights)
     group = tree.group if grouped and tree.group is not None else np.zeros(tree.n_nodes, dtype=np.int64)
-    return listed_subtrees(tree.parent, group, tree.level, None)
-
-
-def about(pair: Pair) -> str:
-    """'p and q on a chain of 10 nodes', with the models' own names."""
-    place = "" if pair.tree is None else f" {tree_in_words(pair.tree)}"
-    return f"{pair.p.name or 'p'} and {pair.q.name or 'q'}{place}"
-
-
-def known_tree(pair: Pair, what: str) -> Tree:
-    """The tree; chains of random length and endless ones are refused for `what`."""
-    if pair.tree is None or isinstance(pair.tree, UntilEnd):
-        shown = "None" if pair.tree is None else "UNTIL_END"
-        refuse(IncompatibleModels, "tree", f"{what} a tree of known size", shown, "give a tree or a length")
-    return pair.tree
-
-
-def _known(pair: Pair) -> Tree:
-    return known_tree(pair, "the product kernel needs")
+    return listed_subtrees(tree.parent, group, tree.level, level_weights)
 
 
 def _exp(log: float) -> float:
@@ -194,7 +191,7 @@ def _rate(pair: Pair, beta: float, normalized: bool, name: str) -> Measure:
     if value == -inf:
         notes = ["no long word is possible for both models"]
     value = 0.0 if normalized and pair.p == pair.q else value
-    return Measure(value, f"log {name}", unit="nats", per="step", notes=notes, subject=about(pair))
+    return Measure(value, f"log {name}", unit="nats", per="step", notes=notes, subject=pair.both)
 
 
 def log_radius(p: Model, q: Model, beta: float) -> float:

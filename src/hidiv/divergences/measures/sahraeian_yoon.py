@@ -8,7 +8,6 @@ import numpy as np
 
 from hidiv.arguments import number
 from hidiv.divergences.measures.measure import Measure
-from hidiv.divergences.measures.product_kernel import about
 from hidiv.divergences.measures.stationary_states import stationary_pair
 from hidiv.emissions.family import Family
 from hidiv.errors import HidivError, refuse
@@ -69,7 +68,7 @@ def sahraeian_yoon(p: Any, q: Any, k: float | str = 1.0) -> Measure:
     total = float(table.sum())
     table = table / total if total > 0 else np.zeros_like(table)
     value = 0.5 * (gini(table).mean() + gini(table.T).mean())
-    return Measure(float(np.clip(value, 0.0, 1.0)), "Sahraeian-Yoon similarity", subject=about(pair))
+    return Measure(float(np.clip(value, 0.0, 1.0)), "Sahraeian-Yoon similarity", subject=pair.both)
 
 
 def symmetric_kl(p: Family, q: Family) -> Array:

@@ -48,7 +48,7 @@ class FiniteChain(NamedTuple):
         return np.ascontiguousarray(self.transition), np.ascontiguousarray(self.probabilities)
 
     def moves(self) -> NDArray[np.bool_]:
-        """(M, K, K): where `steps` are positive, whatever underflows."""
+        """(M, K, K): where `steps` are positive, even if they underflow."""
         return np.asarray((self.transition > 0)[None, :, :] & (self.probabilities > 0).T[:, None, :])
 
     def first(self) -> Array:

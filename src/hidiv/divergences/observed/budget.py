@@ -63,7 +63,7 @@ class Budget:
         return interval.width <= max(2.0 * self.atol, 2.0 * self.rtol * interval.lower)
 
     def wide(self) -> str:
-        """How notes say that an interval is not."""
+        """How notes say that an interval is wider than asked for."""
         if self.width is not None:
             return f"wider than the {self.width:g} asked for"
         return f"wider than asked for by rtol={self.rtol:g} and atol={self.atol:g}"
@@ -110,7 +110,7 @@ class Effort:
         return self.late
 
     def in_time(self, operations: float) -> bool:
-        """Whether so many operations are expected to end by the clock, at the speed so far; says `late` if not."""
+        """Whether so many operations are expected to end by the clock, at the speed so far; sets `late` if not."""
         if self.end < inf and self.spent > 0:
             now = monotonic()
             if operations * (now - self.began) / self.spent > self.end - now:

@@ -8,7 +8,7 @@ method and the place of a pair the first that answers counts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from hidiv.divergences.observed import variational
 from hidiv.divergences.observed.alphabets import by_formula, symbol_probabilities
@@ -27,8 +27,6 @@ from hidiv.divergences.observed.quadrature import two_state_chains, two_state_tr
 from hidiv.divergences.observed.sampled import rate_estimate, tree_estimate, until_end_estimate
 from hidiv.divergences.pair import Pair
 from hidiv.divergences.result import Divergence
-from hidiv.emissions.families.gaussian import Gaussian
-from hidiv.emissions.families.log_normal import LogNormal
 from hidiv.errors import OutOfRange
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
@@ -173,21 +171,15 @@ def _few_words(pair: Pair) -> bool:
 
 
 def in_logarithms(pair: Pair) -> Pair:
-    """A pair of models of log x where all emissions are log-normal; the pair itself elsewhere."""
-    if not all(isinstance(family, LogNormal) for model in (pair.p, pair.q) for family in model.emissions):
+    """A pair of models of log x where all emissions have a law of it, as log-normal ones do; else the pair itself."""
+    if not all(family.logarithms is not None for model in (pair.p, pair.q) for family in model.emissions):
         return pair
     return Pair(_logarithms(pair.p), _logarithms(pair.q), pair.tree, pair.initial)
 
 
 def _logarithms(model: Model) -> Model:
-    """The law of log x: Gaussian with the same parameters."""
-    emissions = [Gaussian(**family.parameters()) for family in model.emissions]
-    moves: Any = [move if known else None for move, known in zip(model.transitions, model.has_transition, strict=True)]
+    """The model of log x."""
+    emissions = [f.logarithms(**f.parameters()) for f in model.emissions if f.logarithms is not None]
     return Model(
-        model.initial,
-        moves if len(moves) > 1 else moves[0],
-        emissions if len(emissions) > 1 else emissions[0],
-        name=model.name,
-        state_names=model.state_names,
-        end=model.end,
+        model.initial, model.transition, emissions, name=model.name, state_names=model.state_names, end=model.end
     )

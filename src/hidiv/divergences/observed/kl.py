@@ -107,11 +107,10 @@ def observed_kl(
         one_stream = None if seed is None else generator(seed)
         shared = Budget(rtol, atol, None, one_stream, max_samples, max_seconds)
         total = over_forest(tree, lambda one: _on_pair(models.on(one), method, shared), per_tree=per_tree)
-        return advised(models, total)
+        return advised(models, total) if total.infinite else total
     if per_tree:
         tree_alone()
-    pair = Pair.on_tree(p, q, tree, initial=initial)
-    return advised(pair, _on_pair(pair, method, budget))
+    return _advised(Pair.on_tree(p, q, tree, initial=initial), method, budget)
 
 
 def kl_of_pair(
@@ -125,7 +124,13 @@ def kl_of_pair(
     max_seconds: float | None = None,
 ) -> Divergence:
     """`observed_kl` of a pair that is checked already, on its tree or until the end."""
-    return advised(pair, _on_pair(pair, method, Budget(rtol, atol, None, seed, max_samples, max_seconds)))
+    return _advised(pair, method, Budget(rtol, atol, None, seed, max_samples, max_seconds))
+
+
+def _advised(pair: Pair, method: str, budget: Budget) -> Divergence:
+    """What the method gives, with the note of every infinite divergence."""
+    result = _on_pair(pair, method, budget)
+    return advised(pair, result) if result.infinite else result
 
 
 def _on_pair(pair: Pair, method: str, budget: Budget) -> Divergence:

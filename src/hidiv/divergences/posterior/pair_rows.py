@@ -99,7 +99,7 @@ def _moved(
 
 
 def _seen(rows: EvidenceRows, weigh: Any) -> tuple[Array, Array, Array] | None:
-    """(R, K) three times: log-weights of values and intervals and their log-ratios, in one pass; None where not so."""
+    """(R, K) three times: log-weights of values and intervals, and log-ratios; None where one pass cannot do it."""
     if rows.symbols is not None or weigh is None:
         return None
     try:
@@ -110,7 +110,7 @@ def _seen(rows: EvidenceRows, weigh: Any) -> tuple[Array, Array, Array] | None:
 
 
 def _are_near(weights_p: Array, weights_q: Array, ratio: Array) -> bool:
-    """Whether all is within +-FAR, as a rule: nothing is impossible, and nothing has to be moved."""
+    """Whether all is within +-FAR, the usual case: nothing is impossible, and nothing has to be moved."""
     return all(table.min() >= -FAR and table.max() <= FAR for table in (weights_p, weights_q, ratio))
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from hidiv.emissions.family import Family, add_columns, check_between, redone
 from hidiv.emissions.gradients import Gradients, Items, location_slopes
-from hidiv.emissions.numerics.normal_forms import diagonal_form, diagonal_ratio
 from hidiv.emissions.numerics.scales import ScaleRatio, ratio_from_excess, scale_kl, scale_renyi, squared
 from hidiv.emissions.numerics.standard_normal import HALF_LOG_TWO_PI, normal_log_mass
 from hidiv.emissions.parameters import indexed, positive, reading, same_shape, wide
@@ -20,7 +19,7 @@ from hidiv.emissions.sample_space import LINE, SampleSpace
 from hidiv.emissions.statistics import Statistics
 from hidiv.emissions.weighted import Weighted, log_size
 from hidiv.errors import InvalidModel, refuse
-from hidiv.recursions.normal_rows import NormalLaws, NormalPair, normal_table
+from hidiv.recursions.normal_rows import NormalLaws, NormalPair, NormalRatio, normal_table
 from hidiv.types import Array, Flags, IntArray
 
 SYMMETRY = 1e-8  # of the two standard deviations: what a covariance may differ from its transpose by
@@ -315,10 +314,29 @@ def renyi(p: Gaussian, q: Gaussian, alpha: float) -> Array:
 
 def _form(family: Gaussian, full: bool) -> NormalLaws:
     if not full:
-        return diagonal_form(family)
+        return _diagonal_form(family)
     from hidiv.emissions.numerics.covariances import full_form
 
     return full_form(family)
+
+
+def _diagonal_form(family: Gaussian) -> NormalLaws:
+    """Mean, whitening and constant of each state."""
+    mean, deviation = wide(family.mean), family.deviation
+    with np.errstate(all="ignore"):
+        over, constant = 1.0 / deviation, -(np.log(deviation) + HALF_LOG_TWO_PI).sum(axis=1)
+    return np.ascontiguousarray(mean), np.ascontiguousarray(over[:, None, :]), np.asarray(constant)
+
+
+def _diagonal_ratio(p: Gaussian, q: Gaussian, excess: Array, log: Array) -> NormalRatio:
+    """The log-ratio as a polynomial in p's whitened distance; excess, log (K, F): var_p/var_q - 1 and its logarithm."""
+    with np.errstate(all="ignore"):
+        shift = (wide(p.mean) - wide(q.mean)) / q.deviation
+        wider = excess / (1.0 + np.sqrt(1.0 + excess))  # std_p / std_q - 1
+        near = np.asarray((np.abs(wider) < 0.5).all(axis=1))
+        constant = 0.5 * (log - shift * shift).sum(axis=1)
+        linear, square = -shift * (1.0 + wider), -0.5 * excess
+    return near, constant, linear, np.ascontiguousarray(square[:, None, :])
 
 
 def tables(p: Gaussian, q: Gaussian) -> Tables:
@@ -328,7 +346,7 @@ def tables(p: Gaussian, q: Gaussian) -> Tables:
 
         between = full_ratio(p, q)
     else:
-        between = diagonal_ratio(p, q, *compare_variances(p, q))
+        between = _diagonal_ratio(p, q, *compare_variances(p, q))
     return NormalPair(_form(p, full), _form(q, full), between)
 
 

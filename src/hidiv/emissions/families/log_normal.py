@@ -57,6 +57,7 @@ class LogNormal(Family):
 
     name: ClassVar[str] = "log_normal"
     laws_independent: ClassVar[bool] = True
+    logarithms: ClassVar[type[Any] | None] = Gaussian
     start: ClassVar[dict[str, float]] = {"mean": 0.0, "std": 1.0}
     mean: Array  # (K,) or (K, F)
     std: Array

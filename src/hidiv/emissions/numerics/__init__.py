@@ -9,7 +9,6 @@ scales.py                   two positive scales compared
 bits.py                     one trial with two outcomes
 bessel.py                   I_0 and the mean cosine
 standard_normal.py          density and masses of the normal law
-normal_forms.py             normal laws of independent columns as the numbers that a recursion reads
 covariances.py              normal laws with full covariances
 gaussian_moments.py         weighted estimates of normal laws, with missing and censored values
 exponential_family.py       divergences from a log-normaliser

@@ -204,7 +204,7 @@ def full_form(family: GaussianParameters) -> NormalLaws:
 
 
 def full_ratio(p: GaussianParameters, q: GaussianParameters) -> NormalRatio:
-    """The log-ratio as a polynomial in p's z (`normal_forms`), by M - I."""
+    """The log-ratio as a polynomial in p's z (`normal_rows`), by M - I."""
     n_states, n_features = wide(p.mean).shape
     near, constant = np.zeros(n_states, dtype=np.bool_), np.zeros(n_states)
     linear, square = np.zeros((n_states, n_features)), np.zeros((n_states, n_features, n_features))

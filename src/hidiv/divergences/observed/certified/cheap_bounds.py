@@ -70,7 +70,7 @@ def variational_above(p: Model, q: Model, tree: Tree) -> float:
     """
     pairs = emission_pairs(p, q)
     is_listed = tree.kind == "listed" or (tree.kind == "chain" and tree.group is not None)
-    with np.errstate(over="ignore"):  # a bound that no double holds is none
+    with np.errstate(over="ignore"):  # an overflow: no bound
         value = (_listed_above if is_listed else _level_above)(p, q, tree, pairs)
     return room_above(value, min(tree.depth, _LEVELS))
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 ROOM = 1e-12  # relative: what is bounded here is right to far fewer units
 MOST = 64  # states of models whose relabellings are searched
-CHANCE = 2.5  # half-widths of an interval, five standard errors, that an estimate is above by chance
-FEW = 4  # states whose orders are gone through in no time
+CHANCE = 2.5  # half-widths of its interval, five standard errors, by which an estimate may be too high by chance
+FEW = 4  # states all of whose orders are tried in no time
 SMALLEST = "smallest joint divergence over relabellings"
 UNWEIGHABLE = "the draws hold numbers that no double can weigh; only the ends are certain, the middle is no estimate"
 
@@ -101,9 +101,9 @@ def room_above(value: float, levels: int = 1) -> float:
 
 
 def below_all_orders(pair: Pair) -> float:
-    """No joint divergence is smaller, in whatever order of q's states; found sooner than the best order.
+    """A number that the joint divergence is not below in any order of q's states; found sooner than the best order.
 
-    Of few states by going through the orders, of more from the least that each pair of states adds. 0 where nodes
+    For few states by trying all orders, for more from the least that each pair of states adds. 0 where nodes
     cannot be counted.
     """
     states = pair.p.n_states

@@ -107,7 +107,7 @@ class RevealedBlock(NamedTuple):
     moves: dict[int, Array]
 
     def then(self, history: list[Array]) -> Array:
-        """(R, R'): the cost from here on, given what it is with fewer and fewer symbols left, the last entry most."""
+        """(R, R'): the cost from here on, given the costs with fewer symbols left, the fewest first."""
         following = [np.tensordot(move, history[-size], 2) for size, move in self.moves.items()]
         return np.asarray(self.cost + sum(following))
 
@@ -117,7 +117,7 @@ def revealed(p: FiniteChain, q: FiniteChain, length: int | None, cells: int = CE
     if p.n_symbols * p.n_states * q.n_states * max(p.n_states, q.n_states) > (MOST if cells > 1 else QUICK):
         return inf
     law, apart = _occupied(p), np.zeros((p.n_states, q.n_states))
-    with np.errstate(over="ignore", invalid="ignore"):  # a bound that no double holds is none
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow: no bound
         value, weight = _best(_words(p, q, law, 1, 1), apart, length, SHARP if cells > 1 else SHARP[1:2])
         if cells <= 1:
             return value
@@ -132,7 +132,7 @@ def coupled(p: Model, q: Model, length: int | None) -> float:
     if p.n_states * q.n_states * max(p.n_states, q.n_states) > MOST:
         return inf
     tables = [np.concatenate([np.asarray(m.transitions[0]), m.initial[None]])[None] for m in (p, q)]
-    with np.errstate(over="ignore", invalid="ignore"):  # a bound that no double holds is none
+    with np.errstate(over="ignore", invalid="ignore"):  # an overflow: no bound
         return _best([BlockWords(1, *tables)], emission_pairs(p, q)[0], length)[0]
 
 

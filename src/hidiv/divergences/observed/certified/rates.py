@@ -86,13 +86,12 @@ def _cross_parts(p: FiniteChain, q: FiniteChain) -> list[Part]:
 def _entropy_parts(p: FiniteChain) -> list[Part]:
     """The entropy rate of every closed class of p, known at once or to be refined."""
     parts = []
-    whole = reached(p)
-    for share, part, members in closed_parts(whole):
+    for share, part in classes(p):
         try:
             parts.append(Part(share, _class_entropy(part), []))
         except NotApplicable:
             most = Interval(0.0, log(part.n_symbols) * (1.0 + 4.0 * UNIT), {"method": "alphabet"})
-            parts.append(Part(share, most, refiners_entropy(part, part, whole, members)))
+            parts.append(Part(share, most, refiners_entropy(part)))
     return parts
 
 
@@ -101,7 +100,7 @@ def refiners_cross(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: 
     return [context_cross(p, q), grid_cross(p, q, whole, members)]
 
 
-def refiners_entropy(p: FiniteChain, q: FiniteChain, whole: FiniteChain, members: NDArray[np.int64]) -> list[Refiner]:
+def refiners_entropy(p: FiniteChain) -> list[Refiner]:
     """What can bound the entropy rate of a closed class p, whatever q is."""
     return [context_entropy(p), grid_entropy(p)]
 
@@ -156,7 +155,7 @@ def _may_be_excluded(p: FiniteChain, q: FiniteChain, parts: list[tuple[float, Fi
 def _class_entropy(p: FiniteChain) -> Interval:
     """Entropy rate of an irreducible chain of one or two states, or whose symbols reveal the states."""
     steps = p.steps()
-    if ((steps > 0).sum(axis=2) <= 1).all():  # a state and a symbol tell the next state
+    if ((steps > 0).sum(axis=2) <= 1).all():  # a state and a symbol determine the next state
         law = steps.sum(axis=2).T
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = -np.where(law > 0, law * np.log(law), 0.0).sum(axis=1)

@@ -27,8 +27,11 @@ RESOLVED = 36.0  # log-odds beyond which a proportion and one are the same doubl
 
 
 class Fineness(NamedTuple):
-    """agree: what a panel's mass may differ from that of its halves; bend: how much the log-ratio of two states may
-    change over a panel (a filter turns within a few units of it); faint: mass that need not be resolved."""
+    """How finely a density is resolved.
+
+    agree: by how much a panel's mass may differ from that of its halves; bend: how much the log-ratio of two states may
+    change over a panel (a filter turns within a few units of it); faint: mass that need not be resolved.
+    """
 
     agree: float
     bend: float

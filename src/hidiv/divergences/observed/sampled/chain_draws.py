@@ -190,7 +190,7 @@ class ChainPair:
         ):
             return None
         wanted = max(SPREAD * functions(both), FITTED)
-        # Where there are many states some are rare, and a fit that has seen them in few sequences does harm.
+        # Of many states some are rare, and a fit that has seen them in few sequences does harm.
         fewest = FEWEST_FITTED if both <= FEW_BOTH else 4 * FEWEST_FITTED
         size = min(max(fewest, -(-2 * wanted // (length - 1))), MOST_FITTED)
         _, x = drawn_of(self.p, self.tree, size, rng, Likely(_flattened(self.p)))
@@ -242,7 +242,7 @@ class ChainPair:
 
     @cached_property
     def below_joint(self) -> float:
-        """No joint divergence is smaller, in whatever order of q's states; 0 where that takes longer to tell.
+        """A number that the joint divergence is not below in any order of q's states; 0 where it would take long.
 
         Each state of p is paired with the state of q that is best for it, whatever the others are paired with, and the
         largest probability of its row with the largest of q's.

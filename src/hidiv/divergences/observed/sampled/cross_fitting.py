@@ -24,7 +24,7 @@ from hidiv.types import Array, Flags
 
 SHARE = 3  # at most one control for so many draws
 SPARE = 4  # draws for each control from which on the error falls as that of any mean
-MANY_EACH = 8  # draws for each control from which on all are used where few lead
+MANY_EACH = 8  # draws for each control from which on all controls are used, not the leading ones alone
 FEWEST = 30  # draws from which on coefficients are fitted at all
 COLLINEAR = 1e-7  # what is left of a control, relatively, when those before it are taken out
 BLURRED = 1e-6  # the same where only products of controls are known
@@ -33,10 +33,10 @@ MANY = 3 * 10**7  # multiplications from which on a factorisation of all draws t
 CHANCE = 2.0  # standard errors by which a coefficient differs from zero by chance
 FEW_SHARE = 2.0  # the same where the error grows by what few draws leave open
 ROUNDED = 2.0**-53  # relative error of a mean that rounding explains
-DECIDED = 1e-6  # share of a draw that is its own: with less, it alone has seen some control move
+DECIDED = 1e-6  # share of a draw that the others do not explain: with less, it alone has seen some control move
 COMMON = 0.2  # by how much, for a control a draw, the spread of what is left falls short of the error of its mean
 EXACT = 1e-13  # relative spread that rounding explains
-LOST = 16  # controls at most that are left out one by one since they are off
+LOST = 16  # at most so many controls are left out one by one because their sample means are off
 SHARED = 10.0  # draws for each unit of a control's kurtosis: with fewer, a few draws decide its coefficient
 
 
@@ -69,7 +69,7 @@ class ControlledDraws:
         n = len(draws)
         self.different, self.spanned = 0, None
         self.cut = 0 < leading < controls.shape[1] and n < MANY_EACH * controls.shape[1]
-        self.wants_all = self.cut and n >= SPARE * controls.shape[1]  # where these do not do, all of them may
+        self.wants_all = self.cut and n >= SPARE * controls.shape[1]  # where these are not enough, all of them may be
         controls = controls[:, :leading] if self.cut else controls
         self.bare = n >= FEWEST and not controls.shape[1]
         if self.bare or n < FEWEST or not self.draws.std() > 0:
@@ -132,8 +132,10 @@ class ControlledDraws:
         return LeftOut(self.draws, basis[:, kept], offset[kept])
 
     def _disputed(self, fitted: Mean, settle: bool) -> float:
-        """By how much the mean would differ had controls been taken out of those after them though they are off, beyond
-        what the spread explains that these leave."""
+        """By how much the mean would differ if controls whose means are off had still been taken out of later ones.
+
+        What the spread that these leave explains is not counted.
+        """
         if self.with_all is None:
             return 0.0
         regression = self._regression(self.with_all, settle)

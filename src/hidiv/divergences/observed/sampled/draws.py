@@ -85,7 +85,7 @@ class Draws:
     likely: Callable[[], Likely | None] | None = None  # p with rare events made likely, where that may help
     # What must be left of a control when those before it are taken out (cross_fitting.py).
     distinct: float | None = None
-    below_joint: Callable[[], float] | None = None  # what no joint divergence is below, where that is soon told
+    below_joint: Callable[[], float] | None = None  # of the joint divergence in every order of states, if soon known
     plainer: Callable[[], Plainer | None] | None = None  # draws that vary more and take less work
     whole: bool = False  # portions are as large as they may be: each starts with work that does not depend on its size
 
@@ -112,7 +112,7 @@ def portion(size: int) -> int:
 
 
 def impossible(pair: Pair, reason: str, at_once: int = 1) -> Draws:
-    """Draws that are never made, since q cannot emit what p does."""
+    """No draws at all, since q cannot emit what p does."""
     return Draws(lambda size, rng, lean: refuse(HidivError, "draw", reason), pair.subject, "", at_once, reason)
 
 

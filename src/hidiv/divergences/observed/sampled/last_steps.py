@@ -1,4 +1,4 @@
-"""Draws for rates: what the last steps of a chain add to its first ones, after which both filters forgot their start.
+"""Draws for rates: what the last steps of a chain add to its first ones, in which both filters forget their start.
 
 A chain of p starts in its long-run law. What all of its steps give, less what the first ones alone give, has the mean
 D(all) - D(first), the rate times the number of last steps; and the controls of both, whose means are known, differ by a
@@ -23,7 +23,7 @@ from hidiv.models.tree import Tree
 from hidiv.recursions.filters import run_both
 from hidiv.types import Array, IntArray
 
-FORGOTTEN = 1e-7  # distance of two filters from different starts that is taken for none
+FORGOTTEN = 1e-7  # distance of two filters from different starts that counts as none
 CHAINS = 64  # on which they are compared
 SHORTEST, LONGEST = 64, 4096  # steps of these chains
 FEWEST_FIRST, FEWEST_LAST = 16, 256  # steps
@@ -42,7 +42,7 @@ class LastSteps:
 
     @classmethod
     def of(cls, p: Model, q: Model, first: int) -> LastSteps:
-        """p in its long-run law; as many last steps as are worth those that come first."""
+        """p in its long-run law; with as many last steps as make the first ones worth their cost."""
         last = min(max(FEWEST_LAST, TIMES * first), LONGEST)
         whole, short = Tree.chain(first + last), Tree.chain(first)
         try:
@@ -78,7 +78,7 @@ class LastSteps:
             parts = self.whole.along(states, x, lean), self.first.along(before, early, lean)
         whole, first = parts
         controls = np.zeros((len(x), 0))
-        if whole.controls.shape == first.controls.shape:  # as a rule: else one of them had to go another way
+        if whole.controls.shape == first.controls.shape:  # as a rule; otherwise one of them was computed in another way
             controls = whole.controls - first.controls
         with np.errstate(invalid="ignore"):  # chains that q cannot show are infinite from the first steps on
             plain, base = (

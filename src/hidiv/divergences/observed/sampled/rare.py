@@ -1,4 +1,4 @@
-"""What draws do not show: the error of their mean, with what events may add that were drawn too seldom or never."""
+"""What draws do not show: the error of their mean, and what events drawn too seldom or never may add to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Allowed(NamedTuple):
 
 
 def allowed(draws: Draws, batch: Drawn, mean: Mean, before: int | None = None) -> Allowed:
-    """The mean of a batch, its error with what rare events may add that these draws do not show.
+    """The mean of a batch, its error widened by what rare events may add that these draws do not show.
 
     before: how many other draws there were, where a function fitted to them, the first control, is taken out of these;
     a word that none of them has shown is not in the function, and changes a draw as it would without.
@@ -68,7 +68,7 @@ def _share(left: Array, spent: Array) -> float:
 
 
 def _rare_word(draws: Draws, batch: Drawn, before: int | None) -> float:
-    """What a word may add to the mean that is as rare as one in all draws, and unlike the others."""
+    """What a word as rare as one in all draws, and unlike the others, may add to the mean."""
     count, others = len(batch.base), before or 0
     if draws.expected is None or not draws.long:
         return float(np.ptp(batch.plain)) / (count + others)
@@ -80,6 +80,6 @@ def _rare_word(draws: Draws, batch: Drawn, before: int | None) -> float:
 
 
 def _beyond_usual(draws: Array) -> float:
-    """The range of draws over that which as many of a normal law would have, which is not that of rare words."""
+    """By how much the range of draws exceeds that of as many draws of a normal law."""
     usual = 2.0 * sqrt(2.0 * log(len(draws))) * float(draws.std())
     return max(float(np.ptp(draws)) - usual, 0.0)

@@ -1,4 +1,4 @@
-"""Means of draws, their standard errors, and what these allow for: events that were drawn too seldom or never."""
+"""Means of draws, and their standard errors, which allow for events that were drawn too seldom or never."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def unit_of(draws: Array) -> float:
 def plain_mean(draws: Array, full: bool = True, settle: bool = True) -> Mean:
     """Without controls; where a few draws decide the spread it is taken to be at least the value.
 
-    Without `settle` it grows by what these leave open.
+    Without `settle` the error grows by what these leave open.
     """
     unit = unit_of(draws)
     if unit > 1.0:
@@ -70,7 +70,7 @@ def plain_mean(draws: Array, full: bool = True, settle: bool = True) -> Mean:
 
 
 def left_open(draws: Array) -> float:
-    """By how much a spread is taken to be larger that a few draws decide: its square has an error of its own."""
+    """By how much a spread that a few draws decide is taken to be larger: its square has an error of its own."""
     return sqrt(1.0 + UNSETTLED * sqrt(kurtosis(draws) / len(draws)))
 
 

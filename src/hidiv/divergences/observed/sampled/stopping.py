@@ -111,7 +111,7 @@ class _Drawing:
         self.best: Mean | None = None
         self.error = inf  # of the best mean, with what rare events may add
         self.chance = 0.0  # expected number in a draw of an event that none has shown
-        self.lacking = 0.0  # what rare states may add that were drawn too seldom
+        self.lacking = 0.0  # what rare states that were drawn too seldom may add
         self.hidden = 0.0  # what they may add to the variance of a draw
         self.stopped = "the number of draws"
 
@@ -167,7 +167,7 @@ class _Drawing:
     def needed(self) -> float:
         """How many draws the wanted error takes, by the error of those there are.
 
-        Coefficients that were fitted to few draws spoil these, but not so many more.
+        Coefficients fitted to few draws make the error of these larger, but not that of many more.
         """
         best = self.together()[1]
         short = min(best.std_error / max(self.wanted(), 1e-300), 1e6)
@@ -240,7 +240,7 @@ class _Drawing:
         return best
 
     def _take_over(self, other: _Drawing) -> None:
-        """The draws of a trial in vain, of streams of its own, are draws like any others without its own controls."""
+        """The draws of a trial in vain, from streams of their own, are like any others without its controls."""
         width = self.portions_drawn[0].controls.shape[1]
         self.portions_drawn += [batch._replace(controls=batch.controls[:, :width]) for batch in other.portions_drawn]
         self.drawn, self.best = self.drawn + other.drawn, None
@@ -326,8 +326,10 @@ class _Drawing:
         return True
 
     def _lucky(self, best: Mean, wanted: float) -> bool:
-        """Whether the error may be small since few of the draws that decide it have come: those that lack them would
-        be the first to stop."""
+        """Whether the error may be small only because few of the draws that decide it have come.
+
+        Samples that lack such draws would be the first to stop.
+        """
         return self.error * DOUBT > wanted and self.drawn < SETTLED * kurtosis(best.draws)
 
     def result(self, stopped: str | None = None) -> Divergence:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hidiv.emissions.composite.mixture.law import MixtureLaw
 
 NARROW = 2.0**-10  # width of a law over its distance from 0, below which points are blurred
-NEAR = 0.25  # distance from an anchor, over that of the anchor from 0, within which differences are exact
+NEAR = 0.25  # distance from an anchor, divided by that of the anchor from 0, within which differences are exact
 
 
 class Anchors(NamedTuple):

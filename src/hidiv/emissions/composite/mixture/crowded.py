@@ -27,12 +27,12 @@ from hidiv.types import Array
 CROWDED = 1e-4  # distance from an end, relative to the law's extent, below which logarithms are integrated over
 LEAST = log(np.finfo(np.float64).tiny)
 LEFT = 1e-13  # share of an integral below the least double that is too much to leave out
-VANISHED = -48.0  # log of what no longer counts
+VANISHED = -48.0  # logarithm of what no longer counts
 REACHES = 64  # steps outwards, each twice the last
 
 
 def is_crowded(kind: Kind, edges: Array) -> bool:
-    """Whether much of a law lies next to an end of its sample space, where only a logarithm resolves it."""
+    """Whether much of a law lies so near an end of its sample space that only a logarithm resolves it."""
     if kind is Kind.UNIT:
         return bool(edges[0] < CROWDED or edges[-1] > 1.0 - CROWDED)
     return kind is Kind.POSITIVE and bool(edges[0] < CROWDED * edges[-1])
@@ -82,7 +82,7 @@ def _upwards(log_f: Function, ends: Array) -> Array:
 
 
 def _left_out(log_f: Function, pieces: int, height: float) -> float:
-    """What lies below the least double, where the function is a power of the distance; +inf if it does not fall."""
+    """The integral below the least double, where the function is a power of the distance; +inf if it does not fall."""
     total = 0.0
     for i in range(pieces):
         here, next_to = log_f(_sign(i) * np.array([LEAST, LEAST + 1.0]))

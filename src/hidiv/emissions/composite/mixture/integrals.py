@@ -191,7 +191,7 @@ def _ends_of(p: MixtureLaw, at: Array) -> NDArray[np.bool_]:
 
 
 def _deep(table: Array) -> list[int]:
-    """Columns of quantiles beyond the flanks."""
+    """The columns of quantiles that lie beyond the flanks."""
     tails = table.shape[1] // 2
     return [c for c in range(table.shape[1]) if c % tails >= len(FLANKS)]
 

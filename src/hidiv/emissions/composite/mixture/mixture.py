@@ -55,7 +55,7 @@ class Mixture(MixtureLaw):
     nested: ClassVar[str | None] = "components"
 
     def maximise(self, known: Weighted, fixed: frozenset[str] = frozenset()) -> Self:
-        """Responsibilities of the components given the state, then weights and components as they ask for.
+        """Responsibilities of the components given the state, then the weights and components that maximise with them.
 
         An expectation step inside the maximisation: the sum over u of weight[u, s] log w_u(s) never falls.
         """
@@ -63,9 +63,9 @@ class Mixture(MixtureLaw):
         return self.maximised(known, laws, fixed)
 
     def maximised(self, known: Weighted, laws: Array, fixed: frozenset[str]) -> Self:
-        """The mixture that laws (n, K, C) of the component, given the state and the observation, ask for.
+        """The mixture that maximises the likelihood, given laws (n, K, C) of the component given state and observation.
 
-        Components estimate themselves from the weight that falls on them; weights(s, c) is its share of the state's.
+        Each component is estimated from the weight that falls on it; weights(s, c) is its share of that of the state.
         States without weight stay as they are.
         """
         shared = laws * known.weight[:, :, None]

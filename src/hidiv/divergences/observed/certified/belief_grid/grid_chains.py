@@ -1,6 +1,6 @@
 """Certified entropies of chains of N symbols by convexity on a grid of filters (definitions (5.5)).
 
-The recursions of the rates, run N - 1 sweeps from nothing: V_m = cost + L V_{m-1}. Once every further symbol adds the
+The recursions of the rates, run for N - 1 sweeps from zero: V_m = cost + L V_{m-1}. Once every further symbol adds the
 same the rest is known from the last change, because L keeps order and shifts constants.
 """
 

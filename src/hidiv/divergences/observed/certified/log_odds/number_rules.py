@@ -80,9 +80,10 @@ class Turn(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """E f = sum of weight f at the log-ratios `ratio`, both (J,), with allowances of one state of p.
+    """E f = sum of weight f at the log-ratios `ratio`, both (J,), with bounds on its errors for one state of p.
 
-    `cost`: of E G, all told. Of E V, V a series: sum |c_k| spread_k + slope times that of V. `size` bounds E |ell|.
+    `cost`: the whole error of E G. That of E V, V a series: sum |c_k| spread_k + slope times the error of V. `size`
+    bounds E |ell|.
     """
 
     weight: Array
