@@ -195,8 +195,9 @@ class _Drawing:
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
                 tried.before = self.drawn + fitted.drawn
-                # Three first portions take little beside the fit, and show what it does not know.
-                first = max(FEWEST, min(TRIED * FEWEST, fitted.drawn // 2))
+                # Three first portions take little beside the fit, and show what it does not know; one shows as much
+                # where a draw is of many steps, and takes longer.
+                first = max(FEWEST, min(TRIED * FEWEST, fitted.drawn // 2)) if fitted.short else FEWEST
                 best = self._tried(tried, min(first, self.limits.most), best, progress, first)
                 if best.is_done:
                     return best
