@@ -165,6 +165,15 @@ def _quick_or_narrow(pair: Pair, method: str, budget: Budget) -> Divergence:
     )
 
 
+def listed_soon(pair: Pair) -> Divergence | None:
+    """The exact divergence where all words are quickly listed, which then takes less than any draws; None elsewhere."""
+    pair = pair.once(in_logarithms)
+    try:
+        return _quick_or_narrow(pair, "exact", Budget()) if rows(pair, "exact") else None
+    except (NotApplicable, OutOfRange):
+        return None
+
+
 def _few_words(pair: Pair) -> bool:
     """Whether the words of a tree are few enough to be listed at once."""
     tree, symbols = pair.tree, symbol_probabilities(pair.p).shape[-1]

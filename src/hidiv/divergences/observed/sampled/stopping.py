@@ -298,14 +298,15 @@ class _Drawing:
     def look(self, progress: Progress) -> bool:
         """Whether to stop; if not, sets the number of draws of the next look.
 
-        While more draws would allow more controls, or a missed event may change the error, that is at most twice as
-        many; afterwards the error falls like that of any mean.
+        While more draws would allow more controls, a missed event may change the error, or few draws decide it, that is
+        at most twice as many; afterwards the error falls like that of any mean.
         """
         if not all(np.isfinite(batch.plain).all() and np.isfinite(batch.base).all() for batch in self.portions_drawn):
             return True
         batch, best = self.together()
         wanted, drawn = self.wanted(), self.drawn
         known = best.full and best.settled and self.error <= 1.1 * best.std_error
+        known = known and drawn >= SETTLED * kurtosis(best.draws)
         least = (LEAP if self.draws.whole else GROWTH) * drawn
         ahead = max(self.needed(), least)
         if not best.settled:
