@@ -8,6 +8,7 @@ method and the place of a pair the first that answers counts.
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 from hidiv.divergences.observed import variational
@@ -132,11 +133,12 @@ def automatic(pair: Pair, budget: Budget) -> Divergence:
     What was passed over, and why, is in the notes. Nothing here depends on the clock unless it ends a search.
     """
     notes: list[str] = []
+    began = monotonic()
     for method in AUTO:
         if not rows(pair, method) or (method == "certified" and place(pair) == UNTIL_END):
             continue  # the bounds of random lengths are always wide, and the estimate gives the upper one
         try:
-            return _quick_or_narrow(pair, method, budget).noted(*notes)
+            return _quick_or_narrow(pair, method, budget.after(monotonic() - began)).noted(*notes)
         except (NotApplicable, OutOfRange) as reason:
             if method == AUTO[-1]:
                 raise
