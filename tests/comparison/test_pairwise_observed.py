@@ -167,3 +167,19 @@ def test_the_draws_of_a_pair_do_not_depend_on_the_other_models():
         assert alone[0, 0] == pytest.approx(together[0, j], rel=1e-9)
         assert alone.std_error[0, 0] == pytest.approx(together.std_error[0, j], rel=1e-6)
         assert together.std_error[0, j] <= 0.002 * together[0, j]
+
+
+def test_pairs_drawn_on_their_own_are_listed_where_words_are_few():
+    """Rare words of short chains take thousands of draws, and a millisecond to list."""
+    rng = np.random.default_rng(4)
+    models = [
+        hd.Model(
+            rng.dirichlet(np.full(6, 0.1)), 0.98 * np.eye(6) + 0.02 * rng.dirichlet(np.ones(6), 6),
+            hd.Bernoulli(rng.beta(0.2, 0.4, (6, 4)).clip(1e-3, 1 - 1e-3)),
+        )
+        for _ in range(4)
+    ]  # fmt: skip
+    found = hd.pairwise_kl(models, 3, quantity="observed", rtol=1e-4, seed=1)
+    exact = [[hd.observed_kl(p, q, 3, method="exact").value for q in models] for p in models]
+    np.testing.assert_allclose(found, exact, rtol=1e-12, atol=1e-14)
+    assert not np.asarray(found.std_error).any()

@@ -102,6 +102,8 @@ def test_columns_at_other_places_are_refused():
         (lambda: model().select("d"), "columns: has no such name, got d; its columns are a, b, c"),
         (lambda: model().select([0, "a"]), "columns: needs at least one column, each once"),
         (lambda: model().select([]), "columns: needs at least one column, each once"),
+        (lambda: model().select(1.5), "columns: must be names or numbers from 0 to 2, got 1.5"),
+        (lambda: model().select(None), "columns: must be names or numbers from 0 to 2"),
         (lambda: model().select(3), "columns: must be names or numbers from 0 to 2, got 3"),
         (lambda: model(names=None).select("a"), "columns: have no names in this model, got a; choose them by number"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -164,7 +164,7 @@ def read_columns(given: Any, emissions: Sequence[Family]) -> tuple[str, ...]:
 
 def read_selection(columns: Any, n_columns: int, names: tuple[str, ...] | None) -> list[int]:
     """The numbers of the columns that a caller chose by number or by name."""
-    chosen = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    chosen = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
     kept: list[int] = []
     for column in chosen:
         if isinstance(column, str):

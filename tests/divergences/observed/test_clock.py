@@ -10,8 +10,11 @@ import pytest
 
 import hidiv as hd
 from hidiv.divergences.observed import budget as counting
+from hidiv.divergences.observed import choose
 from hidiv.divergences.observed.budget import Effort
+from hidiv.divergences.observed.interval import NotApplicable
 from hidiv.divergences.observed.sampled import stopping
+from hidiv.divergences.observed.sampled.draws import Drawn, Draws, Fitted
 
 
 def drawn(n_states, seed, n_symbols=3, stay=0.0):
@@ -85,3 +88,66 @@ def test_a_rate_looks_at_the_clock_between_portions():
     assert "ended by the time" in found.notes[0]
     assert found.n_samples <= 1 << 14
     assert np.isfinite([found.value, found.std_error, found.lower, found.upper]).all()
+
+
+def test_a_trial_that_the_clock_cuts_short_is_not_taken_for_the_result(monkeypatch):
+    """Eight draws with a fitted control say less than the 128 before them."""
+    now = 0.0
+
+    def draw(size, rng, lean=True, likely=None):
+        values = rng.normal(1.0, 1.0, size)
+        return Drawn(values, values, np.zeros((size, 0)), np.zeros((size, 0)))
+
+    def fitted(rng):
+        nonlocal now
+        now = 10.0
+        return Fitted(draw, 1.0, 8)
+
+    monkeypatch.setattr(stopping, "monotonic", lambda: now)
+    budget = counting.Budget(1e-6, 0.0, seed=1, max_seconds=5.0)
+    found = stopping.stopped_estimate(Draws(draw, "", "", 8, fitted=fitted), budget, workers=1)
+    assert found.n_samples == 128
+    assert "the time" in found.notes[0]
+
+
+def test_draws_end_early_enough_to_fit_their_controls(monkeypatch):
+    """Time for a fit is kept: here each takes as long as the draws themselves."""
+    now, drawn = 0.0, 0
+
+    def draw(size, rng, lean):
+        nonlocal now, drawn
+        now, drawn = now + 0.01 * size, drawn + size
+        values = rng.normal(1.0, 1.0, size)
+        return Drawn(values, values, np.zeros((size, 0)), np.zeros((size, 0)))
+
+    class Slow(stopping.ControlledDraws):
+        def mean(self, settle):
+            nonlocal now
+            now += 0.01 * drawn
+            return super().mean(settle)
+
+    monkeypatch.setattr(stopping, "monotonic", lambda: now)
+    monkeypatch.setattr(stopping, "ControlledDraws", Slow)
+    stopping.stopped_estimate(Draws(draw, "", "", 8), counting.Budget(1e-6, 0.0, seed=1, max_seconds=60.0), workers=1)
+    assert 40.0 < now < 66.0
+
+
+def test_auto_gives_each_method_what_those_before_it_left(monkeypatch):
+    clock, given = iter((0.0, 0.5, 1.0, 1.75, 3.0)), []
+
+    def tried(pair, method, budget):
+        given.append(budget.max_seconds)
+        raise NotApplicable("nothing is tried here")
+
+    monkeypatch.setattr(choose, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(choose, "_quick_or_narrow", tried)
+    with pytest.raises(NotApplicable):
+        hd.observed_kl(drawn(3, 3), drawn(3, 4), 40, max_seconds=2)
+    assert given == [1.5, 1.0, 0.25, 0.0]
+
+
+def test_sweeps_are_no_more_than_the_clock_leaves_time_for(monkeypatch):
+    monkeypatch.setattr(counting, "monotonic", lambda: 1.0)
+    effort = Effort(end=1.5, spent=100.0, began=0.0)
+    assert [effort.fitting(8, operations) for operations in (1.0, 10.0, 20.0, 1000.0)] == [8, 5, 2, 1]
+    assert Effort().fitting(8, 1e30) == 8

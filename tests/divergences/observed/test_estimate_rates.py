@@ -132,3 +132,24 @@ def test_chains_that_q_cannot_show():
     found = hd.observed_kl_rate(p, q, seed=0)
     assert found.value == np.inf
     assert found.infinite
+
+
+def test_a_function_of_slow_filters_is_fitted_to_few_steps(monkeypatch):
+    """Its nodes are those where the start is forgotten, not all of the chains that are drawn."""
+    stay = 0.99 * np.eye(3) + 0.01 / 3
+    p, q = (hd.Model("stationary", stay, hd.Poisson([low, 2.0, 4.0])) for low in (1.0, 1.1))
+    steps = LastSteps.of(p, q, 1000)
+    drawn = []
+
+    def counted(model, tree, size, rng, likely):
+        drawn.append(tree.n_nodes)
+        return drawn_of(model, tree, size, rng, likely)
+
+    monkeypatch.setattr("hidiv.divergences.observed.sampled.chain_draws.drawn_of", counted)
+    fitted = steps.fitted(np.random.default_rng(0))
+    assert fitted is not None
+    assert drawn == [1000]
+    assert steps.n_last == 4000
+    few, plain = (draw(64, np.random.default_rng(1)) for draw in (fitted.draw, steps.draw))
+    assert few.base.std() < 0.7 * plain.base.std()
+    assert abs(few.base.mean() - plain.base.mean()) < 4 * plain.base.std() / 8

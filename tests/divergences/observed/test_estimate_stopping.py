@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -229,3 +229,25 @@ def test_an_error_that_a_few_draws_decide_ends_nothing_by_luck():
             few += 1
             assert 1.3 * found.std_error <= 0.01 * found.value
     assert few
+
+
+def test_one_far_draw_does_not_make_the_next_look_late(monkeypatch):
+    """Its square says little about how many draws are needed."""
+    drawn, looks = 0, []
+    look = stopping._Drawing.look
+
+    def looked(self, progress):
+        looks.append(self.drawn)
+        return look(self, progress)
+
+    def draw(size, rng, lean):
+        nonlocal drawn
+        values = rng.normal(100.0, 4.0, size)
+        values[np.arange(drawn, drawn + size) == 700] += 400.0
+        drawn += size
+        return Drawn(values, values, np.zeros((size, 0)), np.zeros((size, 0)))
+
+    monkeypatch.setattr(stopping._Drawing, "look", looked)
+    found = stopped_estimate(Draws(draw, "", "", 128), Budget(1e-3, 0.0, seed=1), workers=1)
+    assert found.std_error <= 1e-3 * found.value
+    assert all(later <= 2 * one for one, later in pairwise(looks) if one > 700)

@@ -69,3 +69,22 @@ def test_unseen_and_widened():
     assert widened(mean, 1e-3, 4.0).std_error == pytest.approx(5e-3)
     assert widened(mean, 1e-3, 1.0).std_error == pytest.approx(np.hypot(3e-3, 2e-3))
     assert widened(mean, 1e-9, 1.0) is mean
+
+
+def test_a_rare_symbol_that_q_shows_only_by_moving_away_and_back():
+    """Other states of q show it, but none of them is near: draws without it show less than the truth, by more than
+    their spread says."""
+    rng = np.random.default_rng(3)
+    tree = hd.Tree.regular(3, 3)
+
+    def model(rare):
+        moves = 0.9 * np.eye(3) + 0.1 * rng.dirichlet(np.ones(3), 3)
+        return hd.Model(np.full(3, 1 / 3), moves, hd.Categorical(rare + (1 - 3 * rare) * np.eye(3)))
+
+    held = []
+    for _ in range(6):
+        p, q = model(2e-4), model(1e-5)
+        exact = hd.observed_kl(p, q, tree, method="exact").value
+        found = [hd.observed_kl(p, q, tree, method="montecarlo", rtol=1e-2, seed=seed) for seed in range(20)]
+        held += [one.lower <= exact <= one.upper for one in found]
+    assert np.mean(held) > 0.75

@@ -52,6 +52,10 @@ class Budget:
             operations=SOON,
         )
 
+    def after(self, seconds: float) -> Budget:
+        """What is left when something else took so many seconds."""
+        return self if self.max_seconds is None else replace(self, max_seconds=max(self.max_seconds - seconds, 0.0))
+
     def effort(self) -> Effort:
         """A search for bounds that begins now."""
         return Effort.lasting(SECONDS if self.max_seconds is None else self.max_seconds, self.operations)
@@ -124,6 +128,10 @@ class Effort:
         now = monotonic()
         speed = self.spent / (now - self.began) if self.spent > 0 and now > self.began else SPEED
         return max(self.end - now, 0.0) * speed
+
+    def fitting(self, count: int, operations: float) -> int:
+        """How many of `count` pieces of work, of so many operations each, the clock leaves time for; at least one."""
+        return count if self.end == inf else max(1, min(count, int(min(self.affordable() / operations, count))))
 
     def share(self) -> float:
         """How much of what is allowed is used, from 0 to 1."""

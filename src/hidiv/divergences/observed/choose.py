@@ -8,6 +8,7 @@ method and the place of a pair the first that answers counts.
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 from typing import NamedTuple, Protocol
 
 from hidiv.divergences.observed import variational
@@ -130,11 +131,12 @@ def automatic(pair: Pair, budget: Budget) -> Divergence:
     What was passed over, and why, is in the notes. Nothing here depends on the clock unless it ends a search.
     """
     notes: list[str] = []
+    began = monotonic()
     for method in AUTO:
         if not rows(pair, method) or (method == "certified" and place(pair) == UNTIL_END):
             continue  # the bounds of random lengths are always wide, and the estimate gives the upper one
         try:
-            return _quick_or_narrow(pair, method, budget).noted(*notes)
+            return _quick_or_narrow(pair, method, budget.after(monotonic() - began)).noted(*notes)
         except (NotApplicable, OutOfRange) as reason:
             if method == AUTO[-1]:
                 raise
@@ -161,6 +163,15 @@ def _quick_or_narrow(pair: Pair, method: str, budget: Budget) -> Divergence:
     raise NotApplicable(
         f"the proven bounds, {result.lower:.6g} and {result.upper:.6g}, are wider apart than asked for{ended}"
     )
+
+
+def listed_soon(pair: Pair) -> Divergence | None:
+    """The exact divergence where all words are quickly listed, which then takes less than any draws; None elsewhere."""
+    pair = pair.once(in_logarithms)
+    try:
+        return _quick_or_narrow(pair, "exact", Budget()) if rows(pair, "exact") else None
+    except (NotApplicable, OutOfRange):
+        return None
 
 
 def _few_words(pair: Pair) -> bool:

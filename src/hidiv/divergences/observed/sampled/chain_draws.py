@@ -180,9 +180,14 @@ class ChainPair:
             lambda size, rng, likely=None: self.draw(size, rng, fit.lean, likely, fit.value), fit.dear, fit.drawn
         )
 
-    def fit(self, rng: np.random.Generator) -> ValueFit | None:
-        """A value function fitted to draws, half of them of a model where little is rare; None without."""
+    def fit(self, rng: np.random.Generator, steps: int | None = None) -> ValueFit | None:
+        """A value function fitted to draws, half of them of a model where little is rare; None without.
+
+        steps: of the draws, where fewer than the tree has will do; what is fitted are those of the second half.
+        """
         length, both = self.tree.n_nodes, self.p.n_states + self.q.n_states
+        drawn = self.tree if steps is None else Tree.chain(min(steps, length))
+        first = 0 if steps is None else drawn.n_nodes // 2
         if (
             not (self.is_plain and self.averaged)
             or length < 3
@@ -192,15 +197,15 @@ class ChainPair:
         wanted = max(SPREAD * functions(both), FITTED)
         # Of many states some are rare, and a fit that has seen them in few sequences does harm.
         fewest = FEWEST_FITTED if both <= FEW_BOTH else 4 * FEWEST_FITTED
-        size = min(max(fewest, -(-2 * wanted // (length - 1))), MOST_FITTED)
-        _, x = drawn_of(self.p, self.tree, size, rng, Likely(_flattened(self.p)))
+        size = min(max(fewest, -(-2 * wanted // (drawn.n_nodes - 1 - first))), MOST_FITTED)
+        _, x = drawn_of(self.p, drawn, size, rng, Likely(_flattened(self.p)))
         if self.is_finite:
             row_of = symbol_of(self.p.emissions[0], x).T
             weights = [Weights(np.ascontiguousarray(t[row_of].transpose(0, 2, 1)), None) for t in self.symbol_rows]
         else:
-            weights = [weigh(model, self.tree, x) for model in (self.p, self.q)]
+            weights = [weigh(model, drawn, x) for model in (self.p, self.q)]
         one, two = run_both((self.p.initial, self.q.initial), self.moves, weights)
-        past = Past(one.predicted, one.updated, two.predicted, two.updated)
+        past = Past(*(law[first:] for law in (one.predicted, one.updated, two.predicted, two.updated)))
         fitted = fitted_values(self.point_tables, drawn_points(past, wanted, rng), length)
         if fitted is None:
             return None

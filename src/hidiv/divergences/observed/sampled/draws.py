@@ -99,11 +99,12 @@ class Plainer(NamedTuple):
 
 class Fitted(NamedTuple):
     """Draws with a control that was fitted to `drawn` others; `dear` is their work over that of draws without dear
-    controls."""
+    controls. short: a draw is of so few steps that it takes little beside the fit."""
 
     draw: Callable[..., Drawn]  # number, generator, perhaps what makes rare events likely
     dear: float
     drawn: int
+    short: bool = True
 
 
 def portion(size: int) -> int:

@@ -88,13 +88,18 @@ class LastSteps:
         return Drawn(plain, base, controls, whole.events - first.events)
 
     def fitted(self, rng: np.random.Generator) -> Fitted | None:
-        """Draws with a value function fitted to others; None without."""
-        fit = self.whole.fit(rng) if isinstance(self.whole, ChainPair) else None
+        """Draws with a value function fitted to others; None without.
+
+        It is fitted where both filters have forgotten their start, for which few steps do.
+        """
+        steps = max(self.first.tree.n_nodes, FEWEST_LAST)
+        fit = self.whole.fit(rng, steps) if isinstance(self.whole, ChainPair) else None
         if fit is None:
             return None
         return Fitted(
-            lambda size, rng, likely=None: self.draw(size, rng, fit.lean, likely, fit.value), fit.dear, fit.drawn
-        )
+            lambda size, rng, likely=None: self.draw(size, rng, fit.lean, likely, fit.value), fit.dear, fit.drawn,
+            short=self.n_last < LONGEST,
+        )  # fmt: skip
 
     @cached_property
     def expected(self) -> tuple[Array, Array]:

@@ -45,7 +45,11 @@ class RareSymbols(NamedTuple):
 
 
 def rare_symbols(p: Model, q: Model, tree: Tree, laws: Array) -> RareSymbols:
-    """Those that states of p seldom show and q, in whatever state, still less; laws (N, K): of p's states."""
+    """Those that states of p seldom show and q still less, unless it moves to another state and back for them.
+
+    laws (N, K): of p's states.
+    """
+    aside = _aside(q, tree)
     found: list[tuple[int, int, int, int, float, float]] = []
     groups = max(len(p.emissions), len(q.emissions))
     for g in range(groups):
@@ -56,8 +60,10 @@ def rare_symbols(p: Model, q: Model, tree: Tree, laws: Array) -> RareSymbols:
             tables = [_column(family, column) for family in (one, two)]
             if tables[0] is None or tables[1] is None or tables[0].shape[1] != tables[1].shape[1]:
                 continue
-            with np.errstate(divide="ignore"):
-                costs = np.minimum(np.log(tables[0]) - np.log(tables[1]).max(axis=0), MOST)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs, near = np.log(tables[1]), (np.sqrt(tables[0]) @ np.sqrt(tables[1]).T).argmax(axis=1)
+                shown = (logs + aside[near][:, :, None]).max(axis=1)
+                costs = np.minimum(np.log(tables[0]) - shown, MOST)
             for s, m in zip(*np.nonzero((tables[0] > 0) & (tables[0] <= RARE) & (costs > 0)), strict=True):
                 found.append((g, column, int(s), int(m), float(visits[s] * tables[0][s, m]), float(costs[s, m])))
     found.sort(key=lambda each: -each[4] * each[5] ** 2)
@@ -65,6 +71,17 @@ def rare_symbols(p: Model, q: Model, tree: Tree, laws: Array) -> RareSymbols:
     group, at, state, symbol = (np.array([each[i] for each in listed], dtype=np.int64) for i in range(4))
     numbers, nats = (np.array([each[i] for each in listed], dtype=np.float64) for i in (4, 5))
     return RareSymbols(groups, group, at, state, symbol, numbers, nats)
+
+
+def _aside(q: Model, tree: Tree) -> Array:
+    """(L, L): log-probability that q is in another state at one node and stays in the first one at all its neighbours,
+    where these are most; 0 for the state itself."""
+    neighbours = 2 if tree.is_chain else int(np.bincount(tree.parent[1:], minlength=1).max()) + 1
+    with np.errstate(divide="ignore"):
+        moves = np.log(np.nan_to_num(np.asarray(q.transitions))).max(axis=0)
+    out = np.asarray(moves + (neighbours - 1) * moves.T)
+    np.fill_diagonal(out, 0.0)
+    return out
 
 
 def _column(family: Family, column: int) -> Array | None:

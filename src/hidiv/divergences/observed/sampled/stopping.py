@@ -48,6 +48,7 @@ FITTING = 1 << 30  # the number of the stream that a control is fitted to: no po
 DECIDES = 0.5  # share of the wanted error from which on rare moves are made likely
 SLIGHT = 0.2  # share of the error of the draws below which rare moves do not decide how many are needed
 PILOT = 1024  # draws of such a trial at most
+HURRIED = 10.0  # times the time of the first draws that a fit may take: eight times as many, and the fit itself
 MISTAKEN = 0.1  # share of the wanted error at least, for what looks like a rare state: few draws show it
 FEW = 8  # portions of small trees that threads would do no sooner
 KEPT = 4 * 10**7  # numbers that controls may hold in all
@@ -103,6 +104,7 @@ class _Drawing:
     def __init__(self, draws: Draws, limits: _Limits, streams: Streams, draw: Draw, dear: float = 1.0) -> None:
         self.draws, self.limits, self.streams, self.draw, self.dear = draws, limits, streams, draw, dear
         self.is_done, self.began = False, monotonic()
+        self.each = 0.0  # seconds that the last fit of controls took for each draw
         self.likely: Likely | None = None  # of whose model half of the draws are (rare_moves.py)
         self.before: int | None = None  # draws that a function was fitted to which is taken out of each of these
         self.expects: str | None = None  # what can be reached, where that is not what was asked for
@@ -132,13 +134,18 @@ class _Drawing:
                 self.drawn += len(batch.base)
                 self.portions += 1
                 self.best = None
-                if monotonic() > self.limits.end and self.drawn >= min(2, self.limits.most):
+                if self._late() and self.drawn >= min(2, self.limits.most):
                     self.stopped = "the time"
                     return True
         return False
 
+    def _late(self) -> bool:
+        """Whether the time is over, or would be once controls are fitted to what was drawn."""
+        return self.limits.end < inf and monotonic() + self.each * self.drawn > self.limits.end
+
     def together(self) -> tuple[Drawn, Mean]:
         """All draws, and their mean with controls."""
+        began = monotonic()
         self.portions_drawn = [joined(self.portions_drawn)]
         batch = self.portions_drawn[0]
         if self.best is None:
@@ -158,6 +165,7 @@ class _Drawing:
             if self.before is not None and self.likely is not None:
                 wanted = max(self.limits.atol, self.limits.rtol * abs(self.best.value))
                 self.error = max(self.error, MISTAKEN * wanted)
+            self.each = (monotonic() - began) / self.drawn
         return batch, self.best
 
     def wanted(self) -> float:
@@ -190,13 +198,14 @@ class _Drawing:
             if best.is_done:
                 return best
             enough = enough if best is self else TRIED * FEWEST * self.draws.dear
-        if self.draws.fitted is not None and best.needed() * best.dear >= enough:
+        if self.draws.fitted is not None and best.needed() * best.dear >= enough and not self._hurried(HURRIED):
             fitted = self.draws.fitted(self.streams(FITTING))
             if fitted is not None:
                 tried = _Drawing(self.draws, self.limits, self.streams, fitted.draw, fitted.dear)
                 tried.before = self.drawn + fitted.drawn
-                # Three first portions take little beside the fit, and show what it does not know.
-                first = max(FEWEST, min(TRIED * FEWEST, fitted.drawn // 2))
+                # Three first portions take little beside the fit, and show what it does not know; one shows as much
+                # where a draw is of many steps, and takes longer.
+                first = max(FEWEST, min(TRIED * FEWEST, fitted.drawn // 2)) if fitted.short else FEWEST
                 best = self._tried(tried, min(first, self.limits.most), best, progress, first)
                 if best.is_done:
                     return best
@@ -207,6 +216,7 @@ class _Drawing:
             and needed >= PAYS * dear * FEWEST
             and (best is self or not self.draws.fitted)
             and best.draws is self.draws
+            and not self._hurried(2.0 * dear)
         ):
             tried = _Drawing(self.draws, self.limits, self.streams, _by(self.draws, False), dear)
             tried.portions = TRIAL if self.draws.whole else 0
@@ -215,6 +225,11 @@ class _Drawing:
             if best is before is self and self.draws.whole:
                 self._take_over(tried)
         return best if best.is_done else best._with_rare_moves(progress)
+
+    def _hurried(self, times: float) -> bool:
+        """Whether less time is left than so many times what the first draws took."""
+        now = monotonic()
+        return self.limits.end < inf and self.limits.end - now < times * (now - self.began)
 
     def _plainer(self, progress: Progress) -> _Drawing:
         """This, or draws that vary more and take less work, where they are done or reach the wanted error with less."""
@@ -232,12 +247,26 @@ class _Drawing:
         """Draw with other controls, `first` before the first look and at most `count`; that where it is done or takes
         less work, else what was best so far."""
         while not other.is_done:
-            other.is_done = other.draw_until(min(max(first, 2 * other.drawn), count)) or other.look(progress)
+            late = other.draw_until(min(max(first, 2 * other.drawn), count))
+            other.is_done = late or other.look(progress)
+            if late:
+                return other._unless_better(best)
             if other.is_done or other.dear * other.variance() <= best.dear * best.variance():
                 return other
             if other.drawn >= count:
                 break
         return best
+
+    def _unless_better(self, best: _Drawing) -> _Drawing:
+        """This where the time is over, or what was best before it: a trial that was cut short may hold few draws."""
+        if self.drawn >= FEWEST and self.together()[1].settled:
+            return self if self.error < best.error else best._ended()
+        return best._ended() if best.drawn > self.drawn else self
+
+    def _ended(self) -> _Drawing:
+        """This, ended by the time."""
+        self.is_done, self.stopped = True, "the time"
+        return self
 
     def _take_over(self, other: _Drawing) -> None:
         """The draws of a trial in vain, from streams of their own, are like any others without its controls."""
@@ -270,7 +299,10 @@ class _Drawing:
         other = _Drawing(self.draws, self.limits, self.streams, draw, dear)
         other.before, other.portions = self.before, self.portions  # streams that these draws have not used
         other.likely = likely
-        other.is_done = other.draw_until(min(max(FEWEST, self.drawn), self.limits.most)) or other.look(progress)
+        late = other.draw_until(min(max(FEWEST, self.drawn), self.limits.most))
+        other.is_done = late or other.look(progress)
+        if late:
+            return other._unless_better(best)
         one, two = (run.dear * (run.error**2 * run.drawn + run.hidden) for run in (best, other))
         return other if two < one else best
 
@@ -297,14 +329,15 @@ class _Drawing:
     def look(self, progress: Progress) -> bool:
         """Whether to stop; if not, sets the number of draws of the next look.
 
-        While more draws would allow more controls, or a missed event may change the error, that is at most twice as
-        many; afterwards the error falls like that of any mean.
+        While more draws would allow more controls, a missed event may change the error, or few draws decide it, that is
+        at most twice as many; afterwards the error falls like that of any mean.
         """
         if not all(np.isfinite(batch.plain).all() and np.isfinite(batch.base).all() for batch in self.portions_drawn):
             return True
         batch, best = self.together()
         wanted, drawn = self.wanted(), self.drawn
         known = best.full and best.settled and self.error <= 1.1 * best.std_error
+        known = known and drawn >= SETTLED * kurtosis(best.draws)
         least = (LEAP if self.draws.whole else GROWTH) * drawn
         ahead = max(self.needed(), least)
         if not best.settled:

@@ -16,70 +16,120 @@ Word = tuple[int, ...]
 def forbidden_word(p: FiniteChain, q: FiniteChain, length: float = inf) -> Word | None:
     """The shortest word of at most `length` symbols that p emits and q cannot; None if there is none.
 
-    Breadth first over pairs of a state of p and the set of states q can be in (definitions, section 8).
+    Breadth first over pairs of a state of p and the set of states q can be in (definitions, section 8). Where q can be
+    in more states than it could after an earlier word, nothing comes that did not come then.
     """
-    emits_p, emits_q = p.probabilities > 0, q.probabilities > 0
-    if emits_q.all():  # wherever q is, it can show every symbol next
+    if (q.probabilities > 0).all():  # wherever q is, it can show every symbol next
         return None
-    step_p, step_q = p.moves(), q.moves()
-    seen: dict[tuple[int, bytes], tuple[tuple[int, bytes] | None, int]] = {}
-    queue: deque[tuple[int, NDArray[np.bool_], int]] = deque()
+    symbols, step_p, step_q = _symbols(p, q), _Steps(p), _Steps(q)
+    came: dict[tuple[int, int], tuple[tuple[int, int] | None, int]] = {}
+    least: list[list[int]] = [[] for _ in p.initial]
+    queue: deque[tuple[int, int, int]] = deque()
 
-    def meet(
-        state: int, possible: NDArray[np.bool_], previous: tuple[int, bytes] | None, symbol: int, depth: int
-    ) -> bool:
-        key = (state, possible.tobytes())
-        if key not in seen:
-            seen[key] = (previous, symbol)
+    def meet(state: int, possible: int, previous: tuple[int, int] | None, symbol: int, depth: int) -> bool:
+        if (state, possible) not in came and not any(fewer & possible == fewer for fewer in least[state]):
+            came[state, possible] = (previous, symbol)
+            least[state] = [more for more in least[state] if more & possible != possible]
+            least[state].append(possible)
             queue.append((state, possible, depth))
-        return not possible.any()
+        return not possible
 
-    def spelled(key: tuple[int, bytes] | None) -> Word:
+    def spelled(key: tuple[int, int] | None) -> Word:
         word: list[int] = []
         while key is not None:
-            key, symbol = seen[key]
+            key, symbol = came[key]
             word.append(symbol)
         return tuple(reversed(word))
 
-    for state in np.flatnonzero(p.initial > 0).tolist():
-        for symbol in np.flatnonzero(emits_p[state]).tolist():
-            possible = (q.initial > 0) & emits_q[:, symbol]
-            if meet(state, possible, None, symbol, 1):
-                return spelled((state, possible.tobytes()))
+    for state in _members(step_p.start):
+        for symbol, shown_by_p, shown_by_q in symbols:
+            possible = step_q.start & shown_by_q
+            if shown_by_p >> state & 1 and meet(state, possible, None, symbol, 1):
+                return spelled((state, possible))
     while queue:
         state, before, depth = queue.popleft()
         if depth >= length:
             continue
-        for symbol in range(p.n_symbols):
-            ahead = np.flatnonzero(step_p[symbol, state]).tolist()
-            possible = before @ step_q[symbol] if ahead else before
-            for following in ahead:
-                if meet(following, possible, (state, before.tobytes()), symbol, depth + 1):
-                    return spelled((following, possible.tobytes()))
+        ahead, reached = step_p.after(1 << state), step_q.after(before)
+        for symbol, shown_by_p, shown_by_q in symbols:
+            possible = reached & shown_by_q
+            for following in _members(ahead & shown_by_p):
+                if meet(following, possible, (state, before), symbol, depth + 1):
+                    return spelled((following, possible))
     return None
 
 
 def supports(p: FiniteChain, q: FiniteChain) -> list[tuple[int, NDArray[np.bool_]]]:
     """All pairs of a state p can be in after some symbols and the set (K_q,) of states q can be in then."""
-    step_p, step_q = p.moves(), q.moves()
-    met: dict[tuple[int, bytes], NDArray[np.bool_]] = {}
-    queue: deque[tuple[int, NDArray[np.bool_]]] = deque()
+    symbols, step_p, step_q = _symbols(p, q), _Steps(p), _Steps(q)
+    met: dict[tuple[int, int], None] = {}
+    queue: deque[tuple[int, int]] = deque()
 
-    def meet(state: int, possible: NDArray[np.bool_]) -> None:
-        key = (state, possible.tobytes())
-        if key not in met:
-            met[key] = possible
+    def meet(state: int, possible: int) -> None:
+        if (state, possible) not in met:
+            met[state, possible] = None
             queue.append((state, possible))
 
-    for state in np.flatnonzero(p.initial > 0).tolist():
-        for symbol in np.flatnonzero(p.probabilities[state] > 0).tolist():
-            meet(state, (q.initial > 0) & (q.probabilities[:, symbol] > 0))
+    for state in _members(step_p.start):
+        for _, shown_by_p, shown_by_q in symbols:
+            if shown_by_p >> state & 1:
+                meet(state, step_q.start & shown_by_q)
     while queue:
         state, before = queue.popleft()
-        for symbol in range(p.n_symbols):
-            for following in np.flatnonzero(step_p[symbol, state]).tolist():
-                meet(following, before @ step_q[symbol])
-    return [(state, possible) for (state, _), possible in met.items()]
+        ahead, reached = step_p.after(1 << state), step_q.after(before)
+        for _, shown_by_p, shown_by_q in symbols:
+            for following in _members(ahead & shown_by_p):
+                meet(following, reached & shown_by_q)
+    return [(state, _flags(possible, q.n_states)) for state, possible in met]
+
+
+class _Steps:
+    """Where a chain can start, and where it can be after a step: sets of states as the bits of a number."""
+
+    def __init__(self, chain: FiniteChain) -> None:
+        self.start = _bits(chain.initial > 0)
+        self._rows = [_bits(row > 0) for row in chain.transition]
+        self._after: dict[int, int] = {}
+
+    def after(self, states: int) -> int:
+        """One step after any of the states."""
+        found = self._after.get(states)
+        if found is None:
+            found = 0
+            for state in _members(states):
+                found |= self._rows[state]
+            self._after[states] = found
+        return found
+
+
+def _symbols(p: FiniteChain, q: FiniteChain) -> list[tuple[int, int, int]]:
+    """A symbol, the states of p and those of q that show it; only the first of symbols that the same states show."""
+    both = np.concatenate([p.probabilities, q.probabilities]) > 0
+    packed = np.packbits(both, axis=0).T
+    first: dict[bytes, int] = {}
+    for symbol, states in enumerate(packed):
+        first.setdefault(states.tobytes(), symbol)
+    return [(m, _bits(both[: p.n_states, m]), _bits(both[p.n_states :, m])) for m in first.values()]
+
+
+def _bits(flags: NDArray[np.bool_]) -> int:
+    """A set of states as the bits of a number."""
+    return sum(1 << state for state in np.flatnonzero(flags).tolist())
+
+
+def _flags(states: int, count: int) -> NDArray[np.bool_]:
+    """The same as an array (count,)."""
+    return np.array([states >> state & 1 for state in range(count)], dtype=np.bool_)
+
+
+def _members(states: int) -> list[int]:
+    """The states whose bits are set, in their order."""
+    found = []
+    while states:
+        lowest = states & -states
+        found.append(lowest.bit_length() - 1)
+        states ^= lowest
+    return found
 
 
 def emits_forbidden_tree(p: TreeLaw, q: TreeLaw, children: int, depth: int) -> bool:

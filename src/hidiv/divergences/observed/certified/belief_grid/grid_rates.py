@@ -151,7 +151,7 @@ def _improved(
     best, gained, chosen = -inf, inf, Sweep(-inf, inf, 0.0)
     while True:
         before = replace(recursion)
-        count = 1 if halves else SOME
+        count = 1 if halves else effort.fitting(SOME, recursion.operations)
         progress = recursion.sweep(count)
         effort.spend(count * recursion.operations)
         score = progress.least if sign > 0 else -progress.largest
