@@ -82,6 +82,7 @@ def given_set(a, b):
         ("geometric", [0.2], [(2, 7), (900, None)], 1500),
         ("binomial", [20, 0.3], [(2.5, 7.1), (15, None), (None, 3)], 20),
         ("negative_binomial", [0.4, 0.2], [(1, 9), (3, None)], 500),
+        ("negative_binomial", [2.5, 0.004], [(None, 800), (40, 900)], None),
         ("bernoulli", [0.3], [(1, None), (None, 0.5), (None, 1)], 1),
     ],
 )
@@ -237,3 +238,21 @@ def test_equal_intervals_are_computed_once_and_rows_do_not_matter():
     alone = np.concatenate([residual(p, q, x[:1], low[i : i + 1], high[i : i + 1]) for i in range(4)])
     assert np.allclose(together, alone, rtol=1e-14, atol=0)
     assert np.array_equal(together[0], together[2])
+
+
+def test_an_interval_that_one_law_all_but_fills_and_another_does_not():
+    """What p leaves outside underflows, and by how much q leaves more overflows."""
+    p, q = law("gaussian", 8.0, 0.2), law("gaussian", 0.0, 1.0)
+    known, mass = interval(-2.0, None), mp.ncdf(2)
+    assert error(weight_ratio(p, q, *known)[0, 0], mp.log(mass)) < 1e-12
+    assert error(weight_ratio(q, p, *known)[0, 0], -mp.log(mass)) < 1e-12
+    assert error(residual(p, q, *known)[0, 0], mpf(p.kl(q)[0]) + mp.log(mass)) < 1e-12
+
+
+def test_what_q_cannot_count_is_infinite_however_rare():
+    """The counts from 45 have 1e-87 of p's mass; no point of the sum stands there."""
+    fewer, more = family_class("binomial")([44], [0.5]), family_class("binomial")([51], [0.007])
+    assert residual(more, fewer, *interval(1, None))[0, 0] == inf
+    assert residual(more, fewer, *interval(1, 45))[0, 0] == inf
+    assert np.isfinite(residual(more, fewer, *interval(1, 44))[0, 0])
+    assert np.isfinite(weight_ratio(more, fewer, *interval(1, None))[0, 0])
