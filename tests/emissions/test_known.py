@@ -256,3 +256,24 @@ def test_what_q_cannot_count_is_infinite_however_rare():
     assert residual(more, fewer, *interval(1, 45))[0, 0] == inf
     assert np.isfinite(residual(more, fewer, *interval(1, 44))[0, 0])
     assert np.isfinite(weight_ratio(more, fewer, *interval(1, None))[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "last", "counts"),
+    [
+        ("poisson", [0.39], 7, 60), ("poisson", [9.0], 40, 120), ("binomial", [40, 0.3], 30, 40),
+        ("negative_binomial", [2.0, 0.6], 30, 400), ("negative_binomial", [0.3, 0.9], 12, 200),
+        ("geometric", [0.7], 25, 300),
+    ],
+)  # fmt: skip
+def test_a_log_mass_near_zero_keeps_the_digits_of_what_is_left_out(name, at, last, counts):
+    rest = mp.fsum(mp.exp(log_probability(name, at)(mpf(k))) for k in range(last + 1, counts + 1))
+    found = law(name, *at).log_mass(np.array([[0.0]]), np.array([[float(last)]]))[0, 0, 0]
+    assert error(found, mp.log1p(-rest)) < 1e-12
+
+
+def test_a_log_mass_of_an_exponential_law_near_zero():
+    found = law("exponential", 1.5).log_mass(np.array([[0.0], [1e-9]]), np.array([[20.0], [30.0]]))[:, 0, 0]
+    for value, low, high in zip(found, (0.0, 1e-9), (20.0, 30.0), strict=True):
+        below, above = 1 - mp.exp(-mpf(1.5) * mpf(low)), mp.exp(-mpf(1.5) * mpf(high))
+        assert error(value, mp.log1p(-(below + above))) < 1e-12
