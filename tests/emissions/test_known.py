@@ -13,6 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import hidiv as hd
 from hidiv.emissions.composite.product import Product
 from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.emissions.families.categorical import Categorical
@@ -277,3 +278,15 @@ def test_a_log_mass_of_an_exponential_law_near_zero():
     for value, low, high in zip(found, (0.0, 1e-9), (20.0, 30.0), strict=True):
         below, above = 1 - mp.exp(-mpf(1.5) * mpf(low)), mp.exp(-mpf(1.5) * mpf(high))
         assert error(value, mp.log1p(-(below + above))) < 1e-12
+
+
+def test_a_log_mass_of_a_mixture_near_zero():
+    mixture = hd.Mixture([[0.4, 0.6]], [hd.Poisson([0.4]), hd.Poisson([0.7])])
+    rest = mp.fsum(
+        mpf(weight) * mp.exp(log_probability("poisson", [rate])(mpf(k)))
+        for weight, rate in ((0.4, 0.4), (0.6, 0.7))
+        for k in range(9, 60)
+    )
+    low, high = np.array([[0.0]]), np.array([[8.0]])
+    assert error(mixture.log_mass(low, high)[0, 0, 0], mp.log1p(-rest)) < 1e-12
+    assert error(mixture.log_weight(np.array([[nan]]), low, high)[0, 0], mp.log1p(-rest)) < 1e-12
