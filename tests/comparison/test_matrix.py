@@ -35,6 +35,18 @@ def test_arithmetic_gives_arrays(matrix):
     assert [row.shape for row in matrix] == [(3,)] * 3
 
 
+def test_arithmetic_in_place_gives_arrays_too(matrix):
+    plain, changed = np.asarray(matrix), matrix
+    changed += 1
+    changed *= 2
+    assert isinstance(changed, np.ndarray)
+    assert (changed == 2 * (plain + 1)).all()
+    assert (np.asarray(matrix) == plain).all()
+    total = np.zeros_like(plain)
+    total += matrix
+    assert (total == plain).all()
+
+
 def test_copies_say_the_same(matrix):
     for other in (pickle.loads(pickle.dumps(matrix)), copy.copy(matrix), copy.deepcopy(matrix)):
         assert (other == matrix).all()

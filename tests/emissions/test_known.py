@@ -13,6 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import hidiv as hd
 from hidiv.emissions.composite.product import Product
 from hidiv.emissions.evidence.log_ratios import residual, weight_ratio
 from hidiv.emissions.families.categorical import Categorical
@@ -82,6 +83,7 @@ def given_set(a, b):
         ("geometric", [0.2], [(2, 7), (900, None)], 1500),
         ("binomial", [20, 0.3], [(2.5, 7.1), (15, None), (None, 3)], 20),
         ("negative_binomial", [0.4, 0.2], [(1, 9), (3, None)], 500),
+        ("negative_binomial", [2.5, 0.004], [(None, 800), (40, 900)], None),
         ("bernoulli", [0.3], [(1, None), (None, 0.5), (None, 1)], 1),
     ],
 )
@@ -237,3 +239,54 @@ def test_equal_intervals_are_computed_once_and_rows_do_not_matter():
     alone = np.concatenate([residual(p, q, x[:1], low[i : i + 1], high[i : i + 1]) for i in range(4)])
     assert np.allclose(together, alone, rtol=1e-14, atol=0)
     assert np.array_equal(together[0], together[2])
+
+
+def test_an_interval_that_one_law_all_but_fills_and_another_does_not():
+    """What p leaves outside underflows, and by how much q leaves more overflows."""
+    p, q = law("gaussian", 8.0, 0.2), law("gaussian", 0.0, 1.0)
+    known, mass = interval(-2.0, None), mp.ncdf(2)
+    assert error(weight_ratio(p, q, *known)[0, 0], mp.log(mass)) < 1e-12
+    assert error(weight_ratio(q, p, *known)[0, 0], -mp.log(mass)) < 1e-12
+    assert error(residual(p, q, *known)[0, 0], mpf(p.kl(q)[0]) + mp.log(mass)) < 1e-12
+
+
+def test_what_q_cannot_count_is_infinite_however_rare():
+    """The counts from 45 have 1e-87 of p's mass; no point of the sum stands there."""
+    fewer, more = family_class("binomial")([44], [0.5]), family_class("binomial")([51], [0.007])
+    assert residual(more, fewer, *interval(1, None))[0, 0] == inf
+    assert residual(more, fewer, *interval(1, 45))[0, 0] == inf
+    assert np.isfinite(residual(more, fewer, *interval(1, 44))[0, 0])
+    assert np.isfinite(weight_ratio(more, fewer, *interval(1, None))[0, 0])
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "last", "counts"),
+    [
+        ("poisson", [0.39], 7, 60), ("poisson", [9.0], 40, 120), ("binomial", [40, 0.3], 30, 40),
+        ("negative_binomial", [2.0, 0.6], 30, 400), ("negative_binomial", [0.3, 0.9], 12, 200),
+        ("geometric", [0.7], 25, 300),
+    ],
+)  # fmt: skip
+def test_a_log_mass_near_zero_keeps_the_digits_of_what_is_left_out(name, at, last, counts):
+    rest = mp.fsum(mp.exp(log_probability(name, at)(mpf(k))) for k in range(last + 1, counts + 1))
+    found = law(name, *at).log_mass(np.array([[0.0]]), np.array([[float(last)]]))[0, 0, 0]
+    assert error(found, mp.log1p(-rest)) < 1e-12
+
+
+def test_a_log_mass_of_an_exponential_law_near_zero():
+    found = law("exponential", 1.5).log_mass(np.array([[0.0], [1e-9]]), np.array([[20.0], [30.0]]))[:, 0, 0]
+    for value, low, high in zip(found, (0.0, 1e-9), (20.0, 30.0), strict=True):
+        below, above = 1 - mp.exp(-mpf(1.5) * mpf(low)), mp.exp(-mpf(1.5) * mpf(high))
+        assert error(value, mp.log1p(-(below + above))) < 1e-12
+
+
+def test_a_log_mass_of_a_mixture_near_zero():
+    mixture = hd.Mixture([[0.4, 0.6]], [hd.Poisson([0.4]), hd.Poisson([0.7])])
+    rest = mp.fsum(
+        mpf(weight) * mp.exp(log_probability("poisson", [rate])(mpf(k)))
+        for weight, rate in ((0.4, 0.4), (0.6, 0.7))
+        for k in range(9, 60)
+    )
+    low, high = np.array([[0.0]]), np.array([[8.0]])
+    assert error(mixture.log_mass(low, high)[0, 0, 0], mp.log1p(-rest)) < 1e-12
+    assert error(mixture.log_weight(np.array([[nan]]), low, high)[0, 0], mp.log1p(-rest)) < 1e-12

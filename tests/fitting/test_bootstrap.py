@@ -227,3 +227,17 @@ def test_it_is_saved_and_read(null, tmp_path):
     (tmp_path / "c.json").write_text(json.dumps(found.to_dict() | {"replicates": "many"}))
     with pytest.raises(hd.HidivError, match="holds what was never saved"):
         hd.load(tmp_path / "c.json")
+
+
+@pytest.mark.parametrize("said", [float("nan"), "far", None])
+def test_a_function_that_gives_no_number_is_refused(said):
+    x, y = [list(hd.sample(P, 5, size=4, seed=seed)[1]) for seed in (0, 1)]
+    with pytest.raises(HidivError, match=r"^divergence: the function must give a number for every pair of models"):
+        hd.bootstrap_divergence(P, P, x, y, divergence=lambda p, q: said, replicates=2)
+
+
+def test_noise_is_no_more_than_all_of_a_divergence():
+    found = summary(0.1, np.linspace(1.0, 3.0, 99), None, None)
+    assert found.bias > found.value
+    assert repr(found).startswith("divergence 0.1 nats, all of it by noise: 0 [0, ")
+    assert repr(summary(0.0, np.linspace(1.0, 3.0, 99), None, None)).startswith("divergence 0 nats [0, ")

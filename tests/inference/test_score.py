@@ -12,7 +12,7 @@ import pytest
 import hidiv as hd
 from hidiv.emissions.gradients import Items
 from hidiv.emissions.weighted import Weighted
-from hidiv.errors import HidivError, ImpossibleEvidence
+from hidiv.errors import HidivError, ImpossibleEvidence, OutOfRange
 from hidiv.inference.parameter_vector import blocks_of, moved
 from hidiv.inference.score import Score, item_gradients
 from tests.oracle.score import derivative, places
@@ -236,6 +236,20 @@ def test_what_is_refused():
         hd.score(model, [0], coordinates="polar")
     with pytest.raises(HidivError, match="tree: must be one tree, or one for each of the 2 items"):
         hd.score(model, [[0], [0]], [1])
+
+
+def test_a_slope_without_weight_is_not_looked_at():
+    """What the first law says of the observation has a derivative beyond all doubles, and no weight."""
+    model = hd.Model([0.5, 0.5], [[0.5, 0.5], [0.5, 0.5]], hd.Gaussian([0.0, 1.0], std=[1e-300, 1.0]))
+    score = hd.score(model, [1.0, 2.0])
+    assert score.emission["mean"].tolist() == [0.0, 1.0]
+    assert all(np.isfinite(part).all() for part in score.emission.values())
+
+
+def test_a_derivative_beyond_doubles_is_refused():
+    model = hd.Model([1.0], [[1.0]], hd.Gaussian([0.0], std=[1e-150]))
+    with pytest.raises(OutOfRange, match="evidence: a derivative of its log-likelihood is beyond the range of doubles"):
+        hd.score(model, [1e-3])
 
 
 def test_the_signature():

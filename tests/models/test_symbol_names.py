@@ -78,7 +78,7 @@ def test_names_that_do_not_fit(names, said):
     (lambda: hd.log_likelihood(DNA, list("GATTN")), "x: 'N' in column 0 is not a symbol of the model;"),
     (lambda: hd.log_likelihood(UNNAMED, GATTA), "x: holds text in column 0, and the model has no symbol_names"),
     (lambda: hd.Evidence(pd.DataFrame({"when": pd.to_datetime(["2020-01-01"])})), "x, column 'when': holds dates"),
-    (lambda: hd.Evidence(pd.DataFrame({"Unnamed: 0": [0, 1], "x": [5, 6]})), "x, column 'Unnamed: 0': counts"),
+    (lambda: hd.Evidence(pd.DataFrame({"Unnamed: 0": [0, 1], "x": [5, 6]})), "x, column 'Unnamed: 0': numbers"),
     (lambda: hd.Evidence(pd.DataFrame({"a": ["u", 1.5]})), "x, column 'a': must hold numbers only, or text only"),
     (lambda: hd.fit(pd.DataFrame({"v": [1.0, 2], "a": ["u", "w"]}), None, 1), "evidence, column 'a': holds text"),
     (
@@ -118,3 +118,17 @@ def test_names_that_differ_are_not_compared():
         with pytest.raises(HidivError, match="symbols"):
             divergence(DNA, other, 5)
     assert hd.joint_kl(DNA, UNNAMED, 5).value == 0
+
+
+def test_a_table_without_columns_is_refused():
+    with pytest.raises(HidivError, match="^x: is a table without columns; give it a column of observations$"):
+        hd.log_likelihood(DNA, pd.DataFrame(index=[1, 2]))
+    with pytest.raises(HidivError, match="is a table without columns"):
+        hd.fit(pd.DataFrame(), None, 2, "gaussian")
+
+
+def test_texts_of_numpy_are_plain_texts():
+    found = hd.fit(list(np.array(["a", "b", "a"])), None, 1, "categorical", n_init=1).model
+    assert [type(name) for name in found.symbol_names[0]] == [str, str]
+    named = hd.Model([1.0], [[1.0]], hd.Categorical([[0.5, 0.5]]), symbol_names=list(np.array(["a", "b"])))
+    assert [type(name) for name in named.symbol_names[0]] == [str, str]

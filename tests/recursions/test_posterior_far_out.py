@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+
+import mpmath
 import numpy as np
 import pytest
 
@@ -49,3 +52,46 @@ def test_a_divergence_below_the_range_of_doubles_is_zero():
     for nodes in (4, 40_000):
         found = hd.posterior_kl(p, q, np.full(nodes, 6e-6))
         assert found.value == found.by_node.sum() == 0.0
+
+
+def in_logarithms(p, q, x):
+    """The posterior divergence of two normal chains, every path listed, in 100 digits."""
+    with mpmath.workdps(100):
+        mpf = mpmath.mpf
+        total, rows = [mpf(0), mpf(0)], []
+        for path in itertools.product(range(p.n_states), repeat=len(x)):
+            weights = []
+            for m in (p, q):
+                weight = mpf(m.initial[path[0]])
+                for before, after in itertools.pairwise(path):
+                    weight *= mpf(m.transition[before, after])
+                for s, value in zip(path, x, strict=True):
+                    weight *= mpmath.exp(-((mpf(value) - mpf(m.emission.mean[s])) ** 2) / 2)
+                weights.append(weight)
+            total = [a + b for a, b in zip(total, weights, strict=True)]
+            rows.append(weights)
+        return float(sum(a / total[0] * mpmath.log(a * total[1] / (b * total[0])) for a, b in rows))
+
+
+@pytest.mark.parametrize("apart", [10.0, 12.0, 14.0, 18.0])
+@pytest.mark.parametrize("states", [2, 3, 5])
+def test_states_that_are_almost_known_keep_the_digits_of_what_is_left(states, apart):
+    """Values from 1e-19 to 1e-70: shares of states that sum to one up to rounding had left 1e-31."""
+    rng = np.random.default_rng(states)
+    even = np.full((states, states), 1.0 / states)
+    other = np.round(rng.dirichlet(np.full(states, 4.0), states) * 2.0**20)
+    other[:, 0] += 2.0**20 - other.sum(axis=1)
+    emission = hd.Gaussian(apart * np.arange(states), std=np.ones(states))
+    p, q = hd.Model(even[0], even, emission), hd.Model(even[0], other / 2.0**20, emission)
+    sequences = [apart * rng.integers(0, states, n) + 0.1 * rng.normal(size=n) for n in (2, 3, 4)]
+    expected = [in_logarithms(p, q, x) for x in sequences]
+    np.testing.assert_allclose([hd.posterior_kl(p, q, x).value for x in sequences], expected, rtol=1e-12)
+    trees = [hd.Tree([-1, *range(len(x) - 1)]) for x in sequences]
+    np.testing.assert_allclose(
+        [hd.posterior_kl(p, q, x, t).value for x, t in zip(sequences, trees, strict=True)], expected, rtol=1e-12
+    )
+    np.testing.assert_allclose(hd.posterior_kl_batch(p, q, sequences), expected, rtol=1e-12)
+    with_missing = [np.append(x, np.nan) for x in sequences]  # by tables
+    np.testing.assert_allclose(
+        hd.posterior_kl_batch(p, q, with_missing), [hd.posterior_kl(p, q, x).value for x in with_missing], rtol=1e-12
+    )

@@ -91,3 +91,11 @@ def test_a_local_divergence_is_never_negative() -> None:
     mean, local = local_divergence(log_p, m, log_p + m - 30.0)
     assert mean[0] > 0
     assert local[0] > 0
+
+
+def test_a_local_divergence_of_log_ratios_near_the_largest_double() -> None:
+    """q's mass is read from log q there, which is finite, and nothing overflows on the way."""
+    log_p = np.array([0.0, -1e9])
+    mean, local = local_divergence(log_p, np.array([0.0, 1.7e308]), np.array([0.0, -2.0]))
+    assert mean == 0.0
+    assert local == pytest.approx(np.log1p(np.exp(-2.0)), rel=1e-15)

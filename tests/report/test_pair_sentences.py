@@ -79,3 +79,12 @@ def test_states_that_belong_together_are_drawn_together() -> None:
     page = pair_page(p, q, 5).html
     titles = re.findall(r'class="panel"><figcaption>([^<]*)<', page)
     assert titles == ["state 1 with state 0", "state 0 with state 1", "state 1 with state 2"]
+
+
+def test_one_observation_is_one() -> None:
+    """Each shows at once what the other never does."""
+    other = hd.Model([0.5, 0.5], STAYS, hd.Categorical([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]))
+    apart = hd.Model([0.5, 0.5], STAYS, hd.Categorical([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
+    page = pair_page(apart, other, 5).html
+    assert "about 1 observation tells them apart" in page
+    assert "1 observations" not in page

@@ -218,7 +218,8 @@ def effect_text(pair: GroupPair, tell: bool = True) -> str:
     text = f"{interval.value:.2g} nats a {pair.unit} [{interval.lower:.2g}, {interval.upper:.2g}]"
     needed = observations(interval.value)
     if tell and not isinf(needed):
-        text += f"; about {needed:.0f} observations tell them apart"
+        many = f"{needed:.0f}"
+        text += f"; about {counted(many, 'observation')} {'tells' if many == '1' else 'tell'} them apart"
     return text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from hidiv.errors import InvalidFile, counted, refuse
@@ -35,8 +36,8 @@ class Values:
 def read_values(path: Path) -> Values:
     """The observations of a CSV file, NaN where a field is empty; a column without any number holds symbols.
 
-    A first row of texts is the header. Columns named node or state, and a first column without a name that counts the
-    rows (the index that pandas writes), are left out.
+    A first row of texts is the header. Columns named node or state, and a first column without a name that
+    numbers the rows in rising order or names them (the index that pandas writes), are left out.
     """
     place = checked_path(path)
     with opened(place) as file:
@@ -100,7 +101,8 @@ def _no_observation(i: int, title: str, fields: list[str], width: int) -> str | 
     if title.lower() in NOT_OBSERVED:
         return "no observation"
     if i == 0 and width > 1 and title in UNNAMED:
-        counts = any(fields == [str(first + u) for u in range(len(fields))] for first in (0, 1))
+        # Rising numbers, with gaps where rows of a longer table were chosen.
+        counts = all(field.isdecimal() for field in fields) and all(int(a) < int(b) for a, b in pairwise(fields))
         if counts or any(_is_name(field) for field in fields):
             return "an index of the rows"
     return None

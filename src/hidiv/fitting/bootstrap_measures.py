@@ -39,7 +39,8 @@ def measures(divergence: str | Measure, on: Any, known: EvidenceForest, model: M
     They differ for "observed" only, whose value is estimated more accurately than the replicates.
     """
     if callable(divergence):
-        return divergence, divergence
+        given = partial(_given, divergence)
+        return given, given
     if divergence not in ("observed", "aligned", "joint"):
         refuse(
             HidivError, "divergence", 'must be "observed", "aligned", "joint" or a function of two models', divergence
@@ -65,6 +66,18 @@ def first_tree(known: EvidenceForest) -> Tree:
     n = int(known.start[1])
     group = None if known.group is None else known.group[:n]
     return Tree.chain(n, group) if known.parent is None else Tree(known.parent[:n], group)
+
+
+def _given(function: Measure, p: Model, q: Model) -> float:
+    """What a function of the caller says, which may be infinite, but is a number."""
+    found: Any = function(p, q)
+    try:
+        value = float(found)
+    except (TypeError, ValueError):
+        value = np.nan
+    if np.isnan(value):
+        refuse(HidivError, "divergence", "the function must give a number for every pair of models", found)
+    return value
 
 
 def _joint(p: Model, q: Model, tree: Any) -> float:

@@ -120,7 +120,8 @@ class BootstrapResult(Value):
         return read_saved(described, "hidiv.bootstrap", (*KEPT, "corrected", "bias"), build)
 
     def __repr__(self) -> str:
-        noise = f", {self.bias:.2g} of it by noise: {self.corrected:.4g}" if 0.0 < self.bias < inf else ""
+        share = "all" if self.bias >= self.value else f"{self.bias:.2g}"
+        noise = f", {share} of it by noise: {self.corrected:.4g}" if 0.0 < self.bias < inf and self.value > 0.0 else ""
         text = (
             f"divergence {self.value:.4g} nats{noise} [{self.lower:.4g}, {self.upper:.4g}] ({LEVEL:.0%}, "
             f"{len(self.replicates)} replicates), standard error {self.std_error:.2g}"

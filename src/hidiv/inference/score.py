@@ -11,7 +11,7 @@ import numpy as np
 from hidiv.adapters.as_model import as_model
 from hidiv.emissions.gradients import Gradients, Items
 from hidiv.emissions.weighted import Weighted
-from hidiv.errors import HidivError, ImpossibleEvidence, counted, refuse, sentence
+from hidiv.errors import HidivError, ImpossibleEvidence, OutOfRange, counted, refuse, sentence
 from hidiv.inference.likelihood import representable
 from hidiv.inference.parameter_vector import ParameterBlock, on_simplex, stacked_rows
 from hidiv.inference.rows import EvidenceRows, evidence_and_tree, lay_out, with_ends
@@ -249,6 +249,7 @@ class ItemGradients:
         """(m, P): the score of every item in the coordinates of the blocks."""
         return np.concatenate([self.at(block) for block in blocks], axis=1)
 
+    @np.errstate(all="ignore")
     def summed(self, model: Model, coordinates: str) -> Score:
         """The sum over all items, in the shapes of the parameters."""
         k = model.n_states
@@ -264,10 +265,16 @@ class ItemGradients:
             _in_coordinates(family, gradients, coordinates)
             for family, gradients in zip(model.emissions, self.emission, strict=True)
         )
-        return Score(
+        found = Score(
             frozen(initial), frozen(transition), end, emission[0] if len(emission) == 1 else emission,
             representable(float(self.log_likelihoods.sum())), coordinates,
         )  # fmt: skip
+        if not all(np.isfinite(part).all() for part in _leaves(found)):
+            refuse(
+                OutOfRange, "evidence", "a derivative of its log-likelihood is beyond the range of doubles",
+                remedy="rescale the observations, or use less extreme parameters",
+            )  # fmt: skip
+        return found
 
 
 def _over(counts: Array, law: Array) -> Array:
@@ -300,6 +307,7 @@ def _in_coordinates(family: Any, gradients: Gradients, coordinates: str) -> dict
     return result
 
 
+@np.errstate(all="ignore")  # slopes where the weight is 0 may be anything, and `summed` looks at what comes out
 def item_gradients(
     model: Model, known: Evidence, start: IntArray, parent: IntArray | None, group: IntArray | None
 ) -> ItemGradients:

@@ -32,6 +32,8 @@ def text_columns(place: str, value: Any) -> tuple[Array, SymbolNames | None, tup
         if array.ndim not in (1, 2) or not array.size:
             refuse(InvalidEvidence, place, "must be an array of numbers or of symbols, (n,) or (n, F)", _kind(value))
         labelled = [(None, array)] if array.ndim == 1 else list(enumerate(array.T))
+    if not labelled:
+        refuse(InvalidEvidence, place, "is a table without columns", remedy="give it a column of observations")
     read = [_column(place if label is None else f"{place}, column {label!r}", column) for label, column in labelled]
     alphabets = tuple(alphabet for _, alphabet in read)
     headings = tuple(str(label) for label, _ in labelled) if headed and labelled[0][0] is not None else None
@@ -46,7 +48,7 @@ def has_headings(value: Any) -> bool:
 
 def encoded(entries: Sequence[str | None]) -> tuple[Array, Alphabet]:
     """Texts as numbers from 0 in alphabetical order (NaN for None), and the texts in that order."""
-    alphabet = tuple(sorted({entry for entry in entries if entry is not None}))
+    alphabet = tuple(sorted({str(entry) for entry in entries if entry is not None}))  # numpy has texts of its own
     number = {name: float(i) for i, name in enumerate(alphabet)}
     return np.array([np.nan if entry is None else number[entry] for entry in entries]), alphabet
 
@@ -115,7 +117,7 @@ def read_symbol_names(given: Any, emissions: Sequence[Family]) -> SymbolNames:
                 refuse(InvalidModel, place, f"must name the {counted(size, 'symbol')} of {family.name}", len(names))
             if len(set(names)) != size:
                 refuse(InvalidModel, place, "must all differ", list(names)[:SHOWN])
-    return tuple(None if names is None else tuple(names) for names in columns)
+    return tuple(None if names is None else tuple(map(str, names)) for names in columns)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -175,9 +177,10 @@ def _column(place: str, column: Any) -> tuple[Array, Alphabet | None]:
         numbers = np.array([np.nan if entry is None else float(entry) for entry in entries])
     except (TypeError, ValueError):
         return _text(place, entries)
-    if place.endswith("column 'Unnamed: 0'") and np.array_equal(numbers, np.arange(len(numbers))):
+    whole = bool((numbers >= 0).all() and (numbers == np.floor(numbers)).all())
+    if place.endswith("column 'Unnamed: 0'") and whole and bool((np.diff(numbers) > 0).all()):
         refuse(
-            InvalidEvidence, place, "counts the rows and is no observation",
+            InvalidEvidence, place, "numbers the rows and is no observation",
             remedy="read the file with index_col=0, or drop the column",
         )  # fmt: skip
     return numbers, None

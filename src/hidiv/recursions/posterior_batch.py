@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.normal_rows import NormalLaws, NormalRatio, normal_tables
-from hidiv.recursions.posterior_sweep import Posterior, posterior_value
+from hidiv.recursions.posterior_sweep import Posterior, is_faint, posterior_value
 from hidiv.recursions.tables import Law, Layout, PairTables, Places
 from hidiv.types import Array, IntArray
 
@@ -54,11 +54,18 @@ def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: 
     numbers, outcomes = posterior_sequences(start, places, *laws, pair.residual, threads)
     for i in np.flatnonzero(outcomes[:, 3] == BEYOND):
         numbers[i], outcomes[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual)
+    for i in faint_sequences(numbers, start):
+        numbers[i], outcomes[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual, by_node=True)
     for side, tables in ((1, pair.p), (2, pair.q)):
         if tables.shift is not None:
             rows = layout.rows(np.arange(layout.n_nodes))
             numbers[:, side] += np.add.reduceat(tables.shift[rows], start[:-1])
     return PosteriorBatch(numbers, outcomes)
+
+
+def faint_sequences(numbers: Array, start: IntArray) -> IntArray:
+    """The sequences whose values need logarithms for their digits."""
+    return np.flatnonzero(is_faint(numbers[:, 0], np.diff(start)))
 
 
 @kernel
@@ -100,11 +107,11 @@ def posterior_normal_sequences(
 
 
 def _one_sequence(
-    first: int, end: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None
+    first: int, end: int, places: Places, p: Law, q: Law, ratio: Law, residual: Array | None, by_node: bool = False
 ) -> tuple[list[float], list[int]]:
     """One row of each of the two arrays of `posterior_sequences`."""
     _, transition_of, row_of = places
     rows = np.arange(first, end) if row_of is None else row_of[first:end]
     part = None, None if transition_of is None else transition_of[first:end], rows
-    *numbers, _, place, failed_p, failed_q = posterior_value(int(end - first), part, p, q, ratio, residual, False)
+    *numbers, _, place, failed_p, failed_q = posterior_value(int(end - first), part, p, q, ratio, residual, by_node)
     return numbers, [*place, failed_p, failed_q]

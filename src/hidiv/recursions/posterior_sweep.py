@@ -4,6 +4,7 @@ never the difference of two likelihoods (definitions (2.2))."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,7 @@ def compare_rows(
     return ConditionalRows(log_mass, ratio_up, np.where(alive, local, 0.0), total, own, log_mass_q)
 
 
-FAINT = 1e-100  # values below may be rounding of weights that doubles could not hold; profiles keep logarithms
+FAINT = 1e-20  # nats a node: less may be rounding of weights that sum to one; profiles keep logarithms
 
 PosteriorResult = tuple[float, float, float, Array | None, tuple[int, int, int], int, int]
 
@@ -91,9 +92,14 @@ def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Poster
         return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
     if gap[0] >= 0:
         return Posterior(np.inf, np.nan, np.nan, infinite=gap)
-    if not by_node and 0.0 < value < FAINT:
+    if not by_node and is_faint(value, layout.n_nodes):
         return posterior(pair, layout, by_node=True)
     return Posterior(value, log_p + pair.p.taken_out(layout), log_q + pair.q.taken_out(layout), profile)
+
+
+def is_faint(value: Any, n_nodes: Any) -> Any:
+    """Whether so small a value over so many nodes needs logarithms for its digits; arrays too."""
+    return (value > 0.0) & (value < FAINT * n_nodes)
 
 
 @ranged_kernel

@@ -137,7 +137,7 @@ def local_divergence(log_p: Array, m: Array, log_q: Array) -> tuple[Array, Array
     # round a small sum of two large numbers. For t > 1 it is at least e/2 p (1 + t), which no rounding may deny.
     far = t > 1.0
     log_q = log_q - mean[..., None]
-    log_q = np.where(far, np.maximum(log_q, log_p + np.log(1.359 * (1.0 + np.maximum(t, 1.0)))), log_q)
+    log_q = np.where(far, np.maximum(log_q, log_p + np.log(1.359) + np.log1p(np.maximum(t, 1.0))), log_q)
     log_large = log_sum(np.where(far | ~here, log_q, -np.inf))
     small = np.where(far, -p * (1.0 + t), p * phi(np.minimum(t, 1.0))).sum(axis=-1)
     vast = log_large > 600.0

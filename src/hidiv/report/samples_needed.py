@@ -36,6 +36,13 @@ def samples_needed(p: Model, q: Model, comparison: Comparison, tree: Any, progre
     }
 
 
+ONE = {
+    "observations": "observation",
+    "independent draws of the whole tree": "independent draw of the whole tree",
+    "independent sequences": "independent sequence",
+}
+
+
 def _counted(tree: Any) -> str:
     """What is counted where there is no chain."""
     return "independent draws of the whole tree" if isinstance(tree, Tree) else "independent sequences"
@@ -60,7 +67,8 @@ def _words(strict: SamplesNeeded, what: str) -> str:
         )
     (first, name), *others = known
     rest = "".join(f", about {count} if {other} is" for count, other in others)
-    return f"{along} {first} {what} tell them apart with one error in a thousand if {name} is true{rest}."
+    tell = f"{ONE[what]} tells" if first == "1" else f"{what} tell"
+    return f"{along} {first} {tell} them apart with one error in a thousand if {name} is true{rest}."
 
 
 def rounded(count: float) -> str:

@@ -182,6 +182,10 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         plain = [np.asarray(x) if isinstance(x, PairwiseMatrix) else x for x in inputs]
+        if any(
+            out is self for out in options.get("out", ())
+        ):  # `matrix += 1` gives a plain array, as `matrix + 1` does
+            del options["out"]
         return getattr(ufunc, method)(*plain, **options)
 
     def __matmul__(self, other: Any) -> Any:

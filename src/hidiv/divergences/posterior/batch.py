@@ -18,7 +18,12 @@ from hidiv.models.evidence import Evidence
 from hidiv.models.model import Model
 from hidiv.models.tree import Tree
 from hidiv.recursions.normal_rows import NormalPair
-from hidiv.recursions.posterior_batch import PosteriorBatch, posterior_batch, posterior_normal_sequences
+from hidiv.recursions.posterior_batch import (
+    PosteriorBatch,
+    faint_sequences,
+    posterior_batch,
+    posterior_normal_sequences,
+)
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
 
@@ -72,12 +77,21 @@ def posterior_kl_batch(
     known, place = evidence_and_tree(values, None)  # one long chain; `start` cuts it into sequences
     results = _of_normal_laws(p, q, known, place, start, at_most)
     if results is None:
-        tables, layout = pair_tables(p, q, known, place, "states", None, start[1:] - 1)
-        results = posterior_batch(tables, layout, start, at_most)
+        results = _of_tables(p, q, known, place, start, at_most)
+    elif (faint := faint_sequences(results.numbers, start)).size:
+        rows = np.concatenate([np.arange(start[i], start[i + 1]) for i in faint])
+        starts = np.concatenate([[0], np.cumsum(np.diff(start)[faint])])
+        again = _of_tables(p, q, *evidence_and_tree(values[rows], None), starts, at_most)
+        results.numbers[faint], results.places[faint] = again.numbers, again.places
     if results.impossible.any():
         first = int(np.argmax(results.impossible))
         refuse_if_impossible(p, q, results.one(first), f"sequence {first}")
     return results.values
+
+
+def _of_tables(p: Model, q: Model, known: Evidence, place: Tree, start: IntArray, threads: int) -> PosteriorBatch:
+    tables, layout = pair_tables(p, q, known, place, "states", None, start[1:] - 1)
+    return posterior_batch(tables, layout, start, threads)
 
 
 def _of_normal_laws(

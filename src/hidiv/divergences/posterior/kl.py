@@ -23,7 +23,7 @@ from hidiv.models.model import Model, by_group
 from hidiv.models.tree import Tree
 from hidiv.recursions.infinite_profile import infinite_profile
 from hidiv.recursions.normal_rows import NormalPair
-from hidiv.recursions.posterior_sweep import FAINT, Posterior, posterior, posterior_stream
+from hidiv.recursions.posterior_sweep import Posterior, is_faint, posterior, posterior_stream
 from hidiv.recursions.tables import Layout, PairTables, Tables
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
@@ -204,7 +204,7 @@ def _without_tables(p: Model, q: Model, evidence: Evidence, tree: Tree, unobserv
         )  # fmt: skip
     except HidivError:  # whose message is to name the node
         return None
-    if result is None or 0.0 < result[0] < FAINT:
+    if result is None or is_faint(result[0], tree.n_nodes):
         return None
     value, log_p, log_q = result
     out_p, out_q = (sum(shift[side] for shift in shifts.values()) for side in (0, 1))

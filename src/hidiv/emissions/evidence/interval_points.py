@@ -9,7 +9,7 @@ import numpy as np
 
 from hidiv.emissions.numerics.adaptive_integrals import FARTHEST, count_rule
 from hidiv.emissions.registry import pair
-from hidiv.types import Array
+from hidiv.types import Array, Flags
 
 DEEP = 64.0  # e^-64 of the peak: p is cut there
 EVERY = 32  # counts next to the peak that are taken one by one
@@ -22,6 +22,7 @@ class IntervalPoints(NamedTuple):
     base: Array  # (U,) log q/p at the peak
     step: Array  # (U, m)
     log_outside: Array | float = -np.inf  # (U,) log of q's mass in the interval beyond p's support, over p's mass
+    lost: Flags | bool = False  # (U,) p has mass in the interval beyond q's support, though perhaps at no point
 
 
 def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) -> IntervalPoints:
@@ -41,14 +42,18 @@ def count_points(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
     start = np.clip(p.modes()[0, 0], low, high)
     left = np.minimum(start - low, fall(log_p, start, -1.0))
     right = np.minimum(high - start, fall(log_p, start, 1.0))
-    offsets, sizes = _padded([_both_sides(int(a), int(b)) for a, b in zip(left, right, strict=True)])
+    # Next to the ends of p's support, k^a of a negative binomial law say is no polynomial over a long block.
+    bent = low - least < left, most - high < right
+    offsets, sizes = _padded([_both_sides(*each) for each in zip(left, right, *bent, strict=True)])
     at = start[:, None] + offsets
     base = ratio(start[:, None])
     base = np.where(np.isfinite(base), base, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_weight = np.where(sizes > 0, log_p(at) - log_p(start[:, None]) + np.log(sizes), -np.inf)
         step = np.where(log_weight > -np.inf, ratio(at) - base, 0.0)
-    return IntervalPoints(log_weight, base[:, 0], step, _beyond(q, lower, upper, low, high, log_mass))
+    first, last = support(q)
+    beyond = _beyond(q, lower, upper, low, high, log_mass)
+    return IntervalPoints(log_weight, base[:, 0], step, beyond, (low < first) | (high > last))
 
 
 def _beyond(q: Any, lower: Array, upper: Array, low: Array, high: Array, log_mass: Array) -> Array:
@@ -101,8 +106,16 @@ def _side(n: int) -> tuple[Array, Array]:
     return np.concatenate(offsets), np.concatenate(sizes)
 
 
-def _both_sides(left: int, right: int) -> tuple[Array, Array]:
-    (a, v), (b, w) = _side(left), _side(right)
+@cache
+def _side_to_end(n: int) -> tuple[Array, Array]:
+    """The same with blocks that grow from both ends."""
+    near = n - n // 2
+    (a, v), (b, w) = _side(near), _side(n - near)
+    return np.concatenate([a, n + 1.0 - b[::-1]]), np.concatenate([v, w[::-1]])
+
+
+def _both_sides(left: float, right: float, left_bent: bool, right_bent: bool) -> tuple[Array, Array]:
+    (a, v), (b, w) = ((_side_to_end if bent else _side)(int(n)) for n, bent in ((left, left_bent), (right, right_bent)))
     return np.concatenate([-a[::-1], [0.0], b]), np.concatenate([v[::-1], [1.0], w])
 
 

@@ -91,7 +91,9 @@ def _by_the_rest(p: Any, q: Any, lower: Array, upper: Array, log_mass: Array) ->
             with np.errstate(all="ignore"):
                 log_p, log_q = (np.asarray(f.log_mass(low[:, None], high[:, None])[:, 0, 0]) for f in (p, q))
                 tail = one_state(p, q, low, high).ratio
-                gained[open_] += np.where(log_p > -np.inf, np.exp(log_p) * np.expm1(tail), np.exp(log_q))
+                # Far apart a difference keeps its digits, and no overflowing ratio meets a mass that underflows.
+                apart = (log_p == -np.inf) | (tail > 1.0)
+                gained[open_] += np.where(apart, np.exp(log_q) - np.exp(log_p), np.exp(log_p) * np.expm1(tail))
     return np.asarray(np.log1p(-gained / np.exp(log_mass)))
 
 
@@ -121,7 +123,7 @@ def means(points: IntervalPoints, log_p: Array, log_q: Array) -> InInterval:
         agree = np.abs(by_points - by_mass) <= AGREE * (1.0 + np.abs(log_p) + np.abs(log_q))
         ratio = np.where((near | agree) & ~lost, by_points, by_mass)
         kl = np.where(near | agree, gap, by_mass - points.base - mean)
-    return InInterval(ratio, np.where(lost, np.inf, kl))
+    return InInterval(ratio, np.where(lost | points.lost, np.inf, kl))
 
 
 # IntervalPoints of continuous laws.

@@ -72,10 +72,12 @@ class Exponential(Family):
         return FALLING, np.stack([rate, np.zeros_like(rate)], axis=2), np.log(rate).sum(axis=1)
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
+        from hidiv.emissions.numerics.tails import log_one_less
+
         low = np.maximum(lower, 0.0)[:, None, :]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             width = np.maximum(upper[:, None, :] - low, 0.0)
-            value = np.log(-np.expm1(-wide(self.rate) * width)) - wide(self.rate) * low
+            value = log_one_less(wide(self.rate) * width) - wide(self.rate) * low
         return np.where(width > 0, value, -np.inf)
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:

@@ -80,11 +80,13 @@ class Geometric(Shifted):
         return np.asarray(one + times(x[:, None, :], zero))
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
+        from hidiv.emissions.numerics.tails import log_one_less
+
         first, last = np.maximum(np.ceil(lower), 0.0)[:, None, :], np.floor(upper)[:, None, :]
         zero = bits.log_bits(bits.bits(wide(self.prob))).zero
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             number = np.maximum(last - first + 1.0, 0.0)
-            value = times(first, zero) + np.log(-np.expm1(number * zero))
+            value = times(first, zero) + log_one_less(-(number * zero))
         return np.where(number > 0, value, -np.inf)
 
     def draw(self, states: IntArray, rng: np.random.Generator) -> Array:

@@ -19,6 +19,7 @@ SMALL = 1e-2  # smaller tails are integrated here: their logs cannot underflow, 
 TINY = 1e-25
 NOTHING = 45.0  # e^-45 no longer shows
 FEW = 64  # counts that are added one by one
+MOST = -1e-3  # a log-mass above is that of what is left out: the sum of the counts inside rounds it to 1e-16
 CELLS = 1 << 15  # of an integrand that are held at once
 PANELS = 6  # over that many units, for a tail as short as SMALL allows
 
@@ -75,6 +76,16 @@ def log_interval(low: Tails, high: Tails) -> Array:
     return np.where(larger == -np.inf, np.where(right | left, -np.inf, value), value)
 
 
+def log_one_less(exponent: Array) -> Array:
+    """log(1 - e^-exponent) for exponents from 0, relatively accurate at both ends."""
+    large = exponent > np.log(2.0)
+    return np.where(
+        large,
+        np.log1p(-np.exp(-np.where(large, exponent, 1.0))),
+        np.log(-np.expm1(-np.where(large, 1.0, exponent))),
+    )
+
+
 def short_interval(log_density: Callable[[Array], Array], width: Array) -> Array:
     """log of the integral of exp(log_density(t)) over t from 0 to `width`, for a density that moves little in between.
 
@@ -105,7 +116,9 @@ def log_counts(
     for k in range(int(np.max(stop - start, initial=-1.0)) + 1):
         inside = start + k <= stop
         value = np.logaddexp(value, np.where(inside, log_p(np.where(inside, start + k, 0.0)), -np.inf))
-    value = np.where((first <= 0) & (last >= top), 0.0, value)  # everything there is
+    everything = (first <= 0) & (last >= top)
+    value = np.where(everything, 0.0, value)
+    few &= (value <= MOST) | everything
     if few.all():
         return value
 

@@ -19,6 +19,8 @@ from hidiv.errors import IncompatibleModels, InvalidModel, counted, refuse
 from hidiv.recursions.mixture_rows import mixture_table
 from hidiv.types import Array, Flags, IntArray
 
+NEAR_ONE = 1e-3  # of a log-mass
+
 
 @dataclass(frozen=True, eq=False)
 class MixtureLaw(Family):
@@ -132,7 +134,8 @@ class MixtureLaw(Family):
 
     def log_mass(self, lower: Array, upper: Array) -> Array:
         """(n, K, F): of each column on its own."""
-        return self._mixed([member.log_mass(lower, upper) for member in self.components], self._log_weights[:, None])
+        each = [member.log_mass(lower, upper) for member in self.components]
+        return self._near_one(self._mixed(each, self._log_weights[:, None]), each, self.weights[:, None])
 
     def log_weight(self, x: Array, lower: Array | None = None, upper: Array | None = None) -> Array:
         self.check(x)
@@ -140,6 +143,8 @@ class MixtureLaw(Family):
         value, odd = mixture_table(each, np.ascontiguousarray(self._log_weights.T))
         if odd:
             value = redone(value, lambda *terms: self._mixed(list(terms), self._log_weights), *each)
+        if lower is not None:
+            value = self._near_one(value, each, self.weights)
         # Where nothing is known weights sum to one, whatever rounding says.
         nothing = nothing_known(x, lower, upper)
         return np.where(nothing[:, None], 0.0, value) if nothing.any() else value
@@ -197,6 +202,15 @@ class MixtureLaw(Family):
     def _log_weights(self) -> Array:
         with np.errstate(divide="ignore"):
             return np.log(self.weights)
+
+    def _near_one(self, value: Array, terms: list[Array], weights: Array) -> Array:
+        """Logs of masses near one from what the components leave out, which the masses themselves round."""
+        near = np.abs(value) < NEAR_ONE
+        if not near.any():
+            return value
+        with np.errstate(over="ignore", invalid="ignore"):
+            less = (np.expm1(np.stack(terms, axis=-1)) * weights).sum(axis=-1)
+            return np.where(near & np.isfinite(less), np.log1p(np.maximum(less, -0.5)), value)
 
     def _mixed(self, terms: list[Array], log_weights: Array) -> Array:
         """log sum_c exp(log weight + term) over arrays (n, K, ...) of the components."""
