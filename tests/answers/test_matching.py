@@ -105,6 +105,9 @@ def test_agreement():
     exact = hd.observed_kl_rate(P, other, rtol=0.05, seed=1)
     assert abs(found.divergences[0, 1] - exact.value) < 5 * found.std_errors[0, 1]
     assert "3 models disagree: 2 groups of 2, 1" in repr(found)
+    apart = hd.Model(P.initial, P.transition, hd.Categorical(np.eye(3)[[0, 0, 0]]))
+    never = hd.Model(P.initial, P.transition, hd.Categorical(np.eye(3)[[1, 1, 1]]))
+    assert "1, 1, infinitely far apart (the same" in repr(hd.agreement([apart, never], nodes=100, seed=1))
     same = hd.agreement([P, P.relabel([2, 0, 1])], nodes=400, seed=1)
     assert same.verdict == "agree"
     assert same.divergences.max() < 1e-12

@@ -127,6 +127,8 @@ def test_refusals():
             measured(P, Q, [3, "x"])
         with pytest.raises(HidivError, match="per_tree: is for a list of trees"):
             measured(P, Q, 3, per_tree=True)
+    with pytest.raises(InvalidTree, match="got .*3, 4.*; joint_kl, observed_kl, .* take lists of trees"):
+        hd.do_bound(P, Q, [3, 4])
     with pytest.raises(HidivError, match="per_tree: is one way to divide and per_node another"):
         hd.joint_kl(P, Q, [3, 4], per_tree=True, per_node=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -89,11 +90,10 @@ class Agreement(Value):
                 return f"{begin}, and every state has its partner (certainty at least {self.matching.weakest:.2f})"
             return f"{begin}, but not on all states: {self.matching.summary().split(': ', 1)[1]}"
         sizes = ", ".join(str(len(group)) for group in self.groups)
-        apart = self._least_between()
-        return (
-            f"{counted(n, 'model')} disagree: {len(self.groups)} groups of {sizes}, "
-            f"at least {apart:.2g} {unit} apart (the same within {self.within:g})"
-        )
+        least = self._least_between()
+        apart = "infinitely far apart" if isinf(least) else f"at least {least:.2g} {unit} apart"
+        groups = f"{len(self.groups)} groups of {sizes}, {apart} (the same within {self.within:g})"
+        return f"{counted(n, 'model')} disagree: {groups}"
 
     def _least_between(self) -> float:
         """The least divergence, of the larger directions, between two models of different groups."""

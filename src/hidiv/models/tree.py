@@ -587,7 +587,10 @@ def as_tree(tree: object, n: int | None = None) -> Tree:
     if tree is None and n is not None:
         return Tree.chain(n)
     if isinstance(tree, bool | np.bool_) or not hasattr(tree, "__index__"):
-        refuse(InvalidTree, "tree", "must be a Tree, or an integer for the chain of that length", shown_label(tree))
+        several = "joint_kl, observed_kl, montecarlo, compare and samples_to_tell_apart take lists of trees"
+        remedy = several if isinstance(tree, list | tuple | np.ndarray) else ""
+        rule = "must be a Tree, or an integer for the chain of that length"
+        refuse(InvalidTree, "tree", rule, shown_label(tree), remedy)
     return Tree.chain(_size("tree", tree, "the length of a chain"))
 
 

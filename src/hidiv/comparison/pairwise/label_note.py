@@ -59,5 +59,5 @@ def _note(a: ModelsByShape, b: ModelsByShape, tree: Any, itself: Flags) -> list[
         return []
     return [
         f"{count} of {len(itself)} models looked at come at least {MUCH:.0%} nearer to their nearest one with its "
-        'states in another order, as separate fits do: quantity="aligned" or "observed" does not depend on labels'
+        "states in another order, as separate fits do: the quantities aligned and observed do not depend on labels"
     ]
