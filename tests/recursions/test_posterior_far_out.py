@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hidiv as hd
+from hidiv.recursions.kernels import instruction_set
 
 
 def models(states):
@@ -95,3 +96,27 @@ def test_states_that_are_almost_known_keep_the_digits_of_what_is_left(states, ap
     np.testing.assert_allclose(
         hd.posterior_kl_batch(p, q, with_missing), [hd.posterior_kl(p, q, x).value for x in with_missing], rtol=1e-12
     )
+
+
+def near_ones(columns):
+    rng = np.random.default_rng(7)
+    mean, transition = 2.0 * rng.normal(size=(4, columns)), rng.dirichlet(np.ones(4), 4)
+    p = hd.Model("stationary", transition, hd.Gaussian(mean, std=np.ones((4, columns))))
+    q = hd.Model(p.initial, transition, hd.Gaussian(mean + 1e-9 * rng.normal(size=mean.shape), std=np.ones(mean.shape)))
+    return p, q
+
+
+@pytest.mark.skipif(instruction_set() is None, reason="numpy kernels have no other way")
+@pytest.mark.parametrize("columns", [20, 39])
+def test_near_models_do_not_go_the_long_way(monkeypatch, columns):
+    """What rounding leaves is squared: of log-ratios of 1e-9 nothing shows."""
+    p, q = near_ones(columns)
+    x = hd.sample(p, 40_000, seed=1)[1]
+    by_node = hd.posterior_kl(p, q, x).by_node
+    assert 0.0 < by_node.sum() < 1e-20 * len(x)
+    monkeypatch.setattr("hidiv.divergences.posterior.kl.pair_tables", None)
+    monkeypatch.setattr("hidiv.divergences.posterior.batch._of_tables", None)
+    assert abs(hd.posterior_kl(p, q, x).value - by_node.sum()) < 1e-40 * len(x)
+    found = hd.posterior_kl_batch(p, q, x, [400] * 100)
+    assert (found < 1e-18).all()
+    assert (found >= 0.0).all()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hidiv.recursions.kernels import kernel
 from hidiv.recursions.normal_rows import NormalLaws, NormalRatio, normal_tables
-from hidiv.recursions.posterior_sweep import Posterior, is_faint, posterior_value
+from hidiv.recursions.posterior_sweep import Posterior, are_apart, is_faint, posterior_value
 from hidiv.recursions.tables import Law, Layout, PairTables, Places
 from hidiv.types import Array, IntArray
 
@@ -54,7 +54,7 @@ def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: 
     numbers, outcomes = posterior_sequences(start, places, *laws, pair.residual, threads)
     for i in np.flatnonzero(outcomes[:, 3] == BEYOND):
         numbers[i], outcomes[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual)
-    for i in faint_sequences(numbers, start):
+    for i in faint_sequences(numbers, start, pair.ratios):
         numbers[i], outcomes[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual, by_node=True)
     for side, tables in ((1, pair.p), (2, pair.q)):
         if tables.shift is not None:
@@ -63,9 +63,10 @@ def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: 
     return PosteriorBatch(numbers, outcomes)
 
 
-def faint_sequences(numbers: Array, start: IntArray) -> IntArray:
+def faint_sequences(numbers: Array, start: IntArray, ratios: Law) -> IntArray:
     """The sequences whose values need logarithms for their digits."""
-    return np.flatnonzero(is_faint(numbers[:, 0], np.diff(start)))
+    faint = np.flatnonzero(is_faint(numbers[:, 0], np.diff(start)))
+    return faint if faint.size and are_apart(*ratios) else faint[:0]
 
 
 @kernel

@@ -78,6 +78,8 @@ def compare_rows(
 
 
 FAINT = 1e-20  # nats a node: less may be rounding of weights that sum to one; profiles keep logarithms
+NEAR = 1e-4  # the largest log-ratio of models so near that such rounding, which is squared, stays below 1e-40
+SHOWN = 1024  # rows of a long chain that show how near two models are
 
 PosteriorResult = tuple[float, float, float, Array | None, tuple[int, int, int], int, int]
 
@@ -92,14 +94,19 @@ def posterior(pair: PairTables, layout: Layout, by_node: bool = False) -> Poster
         return Posterior(np.nan, np.nan, np.nan, impossible=("p", failed_p) if failed_p >= 0 else ("q", failed_q))
     if gap[0] >= 0:
         return Posterior(np.inf, np.nan, np.nan, infinite=gap)
-    if not by_node and is_faint(value, layout.n_nodes):
+    if not by_node and is_faint(value, layout.n_nodes) and are_apart(*pair.ratios):
         return posterior(pair, layout, by_node=True)
     return Posterior(value, log_p + pair.p.taken_out(layout), log_q + pair.q.taken_out(layout), profile)
 
 
 def is_faint(value: Any, n_nodes: Any) -> Any:
-    """Whether so small a value over so many nodes needs logarithms for its digits; arrays too."""
+    """Whether so small a value over so many nodes needs logarithms for its digits, of models apart; arrays too."""
     return (value > 0.0) & (value < FAINT * n_nodes)
+
+
+def are_apart(*ratios: Array) -> bool:
+    """Whether two models of these log-ratios differ by more than rounding squared can show."""
+    return any(bool((np.abs(ratio) > NEAR).any()) for ratio in ratios)
 
 
 @ranged_kernel

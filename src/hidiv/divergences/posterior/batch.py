@@ -24,6 +24,7 @@ from hidiv.recursions.posterior_batch import (
     posterior_batch,
     posterior_normal_sequences,
 )
+from hidiv.recursions.posterior_sweep import SHOWN
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
 
@@ -78,7 +79,7 @@ def posterior_kl_batch(
     results = _of_normal_laws(p, q, known, place, start, at_most)
     if results is None:
         results = _of_tables(p, q, known, place, start, at_most)
-    elif (faint := faint_sequences(results.numbers, start)).size:
+    elif (faint := _faint(p, q, known, results, start)).size:
         rows = np.concatenate([np.arange(start[i], start[i + 1]) for i in faint])
         starts = np.concatenate([[0], np.cumsum(np.diff(start)[faint])])
         again = _of_tables(p, q, *evidence_and_tree(values[rows], None), starts, at_most)
@@ -87,6 +88,16 @@ def posterior_kl_batch(
         first = int(np.argmax(results.impossible))
         refuse_if_impossible(p, q, results.one(first), f"sequence {first}")
     return results.values
+
+
+def _faint(p: Model, q: Model, known: Evidence, results: PosteriorBatch, start: IntArray) -> IntArray:
+    """The sequences of normal laws that tables are the way for; the log-ratios of some rows show those of all."""
+    weigh = weigher(p, q)
+    assert weigh is not None
+    assert isinstance(weigh.fast, NormalPair)
+    some = weigh.fast(known.x[:SHOWN], False)[2]
+    between = log_ratio(p.initial, q.initial), log_ratio(p.transitions, q.transitions), some
+    return faint_sequences(results.numbers, start, between)
 
 
 def _of_tables(p: Model, q: Model, known: Evidence, place: Tree, start: IntArray, threads: int) -> PosteriorBatch:

@@ -23,7 +23,7 @@ from hidiv.models.model import Model, by_group
 from hidiv.models.tree import Tree
 from hidiv.recursions.infinite_profile import infinite_profile
 from hidiv.recursions.normal_rows import NormalPair
-from hidiv.recursions.posterior_sweep import Posterior, is_faint, posterior, posterior_stream
+from hidiv.recursions.posterior_sweep import SHOWN, Posterior, are_apart, is_faint, posterior, posterior_stream
 from hidiv.recursions.tables import Layout, PairTables, Tables
 from hidiv.recursions.terms import log_ratio
 from hidiv.types import Array, IntArray
@@ -197,15 +197,20 @@ def _without_tables(p: Model, q: Model, evidence: Evidence, tree: Tree, unobserv
 
     groups = max(len(p.transitions), len(q.transitions))
     first, second = by_group(p.transitions, groups), by_group(q.transitions, groups)
+    ratios = log_ratio(p.initial, q.initial), log_ratio(first, second)
     try:
         result = posterior_stream(
-            tree.n_nodes, tree.group if groups > 1 else None, (p.initial, first), (q.initial, second),
-            (log_ratio(p.initial, q.initial), log_ratio(first, second)), make, chunk, normal, counts,
+            tree.n_nodes, tree.group if groups > 1 else None, (p.initial, first), (q.initial, second), ratios, make,
+            chunk, normal, counts,
         )  # fmt: skip
     except HidivError:  # whose message is to name the node
         return None
-    if result is None or is_faint(result[0], tree.n_nodes):
+    if result is None:
         return None
+    if is_faint(result[0], tree.n_nodes):
+        some = pair_rows(p, q, chain.part(0, min(SHOWN, tree.n_nodes)), tree, unobserved, weigh).ratio
+        if are_apart(*ratios, some):
+            return None
     value, log_p, log_q = result
     out_p, out_q = (sum(shift[side] for shift in shifts.values()) for side in (0, 1))
     return Posterior(value, log_p + out_p, log_q + out_q)
