@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +55,7 @@ def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: 
     numbers, outcomes = posterior_sequences(start, places, *laws, pair.residual, threads)
     for i in np.flatnonzero(outcomes[:, 3] == BEYOND):
         numbers[i], outcomes[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual)
-    for i in faint_sequences(numbers, start, pair.ratios):
+    for i in faint_sequences(numbers, start, lambda: pair.ratios):
         numbers[i], outcomes[i] = _one_sequence(start[i], start[i + 1], places, *laws, pair.residual, by_node=True)
     for side, tables in ((1, pair.p), (2, pair.q)):
         if tables.shift is not None:
@@ -63,10 +64,10 @@ def posterior_batch(pair: PairTables, layout: Layout, start: IntArray, threads: 
     return PosteriorBatch(numbers, outcomes)
 
 
-def faint_sequences(numbers: Array, start: IntArray, ratios: Law) -> IntArray:
-    """The sequences whose values need logarithms for their digits."""
+def faint_sequences(numbers: Array, start: IntArray, ratios: Callable[[], Law]) -> IntArray:
+    """The sequences whose values need logarithms for their digits; the log-ratios are asked for where it matters."""
     faint = np.flatnonzero(is_faint(numbers[:, 0], np.diff(start)))
-    return faint if faint.size and are_apart(*ratios) else faint[:0]
+    return faint if faint.size and are_apart(*ratios()) else faint[:0]
 
 
 @kernel

@@ -182,9 +182,8 @@ class PairwiseMatrix(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         plain = [np.asarray(x) if isinstance(x, PairwiseMatrix) else x for x in inputs]
-        if any(
-            out is self for out in options.get("out", ())
-        ):  # `matrix += 1` gives a plain array, as `matrix + 1` does
+        # `matrix += 1` gives a plain array, as `matrix + 1` does.
+        if any(out is self for out in options.get("out", ())):
             del options["out"]
         return getattr(ufunc, method)(*plain, **options)
 

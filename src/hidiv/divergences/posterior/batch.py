@@ -79,25 +79,10 @@ def posterior_kl_batch(
     results = _of_normal_laws(p, q, known, place, start, at_most)
     if results is None:
         results = _of_tables(p, q, known, place, start, at_most)
-    elif (faint := _faint(p, q, known, results, start)).size:
-        rows = np.concatenate([np.arange(start[i], start[i + 1]) for i in faint])
-        starts = np.concatenate([[0], np.cumsum(np.diff(start)[faint])])
-        again = _of_tables(p, q, *evidence_and_tree(values[rows], None), starts, at_most)
-        results.numbers[faint], results.places[faint] = again.numbers, again.places
     if results.impossible.any():
         first = int(np.argmax(results.impossible))
         refuse_if_impossible(p, q, results.one(first), f"sequence {first}")
     return results.values
-
-
-def _faint(p: Model, q: Model, known: Evidence, results: PosteriorBatch, start: IntArray) -> IntArray:
-    """The sequences of normal laws that tables are the way for; the log-ratios of some rows show those of all."""
-    weigh = weigher(p, q)
-    assert weigh is not None
-    assert isinstance(weigh.fast, NormalPair)
-    some = weigh.fast(known.x[:SHOWN], False)[2]
-    between = log_ratio(p.initial, q.initial), log_ratio(p.transitions, q.transitions), some
-    return faint_sequences(results.numbers, start, between)
 
 
 def _of_tables(p: Model, q: Model, known: Evidence, place: Tree, start: IntArray, threads: int) -> PosteriorBatch:
@@ -120,7 +105,16 @@ def _of_normal_laws(
     between = log_ratio(p.initial, q.initial), log_ratio(p.transitions, q.transitions)
     normal = np.ascontiguousarray(rows.x), fast.p, fast.q, fast.between
     found = posterior_normal_sequences(start, *laws, between, normal, FAR, threads)
-    return None if found is None else PosteriorBatch(*found)
+    if found is None:
+        return None
+    results = PosteriorBatch(*found)
+    faint = faint_sequences(results.numbers, start, lambda: (*between, fast(rows.x[:SHOWN], False)[2]))
+    if faint.size:
+        some = np.concatenate([np.arange(start[i], start[i + 1]) for i in faint])
+        starts = np.concatenate([[0], np.cumsum(np.diff(start)[faint])])
+        again = _of_tables(p, q, *evidence_and_tree(rows.x[some], None), starts, threads)
+        results.numbers[faint], results.places[faint] = again.numbers, again.places
+    return results
 
 
 def stacked(x: Any, lengths: ArrayLike | None) -> tuple[Any, IntArray]:
